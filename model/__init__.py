@@ -1,1 +1,1 @@
-"""Computes: questions go in, frozen records come out. Never imports viz, streamlit or plotly."""
+"""The computing half: questions go in, frozen records come out. Never imports viz, streamlit or plotly."""

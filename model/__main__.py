@@ -37,18 +37,17 @@ EXIT = {"verified": 0, "reported": 3, "refused": 1}
 
 
 class RefusedModel(Refused):
-    """A model that is not shown."""
+    """A model that cannot be shown."""
 
     exit_code = EXIT["refused"]
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """What do a Transformer's attention heads look at? Asks a model about a text or a picture, and checks that what is
-    shown is right.
+    """Ask a model what its attention heads look at in a text or a picture, and verify the result.
 
-    A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a
-    folder, also of a LoRA adapter, or a GGUF file.
+    MODEL is a catalogue name such as minilm (see `python -m model list`), the id of a downloaded hub model, a folder
+    (LoRA adapters included) or a GGUF file.
 
     \b
     python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." \\
@@ -80,7 +79,7 @@ main.add_command(limits_command)
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list, for scripts.")
 def list_models(as_json: bool) -> None:
-    """The models of the catalogue: name, size, licence, whether on disk, and what each is good for."""
+    """List the catalogue's models: name, size, licence, whether on disk, and what each is good for."""
     offers = sources.catalogue()
     if as_json:
         click.echo(json.dumps([asdict(offer) for offer in offers], ensure_ascii=False, indent=1))
@@ -107,7 +106,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
         chat: bool, pair: tuple[str, str] | None, **output: Any) -> None:
     """Ask a model about a text or a picture."""
     if text is None and image is None:
-        raise click.UsageError("Say --text, or --image for a model that reads pictures.")
+        raise click.UsageError("Give --text, or --image for a model that reads pictures.")
     npz = Path(output["npz"]) if output["npz"] else None
     if npz:
         refuse_overwriting(npz, model_id, *([image] if image else []))
@@ -128,9 +127,9 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
 @main.command()
 @click.argument("model_id", metavar="ID")
 def verify(model_id: str) -> None:
-    """Check a model's picture: against its own eager attention at load, and against its real output on a sentence.
+    """Verify a model: against its own eager attention at load, and against its real output on a sentence.
 
-    Exit code 0 if it is verified, 3 if it is only reported, with the reason, 1 if it is refused.
+    The exit code is 0 if it is verified, 3 if it is only reported (with the reason), 1 if it is refused.
     """
     try:
         record = answer_to(sources.CheckQuery(sources.open_query(*_probe(model_id))))
@@ -143,9 +142,9 @@ def verify(model_id: str) -> None:
 @main.command()
 @click.argument("model_id", metavar="ID")
 def fetch(model_id: str) -> None:
-    """Bring a model to this disk: a name of the catalogue, a hub id, or a GGUF file, which is converted.
+    """Download a model to this disk: a catalogue name or a hub id. A GGUF file is converted.
 
-    Interrupted with Ctrl-C, it goes on from there the next time.
+    After Ctrl-C, the same command resumes.
     """
     def report(fraction: float, text: str) -> None:
         if sys.stderr.isatty():
@@ -160,21 +159,21 @@ def fetch(model_id: str) -> None:
 
 
 def _probe(model_id: str) -> tuple:
-    """Return what a model is verified on, as `open_query` takes it: a sentence, or a shipped picture."""
+    """Return the input that a model is verified on, in `open_query`'s form: a sentence or a shipped picture."""
     image = pictures.shipped()[0].sha256 if "image" in sources.sides(model_id) else None
     return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
 
 
 def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int:
-    """Return the token of this text, as it was typed or as it is shown; or the token at this position. Raises UserError
-    if there is none, and where there are several."""
+    """Return the token with this text, as typed or as shown, or at this position. Raises UserError if there is none or
+    more than one."""
     typed = [i for i, (side, span) in enumerate(zip(tokens.segments, tokens.spans, strict=True))
              if 0 <= side < len(texts) and texts[side][slice(*span)] == wanted]
     return typed[0] if len(typed) == 1 else tokens.index(wanted)
 
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
-    """Return every head by the weight from one token to another, best first, over all kinds that have both."""
+    """Rank every head by its weight from one token to another, largest first, over all kinds that have both tokens."""
     from model.core import heads
 
     query, ranking, errors = record.query, [], []
@@ -213,8 +212,7 @@ def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
 
 
 def _image_as_json(record: AttentionRecord) -> dict:
-    """Return the picture that was asked about: its file's hash, its size as it was opened, and the grid of its
-    patches."""
+    """Return the picture's hash, its size as opened, and the grid of its patches."""
     picture = pictures.find(record.query.image or "")
     grids = [each.keys.grid for each in record.maps if each.keys.grid]
     return {"sha256": picture.sha256, "width": picture.width, "height": picture.height,
@@ -244,8 +242,7 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
 
 
 def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
-    """Return the patches whose vectors, of the last layer, have the largest cosines with the first token's, [CLS]'s
-    mostly."""
+    """Return the patches whose last-layer vectors have the largest cosines with the first token's, usually [CLS]."""
     tokens, lengths = record.maps[0].keys, np.linalg.norm(vectors, axis=1)
     cosines = vectors @ vectors[0] / np.maximum(lengths * lengths[0], 1e-30)
     best = sorted((patch for patch in tokens.patches if patch), key=lambda patch: -cosines[patch])[:5]

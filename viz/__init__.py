@@ -1,1 +1,1 @@
-"""Shows: records and views become pictures, pages and files. Never imports torch."""
+"""The displaying half: turns records and views into pictures, pages and files. Never imports torch."""

@@ -1,5 +1,5 @@
-"""The command line: python -m viz export, handout, notebook. Exit codes: 0 done, 2 not possible (one sentence says
-why) or wrong usage."""
+"""The command line: python -m viz export, handout, notebook. Exit codes: 0 done, 2 refused (with one sentence) or wrong
+usage."""
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from viz.provenance import stated_address
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Draw pictures and numbers of a Transformer's attention heads, without a browser."""
+    """Draw pictures of a Transformer's attention heads, and export their numbers, without a browser."""
 
 
 @main.command("export")
@@ -60,8 +60,8 @@ def main() -> None:
 @click.option("--out", required=True, type=WRITE,
               help="The file; its ending says the format.")
 def export(out: Path, **asked: Any) -> None:
-    """Write one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
-    numbers of all heads).
+    """Write one head, or all of them, as .png, .svg, .pdf (pictures), .html (interactive), .csv (one head's numbers) or
+    .npz (all heads' numbers).
 
     \b
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
@@ -74,11 +74,11 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
     python -m viz export --record mine.safetensors --out mine-all.npz
 
-    Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
-    string.
+    Every file contains its provenance as one JSON string: the model and its revision, the text, the view and the
+    versions.
     """
     if out.suffix.lower() not in FORMATS:
-        raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(FORMATS))}.")
+        raise UserError(f"{out.name} has no known file extension; end the name in one of {', '.join(sorted(FORMATS))}.")
     refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(_query(*(asked[name] for name in names)))
@@ -87,7 +87,7 @@ def export(out: Path, **asked: Any) -> None:
     view = _view(record, asked)
     if asked["width"] or len(several) > 1:
         if out.suffix.lower() not in SUFFIXES:
-            raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, and {out.name} is none.")
+            raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, but {out.name} is not.")
         for layer, head in several:
             if not record[view.kind].has(layer, head):
                 raise UserError(f"There is no head {head} in layer {layer}; choose one that the model has.")
@@ -104,16 +104,16 @@ def export(out: Path, **asked: Any) -> None:
 
 
 def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
-    """Return the heads that are asked for, (layer, head). Raises click.UsageError for what is no head."""
+    """Return the requested heads, (layer, head). Raises click.UsageError for anything else."""
     given = asked["chosen"] or ("0",)
     found = []
     for each in given:
         layer, dot, head = each.rpartition(".")
         if not head.isdecimal() or (dot and not layer.isdecimal()):
-            raise click.UsageError(f"{each} is no head; say a number with --layer, or LAYER.HEAD such as 3.1.")
+            raise click.UsageError(f"{each} is not a head; give a number with --layer, or LAYER.HEAD such as 3.1.")
         found.append((int(layer) if dot else asked["layer"], int(head)))
     if len(found) > 1 and not all("." in each for each in given):
-        raise click.UsageError("Several heads are each LAYER.HEAD, such as --head 3.1 --head 5.11.")
+        raise click.UsageError("Give several heads as LAYER.HEAD, such as --head 3.1 --head 5.11.")
     return tuple(found)
 
 
@@ -124,7 +124,7 @@ def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 @click.option("--pdf", "to_pdf", type=WRITE,
               help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
-    """Write a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
+    """Write a handout saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
 
     \b
     python -m viz handout lesson.handout.json --html lesson.html
@@ -134,9 +134,9 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     from viz.handout.files import load
 
     if not (to_html or to_pdf):
-        raise UserError("Nothing was asked for; say --html OUT or --pdf OUT.")
+        raise UserError("No output was requested; give --html OUT or --pdf OUT.")
     if to_html and to_pdf and to_html.resolve() == to_pdf.resolve():
-        raise UserError(f"The page and the PDF would both be {to_pdf}; give each a file of its own.")
+        raise UserError(f"The page and the PDF would both be {to_pdf}; give each its own file.")
     saved_handout = load(file.read_bytes())
     for out, make in ((to_html, page.page), (to_pdf, pdf.pdf)):
         if out:
@@ -151,8 +151,8 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
 @click.option("--solution", is_flag=True, help="The teachers' copy, with its exercise solved.")
 @click.option("--out", type=WRITE, help="The file; LESSON.ipynb in this folder unless given.")
 def notebook(lesson: str, solution: bool, out: Path | None) -> None:
-    """Write the notebook of a lesson: about ten lines that compute what its page shows, and an exercise that checks
-    itself. LESSON is the last part of its page's address, such as softmax.
+    """Write a lesson's notebook: about ten lines that compute what its page shows, and an exercise that checks itself.
+    LESSON is the last part of its page's address, such as softmax.
 
     \b
     python -m viz notebook softmax
@@ -172,21 +172,21 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
            image: Path | None, window: tuple[int, int] | None) -> Query:
-    """Return the question that the options ask: of a model, or of a file of attention. Raises click.UsageError for
-    neither and for both."""
+    """Build the query from the options, for a model or a record file. Raises click.UsageError for neither and for
+    both."""
     if file is not None:
         if not {model_id, text, text_b, target, image, window} <= {None}:
             raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
                                    "--target, --image and --window out.")
         return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
     if model_id is None or (text is None and image is None):
-        raise click.UsageError("Say --model and --text or --image, or --record.")
+        raise click.UsageError("Give --model and --text or --image, or --record.")
     return sources.open_query(model_id, text or "", text_b, target, edits=[Window(*window)] if window else [],
                               image=kept_picture(image) if image else None)
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:
-    """Return the view that the options describe, over the kind that is asked for or the record's first."""
+    """Build the view from the options, for the requested kind of attention or the record's first."""
     names = ("layer", "head", "lens", "scale", "words", "hide_special", "transpose")
     if (shown["kind"] or record.kinds[0]) not in record.kinds:
         raise UserError(f"This model has no {shown['kind']} attention; choose {' or '.join(record.kinds)}.")

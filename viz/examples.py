@@ -1,4 +1,4 @@
-"""The sentences of the Examples menu, and where their words stand among a model's tokens."""
+"""Load the sentences of the Examples menu and locate their words among a model's tokens."""
 import functools
 import re
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class Example:
-    """One entry of the menu, as examples.toml holds it."""
+    """An entry of the menu, from examples.toml."""
 
     name: str                             # its key
-    title: str                            # in the menu
+    title: str                            # title in the menu
     text: str                             # the sentence
-    pair: tuple[str, str]                 # (from, to), words of the texts
+    pair: tuple[str, str]                 # (from, to), words in the texts
     text_b: str | None = None             # the second text
     twin: str | None = None               # the text with the words of swap exchanged
-    swap: tuple[str, str] | None = None   # (the text's word, the twin's)
-    rival: str | None = None              # the word that competes with the pair's second
+    swap: tuple[str, str] | None = None   # (the text's word, the twin's word)
+    rival: str | None = None              # a word that competes with the pair's second one
 
 
 @functools.cache
 def examples() -> tuple[Example, ...]:
-    """Return every example, in the order of the menu."""
+    """Return every example, in menu order."""
     return tuple(_example(entry) for entry in strings("examples")["example"])
 
 
@@ -34,7 +34,7 @@ def _example(entry: dict[str, Any]) -> Example:
 
 
 def example_for(text: str, text_b: str | None) -> Example | None:
-    """Return the example whose sentence, or whose twin, this is."""
+    """Return the example with this sentence or this twin."""
     return next((example for example in examples()
                  if text in (example.text, example.twin) and (text_b or None) == example.text_b),
                 None)
@@ -46,7 +46,7 @@ def other_twin(example: Example, text: str) -> str | None:
 
 
 def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:
-    """Return the first token of the first place where `word` stands as a whole word, in any of the texts."""
+    """Return the first token of the first occurrence of `word` as a whole word in any of the texts."""
     for segment, text in enumerate(texts):
         match = re.search(rf"\b{re.escape(word)}\b", text or "")
         if match:
@@ -57,8 +57,8 @@ def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | 
 
 
 def word_at(tokens: Tokens, token: int | None, text: str) -> tuple[int, int] | None:
-    """Return where in the text the word of this token stands, without the spaces round it; None for a token of another
-    text or of none."""
+    """Return the span in the text of the word that contains this token, without surrounding spaces; None for a token
+    outside the text."""
     if token is None or token >= len(tokens) or tokens.special[token] or tokens.segments[token] != 0:
         return None
     same = [tokens.words[place] == tokens.words[token] >= 0 and tokens.segments[place] == 0

@@ -1,4 +1,4 @@
-"""The frame: model, text, navigation; hands a PageContext to one page."""
+"""The frame around every page: model, text and navigation. It hands one page its PageContext."""
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -34,21 +34,21 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
-    """Draw the verification once the record is there; whether it is."""
+    """Draw the verification badge once the record is available, and return whether it is."""
     try:
         record = sources.cached(page.query())
-    except UserError:   # the page says so
+    except UserError:   # the page shows the error
         return False
     if record is not None:
         show_badge(place, record)
     return record is not None
 
 
-CHECK_AFTER = 2.0   # seconds from a drawn page to the live check of a kept record, and between two looks at it
+CHECK_AFTER = 2.0   # seconds from a drawn page to the live check of a cached record, and between two polls of it
 
 
 def watch_check(page: PageContext) -> None:
-    """Has the model answer what was drawn from a kept record, behind the page; then the page runs again."""
+    """Verify in the background a page that was drawn from a cached record, then rerun the page."""
     visitor = session().id
     with suppress(UserError):
         query = page.query()
@@ -57,7 +57,7 @@ def watch_check(page: PageContext) -> None:
 
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
-    """Draw the sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
+    """Draw the sidebar and the page; any error becomes one sentence, and typed text stays."""
     if not page.about.asks_with(page.controls):
         with errors_as_sentences(page):
             render(page)
@@ -87,7 +87,7 @@ def mark_terms(page: PageContext) -> None:
 
 
 def show_next(page: PageContext) -> None:
-    """Draw the way on, at the end of a page."""
+    """Draw the link to the next page, at the end of a page."""
     following = page_after(page.name)
     st.divider()
     st.button(strings("frame")["next"].format(title=page_titles()[following]), key="next-page", type="tertiary",
@@ -111,7 +111,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
         context.correct(screen="")
     st.html(STYLE)
     fit_question(context)
-    # what a link says that makes no sense leaves the address bar, without an entry of its own
+    # remove invalid parameters from the address bar, without a history entry
     clean = first and dict(st.query_params) != context.params()
     entries = registered("history", "js/history.js", "module.entries")
     entries(key="history", data=["?" + urlencode(context.params()) if clean else None])
@@ -134,7 +134,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
 
 
 def main() -> None:
-    """Build the menu and runs the page that is open."""
+    """Build the menu and run the open page."""
     st.set_page_config(layout="wide")
     st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
     listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}
@@ -145,8 +145,8 @@ def main() -> None:
             continue
         entry = partial(st.Page, partial(run, name, menu), title=titles[name])
         if name == HOME:
-            # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its
-            # own
+            # Streamlit answers the default page's own name with "page not found", so that name is registered as a
+            # hidden page
             listed[section].append(entry(url_path="start", default=True))
             menu[name] = entry(url_path=name, visibility="hidden")
         else:

@@ -1,9 +1,10 @@
-"""State ⇄ URL parameters. The address bar holds what differs from the start; whatever a stranger puts there is checked
-or ignored.
+"""Convert State to URL parameters and back. The address bar holds what differs from the defaults; untrusted parameters
+are validated or ignored.
 
-A text of up to LIMITS.link_text bytes stands in the address as it is; a longer one is deflated (RFC 1951) and written
-in URL-safe base64 without padding. What would make an address longer than LONGEST stays out: the address holds its
-short name, and whoever opens such a link is told so. """
+Text of up to LIMITS.link_text bytes is stored literally; longer text is deflated (RFC 1951) and written in URL-safe
+base64 without padding. Text that would make the address longer than LONGEST is left out: the address holds its short
+name, and whoever opens the link is told.
+"""
 import base64
 import hashlib
 import re
@@ -20,23 +21,22 @@ from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.page_controls import Control
 from viz.state import TEXTS, State
 
-# characters of an address: nginx and Apache refuse a request line of more than 8 kB, and what a mail program makes of
-# an address that is to be checked first is longer by a third
+# characters of an address: nginx and Apache refuse request lines above 8 kB, and link-checking mail programs make an
+# address a third longer
 LONGEST = 6_000
-PASSING = "passing"   # the last parameter of an address that no reader chose; it never stands in the address bar
-BASE = 200       # of them for scheme, host and path
+PASSING = "passing"   # last parameter of an address that no reader chose; it never stays in the address bar
+BASE = 200       # characters reserved for scheme, host and path
 NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"
 IMAGE = "[0-9a-f]{64}"
-SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # of a lecture: its name, and which of its sentences is seen
-MOST_PACKED = 6_000   # characters that are read: they may hold 4.6 MB, of which no more is unpacked than may be
-RAW = -15             # zlib's sign for deflate without a header
+SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # of a lecture: its name, and which sentence is shown
+MOST_PACKED = 6_000   # most characters to decode: they can expand to 4.6 MB, of which only the allowed part is unpacked
+RAW = -15             # zlib's value for deflate without a header
 START = State()
 
 
 def pack(text: str) -> str | None:
-    """Return the text as characters that stand for themselves in a URL; None for one that is too long for it, or that
-    UTF-8 cannot hold."""
+    """Pack the text into URL-safe characters; None if it is too long for that or cannot be encoded in UTF-8."""
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
@@ -49,8 +49,7 @@ def pack(text: str) -> str | None:
 
 
 def unpack(packed: str) -> str | None:
-    """Return the text again; None for anything that `pack` does not write, after at most LIMITS.link_unpacked bytes of
-    it."""
+    """Unpack `pack`'s output; None for anything else, decompressing at most LIMITS.link_unpacked bytes."""
     if len(packed) > MOST_PACKED:
         return None
     inflate = zlib.decompressobj(RAW)
@@ -59,18 +58,18 @@ def unpack(packed: str) -> str | None:
                                      LIMITS.link_unpacked + 1)
         whole = inflate.eof and not inflate.unused_data and len(content) <= LIMITS.link_unpacked
         return content.decode("utf-8") if whole else None
-    except (ValueError, zlib.error):   # a link that was cut off, or that a stranger wrote
+    except (ValueError, zlib.error):   # a link that was cut off or made up
         return None
 
 
 def short_name(text: str) -> str:
-    """By which an address names a text that is not in it."""
+    """Return the name by which an address refers to a text that it does not contain."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def to_params(state: State, page: str = "", controls: Iterable[Control] = (), named: bool = False) -> dict[str, str]:
-    """Return the parameters that bring this state back, with the page's own controls. named: model and text are among
-    them also where they are those of the start."""
+    """Return the parameters that restore this state, with the page's own controls. named: include model and texts even
+    if they are the defaults."""
     model = {"model": state.model} if named or state.model != START.model else {}
     others = _view_params(state, page, controls)
     asked = {field: getattr(state, field) or "" for field in TEXTS}
@@ -83,7 +82,7 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
 
 
 def left_out(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
-    """Return the texts that this state's address is too short for, by their short names."""
+    """Return the texts that do not fit into this state's address, by short name."""
     params = to_params(state, page, controls, named=True)
     return {short_name(text): text for field in TEXTS
             if (text := getattr(state, field)) and params.get(f"{field}_id") == short_name(text)}
@@ -116,7 +115,7 @@ def _packed(field: str, text: str) -> dict[str, str]:
 
 
 def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[str, str]:
-    """Return the parameters of what is chosen: the view, the presentation, the page's controls."""
+    """Return the parameters of the user's choices: the view, presentation mode and the page's controls."""
     view, params = state.view, {}
     if "kind" in state.user_set:
         params["kind"] = view.kind.value
@@ -146,7 +145,7 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
 
 
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
-    """Return the state that a link to a page describes; a parameter that makes no sense is as if it were not there."""
+    """Return the state that a link to a page describes; invalid parameters are ignored."""
     state = _asked(params)
     chosen: set[str] = set()
     view: dict[str, Any] = {}
@@ -179,8 +178,8 @@ def _screen(params: Mapping[str, str]) -> str:
 
 
 def _asked(params: Mapping[str, str]) -> State:
-    """Model, texts and picture. A text that the address names and does not hold, or that is damaged, is absent: never
-    the one of the start in its place."""
+    """Parse model, texts and picture. A text that the address names but does not contain, or that is damaged, is
+    absent; it is never replaced by the default."""
     texts: dict[str, Any] = {"model": params["model"]} if params.get("model") else {}
     absent = set()
     for field in TEXTS:
@@ -205,7 +204,7 @@ def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
 
 
 def _looks(params: Mapping[str, str]) -> dict:
-    """Return the parts of the view that say how something is shown."""
+    """Parse the parts of the view that say how something is shown."""
     view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
     for name, known in (("lens", LENSES), ("quadrant", QUADRANTS),
                         ("order", ("layer", "pair", *BY_NAME))):
@@ -219,7 +218,7 @@ def _looks(params: Mapping[str, str]) -> dict:
 
 
 def address(base: str, state: State, page: str = "", controls: Iterable[Control] = (), named: bool = True) -> str:
-    """Return the whole link: the page's address without its query, and the state's parameters. named: as of
+    """Return the full link: the page's address without its query, plus the state's parameters. named: see
     `to_params`."""
     params = to_params(state, page, controls, named)
     return base.split("?")[0] + ("?" + urlencode(params) if params else "")

@@ -1,16 +1,17 @@
-"""A head in a notebook, as alive as on the page Heads:
+"""Show a head in a notebook, as interactive as on the page Heads:
 
     from viz.notebook import ask, show
     show(ask("minilm", "The animal didn't cross the street because it was too tired."), layer=3, head=1)
 
-Any torch module of one's own, or a Hugging Face model from memory, with all its heads:
+Show all heads of your own torch module or Hugging Face model:
 
     from viz.notebook import look, show
     show(look(my_model, my_inputs, tokens=["the", "cat", "sat"]))
 
-What is shown is a page of its own (viz/handout/notebook_page.py) inside a frame: nothing is asked of a server, and it
-stays alive in a notebook that is saved, sent, or converted to HTML. A few lines beside the frame tell it how light the
-notebook is. """
+The output is a self-contained page (viz/handout/notebook_page.py) in an iframe. It needs no server, so it stays
+interactive in a notebook that is saved, sent or converted to HTML. A short script next to the iframe passes on whether
+the notebook is light or dark.
+"""
 import html
 import uuid
 from dataclasses import replace
@@ -28,14 +29,12 @@ __all__ = ["Figure", "ask", "look", "show"]
 
 
 def ask(model: str, text: str, text_b: str | None = None, target: str | None = None) -> AttentionRecord:
-    """Return the record of a text. Raises UserError for a model that is not on this disk, or that cannot read the
-    text."""
+    """Return the record of a text. Raises UserError for a model that is not on this disk or cannot read the text."""
     return sources.ask(sources.open_query(model, text, text_b, target)).result()
 
 
 class Figure:
-    """What a notebook shows: the page's bytes in `page`, drawn in a frame that is `height` pixels high until it knows
-    better."""
+    """A notebook output: the page's bytes in `page`, in an iframe that starts with `height` pixels."""
 
     def __init__(self, content: bytes, height: int, frame: str = "clearhead") -> None:
         self.page, self.height, self.frame = content, height, frame
@@ -49,13 +48,12 @@ class Figure:
 
 def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 700,
          **changes: Any) -> Figure:
-    """Return all heads of a record, of which a click opens one beside them; or one head, where a view, a layer or a
-    head is given. Raises UserError if the view cannot be shown, and for a layer, head or token that is not in the
-    record.
+    """Show all heads of a record, with the clicked one opened beside them, or a single head if a view, layer or head is
+    given. Raises UserError if the view cannot be shown, and for a layer, head or token that the record lacks.
 
-    view: which head and how; without one the record's first kind. grid: all heads, whatever else is given. height:
-    pixels, where the notebook lets no script run. changes: fields of the view, such as layer=3, head=1, lens="lines";
-    token=10, or token="it", and "it#2" for the second of several; pair=("it", "animal").
+    view: which head and how; by default the record's first kind. grid: show all heads in any case. height: in pixels,
+    if the notebook blocks scripts. changes: fields of the view, such as layer=3, head=1, lens="lines"; token=10, or
+    token="it", and "it#2" for the second of several; pair=("it", "animal").
     """
     whole = grid or (view is None and not {"layer", "head"} & set(changes))
     wanted = _view(record, view, changes)
@@ -64,7 +62,7 @@ def show(record: AttentionRecord, view: View | None = None, *, grid: bool = Fals
 
 
 def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
-    """Return the view with these changes, which the record has. Raises UserError for one that it has not."""
+    """Return the view with these changes. Raises UserError for one that the record does not have."""
     kind = changes.get("kind", view.kind if view else record.kinds[0])
     if kind not in record.kinds:
         raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")
@@ -78,11 +76,11 @@ def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -
     for layer, head in drawn:
         numbers = all(isinstance(each, SupportsIndex) and not isinstance(each, bool) for each in (layer, head))
         if not numbers or not attention_map.has(layer, head):
-            raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose a layer among "
+            raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose one of the layers "
                             f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
     token, pair = wanted.token, wanted.pair
     if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
-        raise UserError(f"pair is {quoted(repr(pair))} and must be two tokens; write pair=(\"it\", \"animal\").")
+        raise UserError(f"pair is {quoted(repr(pair))} but must be two tokens; write pair=(\"it\", \"animal\").")
     return replace(wanted, layer=int(wanted.layer), head=int(wanted.head),
                    token=None if token is None else attention_map.queries.index(token),
                    pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))

@@ -1,7 +1,7 @@
 """The contract between the frame and a page.
 
-A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with `PAGE = Page(...)` and
-`def render(page: PageContext) -> None`; assets/text/LANGUAGE/menu.toml has its title and its place in the menu.
+A page is viz/pages/NAME.py, or a folder NAME with its sections, and defines `PAGE = Page(...)` and `def render(page:
+PageContext) -> None`; its title and menu position are in assets/text/LANGUAGE/menu.toml.
 """
 import functools
 import importlib
@@ -29,7 +29,7 @@ from viz.text import menu
 
 
 class UnknownWords(UserError):
-    """A small model was asked about words that are not in its vocabulary; its record says which."""
+    """A small model was asked about words outside its vocabulary; its record lists them."""
 
     def __init__(self, record: AttentionRecord) -> None:
         super().__init__(" ".join(record.notes))
@@ -42,47 +42,46 @@ def refuse_unknown(record: AttentionRecord) -> None:
         raise UnknownWords(record)
 
 
-LONG_TEXTS = Kept[dict[str, str]]({})   # by their short names, the last ones that an address was too short for
+LONG_TEXTS = Kept[dict[str, str]]({})   # by short name: the last texts that were too long for an address
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says of itself."""
+    """A page's declaration."""
 
-    # a record of the text; a head of it, where somebody asks for one; no model and no text
+    # a record of the text; a head of it, on demand; no model and no text
     needs: Literal["record", "head", "nothing"]
-    controls: tuple[Control, ...] = ()        # added to the URL while it is open; no name of viz/link.py
-    leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
-    # of a page that needs "head": its controls with the values at which it asks, such as (("real", True),); () for all
+    controls: tuple[Control, ...] = ()  # part of the URL while the page is open; names must not clash with viz/link.py
+    leave: Callable[[], None] | None = None   # called when the session opens another page
+    # for pages that need "head": control values at which they ask, such as (("real", True),); () for always
     asks_at: tuple[tuple[str, Any], ...] = ()
-    reads: Literal["text", "picture", "both"] = "text"   # what its models look at
-    own_texts: bool = False                   # whether they read the page's own, so that the model alone is chosen
-    # which models of the catalogue it has an answer for; others are not offered
+    reads: Literal["text", "picture", "both"] = "text"   # the input that its models read
+    own_texts: bool = False  # whether its models read the page's own texts, so that only the model can be chosen
+    # which catalogue models it supports; others are not offered
     answers: Callable[[Entry], bool] = lambda offer: True
-    title: str = ""                           # in the menu, as its section; `pages` fills in both
+    title: str = ""                           # in the menu, like its section; `pages` fills in both
     section: str = ""
 
     @property
     def asks(self) -> bool:
-        """Whether the page has a model and a text."""
+        """Whether the page uses a model and a text."""
         return self.needs != "nothing"
 
     def asks_with(self, controls: Mapping[str, Any]) -> bool:
-        """Return whether the page uses its model and text while its controls are so; where it does not, neither is
-        shown."""
+        """Return whether the page uses its model and text with these control values; if not, neither is shown."""
         return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
 
 
 class PageContext:
-    """What a page gets from the frame: the state, the answers to questions, and the ways to change the state.
+    """The frame's interface for a page: the state, answers to questions, and the ways to change the state.
 
-    There is one copy of the state, the session's, so that a page, its fragments and its callbacks see the same. It is
-    changed here and nowhere else: by `set`, from a widget, whereupon the page, or the fragment around the widget, runs
-    again; by `restore`, when the browser comes with an address of its own.
+    The session holds the only copy of the state, so a page, its fragments and its callbacks see the same one. It is
+    changed only here: by `set`, from a widget, after which the page or the fragment around the widget reruns; and by
+    `restore`, when the browser arrives with its own address.
     """
 
     def __init__(self, name: str, about: Page, menu: Mapping[str, StreamlitPage]) -> None:
-        """name: the page's. about: what it says of itself. menu: the entries of Streamlit's menu by the page's name."""
+        """name: of the page. about: its declaration. menu: Streamlit's menu entries by page name."""
         self.name, self.about, self.menu = name, about, menu
 
     @property
@@ -96,40 +95,39 @@ class PageContext:
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
-        """Return the question of the sidebar, with `changes` of its fields (model, text, text_b, target, image) and
-        with edits. What the model does not read (a second text, a target, a picture; of a model of pictures the text)
-        is as if it were not there. Raises UserError for a question that cannot be asked."""
+        """Return the sidebar's question, with `changes` to its fields (model, text, text_b, target, image) and with
+        edits. Inputs that the model does not read are left out. Raises UserError for a question that cannot be
+        asked."""
         asked = replace(self.state, **changes)
         read = {name: getattr(asked, name) for name in sources.sides(asked.model)}
         text = read.pop("text", asked.text if "image" not in read else "")
         return sources.open_query(asked.model, text, edits=edits, **read)
 
     def record(self, height: int = 420) -> AttentionRecord:
-        """Return its answer, waited for. Raises UserError if there is none. height: as of `ask`."""
+        """Wait for the record and return it. Raises UserError if there is none. height: as in `ask`."""
         return self.ask(self.query(), height)
 
     def view(self) -> View:
-        """Return the view, complete; waits for the record."""
+        """Wait for the record and return the complete view."""
         return complete_view(self.state, self.record())
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
-        """Return the answer to any question, waited for. Raises UserError if there is none, UnknownWords for a text
-        with words that a small model does not know. height: of the skeleton that stands there meanwhile, in pixels; 0
-        for none."""
+        """Wait for the answer to any question and return it. Raises UserError if there is none, UnknownWords for a text
+        with words that a small model does not know. height: of the skeleton shown meanwhile, in pixels; 0 for none."""
         answer = waiting.ask(question, height)
         if isinstance(question, Query) and sources.vocabulary(question.model):
             refuse_unknown(answer)
         return answer
 
     def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
-        """Return the answers to many questions, each as soon as it is there; how: as of `viz.waiting.ask_each`."""
+        """Yield the answers to many questions, each as soon as it is available; how: as in `viz.waiting.ask_each`."""
         return waiting.ask_each(questions, **how)
 
     def set(self, *, passing: bool = False, **changes: Any) -> None:
-        """Draw the one way to change the state: fields of the question, of the view (`head` takes (layer, head)) and
-        this page's own controls, all at once. Another token, another pair and an edited text keep the head that is
-        open; of the rest the state keeps what still makes sense, and what a control cannot be is ignored. passing: no
-        reader chose it, as in a film, so that it is no entry of the browser's history."""
+        """Change the state: any fields of the question, of the view (`head` takes (layer, head)) and of this page's
+        controls at once. All changes go through this method. A new token, pair or edited text keeps the open head; the
+        rest of the state keeps what remains valid, and invalid control values are ignored. passing: not the reader's
+        choice, as in an animation, so it creates no history entry."""
         asked = {name: changes.pop(name) for name in QUESTION & changes.keys()}
         seen = {name: changes.pop(name) for name in VIEW & changes.keys()}
         keeps = "model" not in asked if asked else bool({"token", "pair"} & seen.keys())
@@ -141,12 +139,12 @@ class PageContext:
         self.write_address()
 
     def correct(self, **fields: Any) -> None:
-        """Put other fields in the state, whereupon nothing else in it changes: for the frame, before it draws."""
+        """Change only these fields of the state; for the frame, before it draws."""
         session().state = replace(self.state, **fields)
 
     def restore(self) -> None:
-        """Put what the browser's address says in the place of the state. Controls of other pages, of which it says
-        nothing, stay, and a text that was too long for the address is the one that this session had there."""
+        """Replace the state by what the browser's address says. Other pages' controls, which it does not mention, stay,
+        and a text that was too long for the address is restored from this session."""
         read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
         known = LONG_TEXTS.value
         there: dict[str, Any] = {field: known[name] for field, name in read.absent.items() if name in known}
@@ -159,7 +157,7 @@ class PageContext:
         now.state, now.passing, now.restored = state, passing, restored
 
     def _with_open_head(self) -> State:
-        """Return the state in which the head on screen is chosen, if there is one."""
+        """Return the state with the head on screen as a choice, if there is one."""
         try:
             record = sources.cached(self.query())
         except UserError:
@@ -170,22 +168,23 @@ class PageContext:
         return self.state.with_view(head=(view.layer, view.head))
 
     def open_page(self, name: str, **controls: Any) -> None:
-        """Open another page, with some of its controls set; for a callback there is `open_next`."""
+        """Open another page, setting some of its controls. Callbacks use `open_next`."""
         self._put(with_controls(self.state, name, pages()[name][0], controls))
         st.switch_page(self.menu[name])
 
     def open_next(self, name: str, **controls: Any) -> None:
-        """For a callback, which cannot open a page itself: the frame, or whoever calls `follow`, opens it."""
+        """Choose the next page in a callback, which cannot open it itself; the frame, or a caller of `follow`, opens
+        it."""
         session().next_page = name, controls
 
     def follow(self) -> None:
-        """Open the page that a callback chose with `open_next`, if one did."""
+        """Open the page that a callback chose with `open_next`, if any."""
         chosen, session().next_page = session().next_page, None
         if chosen is not None:
             self.open_page(chosen[0], **chosen[1])
 
     def open_state(self, name: str, state: State) -> None:
-        """For a callback: a page in a whole other state."""
+        """Choose another page with a complete state, in a callback."""
         self._put(state)
         if name == self.name:
             self.write_address()
@@ -193,14 +192,13 @@ class PageContext:
             self.open_next(name)
 
     def link(self, state: State | None = None) -> str:
-        """Return the address of this page in a state, by default in its own; it names model and text wherever the page
-        has them."""
+        """Return the address of this page in a state, by default the current one; it includes model and text wherever
+        the page uses them."""
         return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
     def params(self) -> dict[str, str]:
-        """Return the parameters of the state in the address bar. One that stands for more than the start names model
-        and text; where nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned
-        there."""
+        """Return the parameters for the address bar. Model and text are included once anything else was chosen; an
+        untouched address stays as short as typed, and a lesson's only lists its own controls."""
         wanted = to_params(self.state, self.name, self.about.controls)
         named = bool(wanted) and self.about.needs == "record"
         return to_params(self.state, self.name, self.about.controls, named=True) if named else wanted
@@ -208,8 +206,8 @@ class PageContext:
     def write_address(self) -> None:
         """Write the state into the address bar.
 
-        Streamlit adds an entry to the browser's history every time; viz/components/js/history.js leaves one for each
-        click, key press or drag, and none for an address that ends with PASSING, which it takes off.
+        Streamlit adds a history entry every time; viz/components/js/history.js keeps one per click, key press or drag,
+        and none for addresses that end with PASSING, which it removes.
         """
         wanted = self.params()
         if held := left_out(self.state, self.name, self.about.controls):
@@ -220,8 +218,8 @@ class PageContext:
 
 
 def own_address() -> str:
-    """Return where a browser has this page, without its query: where whoever runs the server says so with
-    CLEARHEAD_ADDRESS, under that address, else where this browser has it."""
+    """Return this page's address without its query: below CLEARHEAD_ADDRESS if the operator has set it, else as seen by
+    this browser."""
     here, stated = st.context.url or "", stated_address()
     if not stated:
         return here
@@ -230,8 +228,8 @@ def own_address() -> str:
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
-    """Return the state with some of a page's own controls changed; a value that a control cannot be is ignored, and its
-    start takes it out of the URL."""
+    """Return the state with some of a page's controls changed; invalid values are ignored, and default values leave the
+    URL."""
     known = {control.name: control for control in page.controls}
     clean = {field: known[field].clean(value) for field, value in changes.items()}
     return state.with_control_values(name, **{field: None if value == known[field].start else value
@@ -239,7 +237,7 @@ def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any
 
 
 class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
-    """Every page by name, in the order of the menu; one is imported when it is first looked up."""
+    """Every page by name, in menu order; a page is imported on first access."""
 
     def __init__(self) -> None:
         import viz.pages
@@ -264,11 +262,11 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
 
 @functools.cache
 def pages() -> Pages:
-    """Return the pages."""
+    """Return all pages."""
     return Pages()
 
 
 def page_after(name: str) -> str:
-    """Return the next page in the menu; after the last the first."""
+    """Return the next page in the menu, or the first after the last."""
     names = list(pages())
     return names[(names.index(name) + 1) % len(names)]

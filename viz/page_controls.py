@@ -1,8 +1,9 @@
-"""The controls that a page declares for itself: each knows its start, what it may be, and how it stands in a URL.
+"""Controls that a page declares: each knows its default, its valid values and its URL format.
 
 A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `page.controls["t"]` is then its value and
-`page.set(t=0.5)` changes it. `clean` and `read` give the value in its one canonical form, or None for anything
-that the control cannot be; whatever comes from outside and is None is as if it were not there. """
+`page.set(t=0.5)` changes it. `clean` and `read` return the value in canonical form, or None if it is invalid; invalid
+input from outside is ignored.
+"""
 # ruff: noqa: D102, as clean, read and write are described once, in Control
 import re
 from dataclasses import dataclass
@@ -13,33 +14,33 @@ _WHOLE = r"-?\d{1,9}"
 
 
 class Control:
-    """What every control of a page is. A control of words stands in a URL as it is."""
+    """Base class of a page's controls. Its URL format is the string itself."""
 
     name: str    # its key in the URL
-    start: Any   # its value until somebody moves it
+    start: Any   # its default
 
     def clean(self, value: Any) -> Any:
-        """Return the value in its one canonical form; None for what the control cannot be."""
+        """Return the value in canonical form, or None if it is invalid."""
         raise NotImplementedError
 
     def read(self, text: str) -> Any:
-        """Return the value that stands in a URL so; None for what the control cannot be."""
+        """Parse a URL value, or return None if it is invalid."""
         return self.clean(text)
 
     def write(self, value: Any) -> str:
-        """Return the value as it stands in a URL."""
+        """Return the value in URL format."""
         return str(value)
 
 
 @dataclass(frozen=True)
 class Number(Control):
-    """A number, with six digits that count."""
+    """A number with six significant digits."""
 
     name: str
     start: float
-    low: float            # the smallest that it may be
-    high: float           # the largest
-    whole: bool = False   # a whole number
+    low: float            # minimum
+    high: float           # maximum
+    whole: bool = False   # whether it is an integer
 
     def clean(self, value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not self.low <= value <= self.high:
@@ -57,7 +58,7 @@ class Number(Control):
 
 @dataclass(frozen=True)
 class Choice(Control):
-    """One of a few words, or the start, which need not be one of them."""
+    """One of a few strings, or the default, which need not be one of them."""
 
     name: str
     start: str
@@ -86,14 +87,14 @@ class Switch(Control):
 
 @dataclass(frozen=True)
 class Numbers(Control):
-    """A row of numbers, each rounded to hundredths: what one drags."""
+    """A row of numbers, each rounded to hundredths, set by dragging."""
 
     name: str
     start: tuple[float, ...]
-    low: float      # the smallest that each may be
-    high: float     # the largest
-    shortest: int   # how many there are at least
-    longest: int    # and at most
+    low: float      # minimum of each
+    high: float     # maximum of each
+    shortest: int   # fewest numbers
+    longest: int    # most numbers
 
     def clean(self, value: object) -> tuple[float, ...] | None:
         if not isinstance(value, (tuple, list)) or not self.shortest <= len(value) <= self.longest:
@@ -113,8 +114,7 @@ class Numbers(Control):
 
 @dataclass(frozen=True)
 class Steps(Control):
-    """Whole numbers in their order, from 0 to below `below`, at most `longest` of them: the tokens that were written so
-    far."""
+    """A sequence of integers from 0 to below `below`, at most `longest`: the tokens written so far."""
 
     name: str
     below: int
@@ -138,7 +138,7 @@ class Steps(Control):
 
 @dataclass(frozen=True)
 class Places(Steps):
-    """A set of such numbers: cells of a matrix (row · columns + column), masked tokens."""
+    """A set of such integers: cells of a matrix (row · columns + column), or masked tokens."""
 
     def clean(self, value: object) -> tuple[int, ...] | None:
         places = super().clean(value)
@@ -147,7 +147,7 @@ class Places(Steps):
 
 @dataclass(frozen=True)
 class Words(Control):
-    """A few words, or a sentence; at most `longest` characters."""
+    """A few words or a sentence, at most `longest` characters."""
 
     name: str
     start: str = ""

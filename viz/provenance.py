@@ -1,7 +1,7 @@
-"""Where a file comes from: one JSON string that is written into every export, with the question and the view.
+"""The provenance of a file: one JSON string, written into every export, with the question and the view.
 
-The string is pure ASCII: anything else is escaped as JSON does, so that every format carries it unchanged, lone
-surrogates and NUL included. """
+The string is pure ASCII with JSON escapes, so every format preserves it, lone surrogates and NUL included.
+"""
 import dataclasses
 import functools
 import importlib.metadata
@@ -25,15 +25,16 @@ from viz.format import format_difference
 from viz.link import unpack
 
 MADE_BY = "Clearhead"
-QUOTED = 240   # signs of a text in a caption
-INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")   # names of one network
-MODELS = ("model", "against", "folder", "beside")   # parameters of an address that may be folders of this machine
+QUOTED = 240   # characters of a text in a caption
+# host names inside a local network
+INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")
+MODELS = ("model", "against", "folder", "beside")   # URL parameters that may contain this machine's folders
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return what computed and drew this, without importing any of it."""
+    """Return the versions of the software that computed and drew this, without importing it."""
     by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -44,18 +45,18 @@ def versions() -> dict[str, str]:
 
 
 def public_name(model: str) -> str:
-    """Return a model's id without folders of this machine, which would tell a blind reviewer who wrote the paper."""
+    """Return a model's id without this machine's folders, which could reveal an author to a blind reviewer."""
     return Path(model).name if _is_path(model) or Path(model).exists() else model
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a string is written as a path of this machine."""
+    """Return whether a string looks like a path on this machine."""
     return text.startswith((".", "~")) or Path(text).is_absolute()
 
 
 def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> dict:
-    """Return the provenance as plain values: the question, the answer's model and checks, the view, the versions, the
-    link. paths: whether folders of this machine are named in full."""
+    """Return the provenance as plain values: the question, the model and its verification, the view, the versions, the
+    link. paths: whether to include full paths of this machine's folders."""
     query, card, named = record.query, record.card, str if paths else public_name
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
@@ -71,13 +72,13 @@ def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = 
 
 
 def image_of(query: Query) -> dict[str, str] | None:
-    """Return the picture of a question: the hash of its file, and of one that is here its name, licence and source;
-    None without one."""
+    """Return a question's picture: its file's hash and, if it is stored here, its name, licence and source; None
+    without a picture."""
     if query.image is None:
         return None
     try:
         picture = pictures.find(query.image)
-    except UserError:   # dropped since it was asked
+    except UserError:   # dropped since then
         return {"sha256": query.image, "name": "", "licence": "", "source": ""}
     return {"sha256": query.image, "name": picture.name, "licence": picture.licence, "source": picture.source}
 
@@ -89,7 +90,7 @@ def _image_in_words(query: Query, phrases: dict) -> str:
 
 
 def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
-    """Return an edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
+    """Return an edit for JSON; the text that a patch takes from cannot have edits."""
     values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
     if isinstance(edit, Patch):
         other = edit.from_query
@@ -99,25 +100,25 @@ def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
 
 
 def _number(value: object) -> Any:
-    """JSON has no NaN: what was not measured is null."""
+    """Return a number for JSON, which lacks NaN: missing measurements become null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> str:
-    """Return the provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's
-    end."""
+    """Return the provenance as one line of ASCII JSON, without semicolons, which some spreadsheets treat as
+    separators."""
     return json.dumps(describe(record, view, link, paths), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def stated_address() -> str:
-    """Return where others find this server, as whoever runs it says with CLEARHEAD_ADDRESS; "" where nobody does."""
+    """Return this server's public address as set in CLEARHEAD_ADDRESS, or ""."""
     stated = os.environ.get("CLEARHEAD_ADDRESS", "").strip().rstrip("/")
     return stated if stated.startswith(("http://", "https://")) else ""
 
 
 def opens_elsewhere(link: str) -> bool:
-    """Return whether other machines than those of one network can open an address: its host has a public name or
-    number, or is the one that whoever runs the server states; and it names no folder of this machine."""
+    """Return whether an address can be opened from outside the local network: its host has a public name or number, or
+    is the server's stated one, and it names none of this machine's folders."""
     try:
         if any(_is_path(value) for name, value in parse_qsl(urlsplit(link).query) if name in MODELS):
             return False
@@ -127,13 +128,13 @@ def opens_elsewhere(link: str) -> bool:
         with suppress(ValueError):
             number = ipaddress.ip_address(host)
             return (getattr(number, "ipv4_mapped", None) or number).is_global
-    except ValueError:   # no address at all
+    except ValueError:   # not a valid address
         return False
     return "." in host and not host.endswith(INSIDE) and not host.rsplit(".")[-1].isdigit()
 
 
 def opens_here_alone(link: str) -> bool:
-    """Return whether an address leads every machine to itself, as localhost does."""
+    """Return whether every machine resolves an address to itself, such as localhost."""
     host = (urlsplit(link).hostname or "").rstrip(".")
     with suppress(ValueError):
         number = ipaddress.ip_address(host)
@@ -143,14 +144,14 @@ def opens_here_alone(link: str) -> bool:
 
 
 def stamp() -> str:
-    """Return what made a picture: Clearhead's version and commit."""
+    """Return Clearhead's version and commit."""
     return f"{MADE_BY} {VERSION}" + (f" (commit {commit()[:10]})" if commit() else "")
 
 
 def way_back(link: str, said: str = "") -> str:
-    """Return what a caption prints of the state that it was made in: its address where others can open it, else its
-    page and what is chosen there, in words, so that one can choose it again. said: what the caption says already; a
-    model and texts that stand in it are not said twice."""
+    """Return what a caption prints about the state: its address if others can open it, else the page and its settings
+    in words, so that readers can choose them again. said: the caption so far; model and texts that it already mentions
+    are not repeated."""
     from viz.text import strings
 
     if not link or opens_elsewhere(link):
@@ -159,7 +160,7 @@ def way_back(link: str, said: str = "") -> str:
 
 
 def state_in_words(link: str, said: str = "") -> str:
-    """Return the page that an address opens and what is chosen there, without its server. said: as of `way_back`."""
+    """Return an address's page and settings in words, without its server. said: see `way_back`."""
     from viz.text import strings
 
     phrases, address = strings("export"), urlsplit(link)
@@ -178,7 +179,7 @@ def state_in_words(link: str, said: str = "") -> str:
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
-    """Return the same in words, for the caption of a picture: the texts, and where the picture comes from."""
+    """Return the provenance in words for a picture's caption: the texts, and the picture's origin."""
     from viz.text import strings
 
     phrases, query, card = strings("export"), record.query, record.card
@@ -195,7 +196,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
 
 
 def _quoted(text: str, phrases: dict) -> str:
-    """Return a text in one line; of a long one the beginning, and how long it is."""
+    """Return a text in one line, cut to its beginning with its length if it is long."""
     words = " ".join(text.split())
     return phrases["quoted"].format(text=words) if len(words) <= QUOTED else phrases["begun"].format(
         text=words[:QUOTED], count=len(text))
@@ -214,7 +215,7 @@ def _in_words(edit: Edit) -> str:
 
 
 def _checked(record: AttentionRecord, phrases: dict) -> str:
-    """Return how far the picture was checked, with the difference in the pass that made it, as on the badge."""
+    """Return how far the picture was verified, with the difference in its pass, as on the badge."""
     error = record.verification.max_error
     said = phrases["difference"].format(error=format_difference(error)) if math.isfinite(error) else ""
     return phrases["checked"][record.verification.status] + said

@@ -1,5 +1,5 @@
-"""What a visitor's session remembers between two runs, beside what Streamlit keeps of its widgets: the state, and for
-each page or widget what it alone remembers, declared beside it as a `Kept`."""
+"""What a visitor's session remembers between runs, besides Streamlit's widget states: the state, and the memory of each
+page or widget, declared in its module as a `Kept`."""
 import uuid
 import weakref
 from dataclasses import dataclass, field
@@ -15,39 +15,38 @@ T = TypeVar("T")
 
 @dataclass
 class Session:
-    """One visitor's. The question, the view and the pages' controls are in `state`, and nowhere else; `PageContext`
-    alone changes it."""
+    """One visitor's session. Question, view and page controls are only in `state`, which only `PageContext` changes."""
 
-    state: State = field(default_factory=State)            # what the address says, and no more
-    restored: bool = False                                 # whether an address brought it, and nobody changed it since
-    passing: bool = False                                  # whether it changed by itself, as in a film
+    state: State = field(default_factory=State)            # exactly what the address says
+    restored: bool = False  # whether it came from an address and has not been changed since
+    passing: bool = False                                  # whether it changed by itself, as in an animation
     page: str = ""                                         # the open page's name; "" before the first run
-    next_page: tuple[str, dict[str, object]] | None = None    # name and controls of the page that a callback chose
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)   # under which it waits for answers
-    kept: dict[object, Any] = field(default_factory=dict)     # what each Kept holds, where that is not its start
+    next_page: tuple[str, dict[str, object]] | None = None    # name and controls of the page chosen by a callback
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)   # identifies the session in the queue
+    kept: dict[object, Any] = field(default_factory=dict)     # each Kept's value, if not its default
 
     def __post_init__(self) -> None:
-        # Streamlit lets go of a session some minutes after its visitor went; the pictures go with it
+        # Streamlit drops a session some minutes after its visitor left; its pictures are dropped with it
         weakref.finalize(self, pictures.forget, self.id).atexit = False
 
 
 def session() -> Session:
-    """Return the session of the visitor whose page runs."""
+    """Return the session of the current run."""
     if "clearhead" not in st.session_state:
         st.session_state["clearhead"] = Session()
     return st.session_state["clearhead"]
 
 
 class Kept(Generic[T]):
-    """What one page or widget remembers of each visitor; declared once in its module, and read and put as `value`."""
+    """A value that one page or widget remembers per visitor; declared once in its module, accessed as `value`."""
 
     def __init__(self, start: T) -> None:
-        """start: its value until it is put, never changed in place."""
+        """start: the default, never changed in place."""
         self._start = start
 
     @property
     def value(self) -> T:
-        """What this visitor's session holds."""
+        """This visitor's value."""
         return session().kept.get(self, self._start)
 
     @value.setter

@@ -1,5 +1,5 @@
-"""What a server does before its first visitor: it asks the first page's question, so that the models' packages come
-while a browser still loads. The pages are imported here, in a thread beside the server, which answers meanwhile."""
+"""Prepare a server for its first visitor: ask the first page's question, so that the models' packages load while the
+browser is still loading. Pages are imported here in a thread, while the server already answers."""
 import logging
 import sys
 import threading
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from model.ask.jobs import Job
 
 log = logging.getLogger("clearhead")
-# seconds after which a thread that imports lets the one go on that sends a browser Streamlit's files, some hundred
-# pieces, each of which would wait for Python's 5 ms
+# switch interval in seconds: a thread that imports must let through the one that sends Streamlit's hundreds of files to
+# the browser, each of which would otherwise wait for Python's 5 ms
 SWITCH = 0.0005
-IDLE = 20.0   # seconds after which the models' packages come, visitor or not
+IDLE = 20.0   # seconds after which the models' packages are loaded, with or without a visitor
 
 
 def ask_first() -> "Job | None":
-    """Read the pages and asks what the page without an address asks: its visitor shares the job, others find the
-    packages there. What that page says of the record is worked out too, where it was kept."""
+    """Import the pages and ask the question of the page without parameters; its visitor shares the job, and others find
+    the packages loaded. If its record was cached, what the page derives from it is computed too."""
     import viz.frame
     from model.ask import sources
     from model.core.heads import MeasuresQuery, OverviewQuery
@@ -34,7 +34,7 @@ def ask_first() -> "Job | None":
     from viz.page import pages
     from viz.state import State
 
-    pages()[viz.frame.HOME]   # the others when they are opened
+    pages()[viz.frame.HOME]   # other pages are imported when opened
     terms()
     read_ahead()
     try:
@@ -50,8 +50,8 @@ def ask_first() -> "Job | None":
 
 
 def start() -> None:
-    """Ask first; of an answer that was kept the live one follows, when the first visitor's page is drawn. What that has
-    imported stays, and is left out of Python's search for garbage."""
+    """Ask the first question, and verify a cached answer live once the first visitor's page is drawn. Then exclude
+    imported objects from garbage collection."""
     from model.ask import sources
 
     job = ask_first()
@@ -66,7 +66,7 @@ def start() -> None:
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    """Run `start` in a thread when st.App starts, so that the server answers browsers meanwhile."""
     sys.setswitchinterval(SWITCH)
     share_heaps()
     keep_order()
@@ -80,7 +80,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def local_lifespan(app: st.App) -> AsyncIterator[None]:
-    """The same on somebody's own machine, whose browser opens, as it does for any script of Streamlit's."""
+    """Do the same on the user's own machine, and open the browser as Streamlit does for any script."""
     async with lifespan(app):
         if not st.get_option("server.headless"):
             open_browser()

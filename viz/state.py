@@ -1,5 +1,4 @@
-"""What the page remembers between two runs: what is asked, how it is looked at, and which parts of that somebody
-chose."""
+"""What a page remembers between runs: the question, the view, and which parts of them the user chose."""
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,8 +12,8 @@ from viz import glow
 from viz.examples import Example, example_for, examples, token_of
 from viz.theme import strength
 
-WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out from the record until somebody chooses it
-TEXTS = ("text", "text_b", "target")                      # what is typed
+WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the record until the user chooses them
+TEXTS = ("text", "text_b", "target")                      # typed fields
 QUESTION = {"model", "image", "chat", *TEXTS}
 VIEW = {each.name for each in fields(View)}
 LECTURE = {"present", "screen", "show"}
@@ -22,22 +21,22 @@ LECTURE = {"present", "screen", "show"}
 
 @dataclass(frozen=True)
 class State:
-    """The question, how its answer is looked at, and the pages' own controls."""
+    """The question, the view of its answer, and the pages' controls."""
 
     model: str = "minilm"                    # its id
-    text: str = examples()[0].text           # what the model reads
+    text: str = examples()[0].text           # the model's input
     text_b: str | None = None                # the second text, for models that read pairs
-    target: str | None = None                # the other side, for an encoder–decoder
-    image: str | None = None                 # the picture that the model looks at, by its sha256; None of a text
+    target: str | None = None                # the target, for an encoder–decoder
+    image: str | None = None                 # the model's picture, by sha256; None for text
     chat: bool = False                       # whether the text is a turn in the model's chat template
-    view: View = View()                      # how the answer is looked at
-    user_set: frozenset[str] = frozenset()   # which of WORKED_OUT somebody chose
-    # (page, control, value) of every control that is not at its start; it outlives leaving the page
+    view: View = View()                      # how the answer is shown
+    user_set: frozenset[str] = frozenset()   # which of WORKED_OUT the user chose
+    # (page, control, value) for every control that is not at its default; kept after leaving the page
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
-    show: bool = False                       # whether everything that questions cover is uncovered, on every page
-    present: bool = False                    # large letters, for a lecture room
-    screen: str = ""                         # of a lesson that is presented: the one that is seen; "" for the first
-    # (field, short name) of every text that a link named and did not hold; the name is "" where the link is damaged
+    show: bool = False                       # whether all covered answers are revealed, on every page
+    present: bool = False                    # lecture mode
+    screen: str = ""                         # the screen shown of a presented lesson; "" for the first
+    # (field, short name) for every text that a link names but does not contain; the name is "" if the link is damaged
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 
     @property
@@ -47,18 +46,18 @@ class State:
 
     @property
     def absent(self) -> dict[str, str]:
-        """{field: short name} of the texts that a link named, did not hold, and that nobody has given since."""
+        """{field: short name} of the texts that a link named but did not contain, and that were not typed since."""
         return {field: name for field, name in sorted(self.absent_texts) if not getattr(self, field)}
 
     def with_control_values(self, page: str, **changes: Any) -> "State":
-        """Return the state with some of a page's own controls changed; None puts one back to its start."""
+        """Return the state with some of a page's controls changed; None resets one to its default."""
         others = {entry for entry in self.control_values if entry[0] != page or entry[1] not in changes}
         return replace(self,
                        control_values=frozenset(others | {(page, name, value) for name, value in changes.items()
                                                           if value is not None}))
 
     def controls_of(self, page: str) -> dict[str, Any]:
-        """Return {control: value} of the page's controls that stand elsewhere than at their start."""
+        """Return {control: value} for the page's controls that are not at their defaults."""
         return {name: value for owner, name, value in self.control_values if owner == page}
 
     def with_view(self, **changes: Any) -> "State":
@@ -69,9 +68,9 @@ class State:
         return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
     def with_question(self, **changes: Any) -> "State":
-        """Return the state after another question. Another model or example (text and second text) starts with its own
-        head; an edited text keeps the head that was open, another picture the patch too, and every one the scale that
-        somebody chose. A model with pictures of its own starts with one of them."""
+        """Return the state after another question. A new model or example (text and second text) resets the head; an
+        edited text keeps the open head, another picture the patch too, and all keep a chosen scale. A model with its
+        own pictures starts with one of them."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
         asked = replace(self, absent_texts=absent, **changes)
         if asked.model != self.model:
@@ -85,8 +84,7 @@ class State:
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:
-    """Return the view with everything worked out that nobody chose, and with choices dropped that this record does not
-    have."""
+    """Return the view with all unchosen parts derived from the record, dropping choices that this record lacks."""
     view, chosen = state.view, state.user_set
     example = None if record.picture is not None else example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
@@ -107,15 +105,15 @@ def complete_view(state: State, record: AttentionRecord) -> View:
 
 
 def _fitting_lens(lens: str, record: AttentionRecord) -> str:
-    """Return the lens, or where the record does not have it the one that stands for it."""
+    """Return the lens, or its substitute if the record does not have it."""
     if record.picture is None:
         return "matrix" if lens == "picture" else lens
     return "picture" if lens == "text" else lens
 
 
 def first_token(tokens: Tokens) -> int:
-    """Return which token is in focus until somebody chooses one: of a text the one that tells most; of a picture [CLS],
-    which stands for all of it, or else the patch in its middle."""
+    """Return the default token in focus: for a text the most informative one; for a picture [CLS], which represents all
+    of it, or else the centre patch."""
     if tokens.grid is None:
         return telling_token(tokens)
     first = next((token for token in range(len(tokens)) if tokens.place(token) is None), None)
@@ -124,8 +122,8 @@ def first_token(tokens: Tokens) -> int:
 
 
 def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token: int) -> HeadId:
-    """Return the head with the largest weight for the pair, or from the token to another one; of a picture the one that
-    shows most patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
+    """Return the head with the largest weight for the pair, or from the token to another; for a picture the one with
+    the most coloured patches, since one that attends to a single patch, or to all alike, is a poor start."""
     patches = list(attention_map.keys.patches)
     if pair is None and patches:
         even, most = 1 / len(attention_map.keys), glow.most_times(len(attention_map.keys))
@@ -148,16 +146,16 @@ def _example_pair(example: Example | None, state: State, attention_map: Attentio
     return None if query is None or key is None or query == key else (query, key)
 
 
-LONG = 32       # columns; the few large weights of a shorter row are most of it
-NUMBER = 10     # which of a row's weights, from the largest on, is to be seen
-SEEN = 0.1      # share of the ramp at which a cell is told from an empty one
-ROWS = 256      # rows that are looked at, in the middle of the text
+LONG = 32       # columns; in shorter rows a few large weights make up most of the row
+NUMBER = 10     # rank of the weight that should be visible, from the largest
+SEEN = 0.1      # position on the ramp at which a cell is distinguishable from an empty one
+ROWS = 256      # rows examined, in the middle of the text
 
 
 def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
-    """Return the median, over the rows in the middle of the text, of a row's tenth largest weight in the open head;
-    None for a text so short that the scale does not matter, where no row has ten, and for lines, which would be a
-    cloud."""
+    """Return the median, over rows in the middle of the text, of the tenth largest weight in the open head. None if the
+    text is so short that the scale does not matter or no row has ten weights, and for the lines lens, which would
+    become a cloud."""
     rows, columns = len(attention_map.queries), len(attention_map.keys)
     if columns <= LONG or view.lens == "lines":
         return None
@@ -168,7 +166,7 @@ def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
 
 
 def readable_scale(tenth: float | None) -> str:
-    """Return the first scale on which a row's tenth weight can be seen; the last one where none shows it."""
+    """Return the first scale on which a row's tenth weight is visible, or the last one if none shows it."""
     if tenth is None:
         return SCALES[0]
     return next((scale for scale in SCALES if strength(np.array(tenth), scale) >= SEEN), SCALES[-1])

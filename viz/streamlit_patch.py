@@ -1,7 +1,7 @@
-"""What Clearhead needs of Streamlit that is not public, all of it: three faults mended, of which two are in what it
-sends to a browser and one in what it hears; whether a run answers the browser's Back; the types of what st.container
-and st.Page return; the browser that opens on somebody's own machine; and for a server the options, uploads and logs
-that have to be bounded."""
+"""Everything private that Clearhead uses from Streamlit: fixes for three faults, two in what it sends to a browser and
+one in what it receives; whether a run answers the browser's Back button; the types that st.container and st.Page
+return; opening a browser on the user's own machine; and for a public server the options, uploads and logs that must be
+bounded."""
 import asyncio
 import functools
 import importlib
@@ -34,11 +34,12 @@ from streamlit.web.server import server_util
 
 from model.core.query import UserError
 
-RECORD = 2048   # bytes that Streamlit takes for an uploaded file beside its content
+RECORD = 2048   # bytes per uploaded file that Streamlit uses besides its content
 
 
 def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]:
-    """Put a function in the place of a method, once for all; it gets the method before the method's own arguments."""
+    """Replace a method permanently by the decorated function, which receives the original method before the usual
+    arguments."""
     def put(function: Callable[..., object]) -> None:
         method = getattr(owner, name)
         if hasattr(method, "__wrapped__"):
@@ -53,33 +54,35 @@ def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]
 
 
 def keep_order() -> None:
-    """Has a fragment that runs again send what its last run left unsent before what is new.
+    """Make a rerun fragment send messages left over from its last run before its new ones.
 
-    Streamlit 1.67 drops those messages (ForwardMsgQueue.clear), but keeps among them the references to what a browser
-    has already, as they do not say which fragment they are of, and the messages of fragments within it, as they are of
-    another. They then come to places that the browser does not have, and the whole page ends with "Bad delta path" or
-    "Cannot set a node at a delta path": on a busy machine within a minute, where a fragment runs every second. """
+    Streamlit 1.67 drops those messages (ForwardMsgQueue.clear), but keeps references to what a browser already has,
+    which do not name their fragment, and messages of nested fragments, which belong to another. These then refer to
+    places that the browser does not have, and the whole page ends with "Bad delta path" or "Cannot set a node at a
+    delta path": on a busy machine within a minute, if a fragment runs every second.
+    """
     @_replaces(ForwardMsgQueue, "clear")
     def cleared(clear: Callable[..., object], queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False,
                 fragment_ids_this_run: list[str] | None = None) -> None:
         if retain_lifecycle_msgs and fragment_ids_this_run:
-            queue._delta_index_map = {}   # what is new comes after it, never in its place
+            queue._delta_index_map = {}   # new messages follow, and never replace it
         else:
             clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
 
 
 def hear_out() -> None:
-    """Has a session pass on what a run that came to its end still has to say when the next one begins.
+    """Forward messages that are still queued when a run finishes and the next one begins.
 
-    Streamlit 1.67 takes a new runner for a fragment that is asked for once the former runner has ended, and from then
-    on ignores that one's messages, those too that wait in the event loop: a page that was just drawn would never come
-    to its browser, and the new run's elements at places that are not there ("Bad delta path"). A runner that was told
-    to stop stays unheard, as the whole page runs again after it. """
+    Once a runner has ended, Streamlit 1.67 creates a new one for a requested fragment and ignores the former runner's
+    messages from then on, even those waiting in the event loop. A page that was just drawn would never reach its
+    browser, and the new run's elements would refer to missing places ("Bad delta path"). A runner that was stopped is
+    still ignored, since the whole page reruns after it.
+    """
     ended: WeakKeyDictionary[AppSession, ScriptRunner | None] = WeakKeyDictionary()
 
     @_replaces(AppSession, "_create_scriptrunner")
     def created(create: Callable[..., object], session: AppSession, data: RerunData) -> None:
-        ended[session] = session._scriptrunner   # None where it was told to stop
+        ended[session] = session._scriptrunner   # None if it was stopped
         create(session, data)
 
     @_replaces(AppSession, "_handle_scriptrunner_event_on_event_loop")
@@ -91,12 +94,13 @@ def hear_out() -> None:
 
 
 def take_turns() -> None:
-    """Has the runs of one session change its state one after the other.
+    """Let the runs of one session change its state one at a time.
 
-    Streamlit 1.67 begins to run the page for a click while a former run still begins or ends, and each run has a lock
-    of its own round the state that both change. Where two events arrive together, as they do on a busy machine, the
-    first one's run can take the click for handled before its callback was called: whoever clicked is not answered. """
-    # by the address of the state, for as long as a run holds both; it has no room for a lock of its own
+    Streamlit 1.67 starts a run for a click while a former run is still starting or ending, and each run has its own
+    lock around the state that both change. If two events arrive together, as on a busy machine, the first run can treat
+    the click as handled before its callback was called, so the click has no effect.
+    """
+    # by the state's address, as long as a run holds both; the state has no room for a lock of its own
     locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     @_replaces(SafeSessionState, "__init__")
@@ -107,8 +111,9 @@ def take_turns() -> None:
 
 
 def read_ahead() -> None:
-    """Has Streamlit read, while a browser still loads, what a page's first run would wait half a second each for: its
-    pattern of all emoji, Pillow, and where each module's source is, by which it finds out that it is not in a shell."""
+    """Make Streamlit read in advance, while a browser is still loading, what would cost a page's first run half a
+    second each: its pattern of all emoji, Pillow, and each module's source location, which it uses to detect a
+    shell."""
     for name in ("streamlit.emojis", "streamlit.elements.lib.image_utils"):
         importlib.import_module(name)
     inspect.stack()
@@ -116,33 +121,32 @@ def read_ahead() -> None:
 
 def went_back() -> bool:
     """Return whether this run answers the browser's Back or Forward
-    (https://github.com/streamlit/streamlit/pull/16989), so that st.query_params says where it went."""
+    (https://github.com/streamlit/streamlit/pull/16989), in which case st.query_params holds the destination."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def open_browser() -> None:
-    """Open this server's page in a browser of this machine, as Streamlit does for any script."""
+    """Open this server's page in a local browser, as Streamlit does for any script."""
     cli_util.open_browser(server_util.get_url("localhost"))
 
 
 def flag(name: str) -> Any:
-    """Return an option of Streamlit's as the command line or its variable set it; None where neither did."""
+    """Return a Streamlit option if the command line or its variable sets it, else None."""
     by_flag = config.get_where_defined(name) == config._DEFINED_BY_FLAG
     return config.get_option(name) if by_flag else None
 
 
 def hold_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Set options, now and whenever Streamlit reads its configuration again, as it does when a file of it changes;
-    returns what is in force. `streamlit run` reads its configuration before the script, and st.set_option takes none of
-    the server's."""
+    """Set options, now and whenever Streamlit rereads its configuration files, and return what is in force. `streamlit
+    run` reads its configuration before the script, and st.set_option does not accept server options."""
     def put() -> None:
         for name, value in options.items():
             config.set_option(name, value)
 
     config.on_config_parsed(put, force_connect=True)
     put()
-    runtime_util._max_widget_state_size_bytes = None   # it is read once
+    runtime_util._max_widget_state_size_bytes = None   # it is read only once
     in_force = {name: config.get_option(name) for name in options}
     if "server.maxWidgetStateSize" in in_force:
         in_force["server.maxWidgetStateSize"] = runtime_util.get_max_widget_state_size_bytes() / 1e6
@@ -150,9 +154,9 @@ def hold_options(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def bound_uploads(session_bytes: int, total_bytes: int) -> None:
-    """Has Streamlit keep so much of uploaded files for one session and for all of them, and drop the oldest first; it
-    would keep all until their session ends."""
-    arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # bytes by session and file, the oldest first
+    """Limit the uploaded files that Streamlit keeps per session and in total, dropping the oldest first; it would
+    otherwise keep all until their session ends."""
+    arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # bytes by session and file, oldest first
 
     @_replaces(MemoryUploadedFileManager, "add_file")
     def added(add: Callable[..., object], files: MemoryUploadedFileManager, session_id: str,
@@ -171,8 +175,8 @@ def bound_uploads(session_bytes: int, total_bytes: int) -> None:
 
 def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_bytes: int,
                   total_bytes: int) -> list[tuple[str, str]]:
-    """Return what has to go, the oldest first, so that a session and all together hold no more than they may. sizes: by
-    (session, file), the oldest first."""
+    """Return what must be dropped, oldest first, so that a session and the total stay within their limits. sizes: by
+    (session, file), oldest first."""
     own, total, drop = sum(size for key, size in sizes.items() if key[0] == session), sum(sizes.values()), []
     for key, size in sizes.items():
         if total > total_bytes or (own > session_bytes and key[0] == session):
@@ -183,7 +187,7 @@ def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_by
 
 
 def forget_upload(file: UploadedFile) -> None:
-    """Drop Streamlit's copies of an uploaded file that has been read; its place shows the name on."""
+    """Drop Streamlit's copies of an uploaded file that has been read; the uploader still shows its name."""
     context = get_script_run_ctx()
     if context is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
@@ -192,13 +196,13 @@ def forget_upload(file: UploadedFile) -> None:
 
 
 def is_dropped(file: object) -> bool:
-    """Return whether the value of a file uploader in st.session_state says that the file is no longer there."""
+    """Return whether a file uploader's value in st.session_state says that the file was dropped."""
     return isinstance(file, DeletedFile)
 
 
 def log_through(handler: logging.Handler) -> None:
-    """Has everything that is logged in this process, now and later, go through one handler. Streamlit gives each of its
-    modules a handler of its own."""
+    """Route all logging of this process, now and later, through one handler. Streamlit gives each of its modules its
+    own."""
     def join(each: logging.Logger) -> None:
         for own in list(each.handlers):
             each.removeHandler(own)
@@ -212,8 +216,8 @@ def log_through(handler: logging.Handler) -> None:
 
 
 def say_why() -> None:
-    """Has a download that cannot be made say why: Streamlit 1.67 says "Failed to generate file for download" of each,
-    and logs a traceback."""
+    """Make a failed download say why. Streamlit 1.67 only says "Failed to generate file for download", and logs a
+    traceback."""
     @_replaces(DeferredFileHandler, "handle")
     async def answered(handle: Callable[..., object], handler: DeferredFileHandler, request: BackendOperationRequest,
                        session_id: str) -> BackendOperationResponse:
@@ -228,6 +232,6 @@ def say_why() -> None:
 
 
 def ask_no_stranger() -> None:
-    """Keep Streamlit from asking checkip.amazonaws.com for this machine's address: it does so for every request with
-    another page's Origin, for up to two seconds in which the server answers nobody."""
+    """Keep Streamlit from asking checkip.amazonaws.com for this machine's address, which it does for every request with
+    a foreign Origin, blocking the server for up to two seconds."""
     net_util.get_external_ip = lambda: None

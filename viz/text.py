@@ -1,4 +1,4 @@
-"""The prose and strings of the interface, from assets/text/LANGUAGE; another language is another folder."""
+"""The texts of the interface, from assets/text/LANGUAGE; another language is another folder."""
 import functools
 import re
 import string
@@ -8,23 +8,23 @@ from typing import Any
 from model.core.files import ASSETS
 
 FOLDER = ASSETS / "text" / "en"
-# what Streamlit replaces in text after Markdown was read, where no escape helps: icons, addresses, e-mails, arrows and
+# what Streamlit replaces after parsing Markdown, where escaping does not help: icons, addresses, e-mails, arrows and
 # dashes
 _REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])",
                        re.IGNORECASE)
-_PAGE = re.compile(r"\[\[([a-z_]+)\]\]")   # stands for the title of the page of this name
-JOINER = "\u2060"   # invisible, and no line breaks at it
+_PAGE = re.compile(r"\[\[([a-z_]+)\]\]")   # a placeholder for the title of the page with this name
+JOINER = "\u2060"   # invisible, and prevents a line break
 _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
 
 
 class Text(str):
-    """A string of the interface, filled with the number of its noun, {n:# head is|# heads are}, or with nothing for
-    none, {n:|, tied with # other|, tied with # others}; with a true minus sign, and none before a zero."""
+    """A string of the interface with a plural form chosen by a number, {n:# head is|# heads are}, or nothing for zero,
+    {n:|, tied with # other|, tied with # others}; with a true minus sign, and none before a zero."""
 
     __slots__ = ()
 
     def format(self, /, *args: object, **fields: object) -> str:
-        """As of any string, with what is said above."""
+        """Format like str.format, plus plurals and minus signs."""
         return _FILL.vformat(self, args, fields)
 
 
@@ -33,7 +33,7 @@ class _Fill(string.Formatter):
         if "|" in spec:
             *none, one, other = spec.split("|")
             return (none[0] if none and value == 0 else one if value == 1 else other).replace("#", f"{value:,}")
-        if spec.endswith(("f", "e", "g", "%")):   # z: what is rounded to zero has no sign
+        if spec.endswith(("f", "e", "g", "%")):   # z: a number that rounds to zero has no sign
             sign = spec[:1] if spec[0] in "+- " else ""
             spec = f"{sign}z{spec.removeprefix(sign)}"
         written = format(value, spec)
@@ -41,7 +41,7 @@ class _Fill(string.Formatter):
 
 
 def true_minus(written: str) -> str:
-    """Return a number as people read it, with − before it where it is negative. Files for programs keep the hyphen."""
+    """Return a number with a true minus sign (−) if negative. Files for programs keep the hyphen."""
     return f"−{written[1:]}" if written.startswith("-") else written
 
 
@@ -50,14 +50,14 @@ _FILL = _Fill()
 
 @functools.cache
 def strings(name: str) -> dict:
-    """Return the strings of one page or part: assets/text/en/NAME.toml. Those with a place to fill are `Text`; [[NAME]]
-    is a page's title."""
+    """Return the texts of one page or part, assets/text/en/NAME.toml. Those with placeholders are `Text`; [[NAME]]
+    becomes a page's title."""
     return _texts(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
 
 
 @functools.cache
 def menu() -> dict[str, dict[str, str]]:
-    """Return the titles of pages by section and by name, in the order of the menu."""
+    """Return the titles of pages by section and name, in menu order."""
     return tomllib.loads((FOLDER / "menu.toml").read_text(encoding="utf-8"))
 
 
@@ -78,10 +78,10 @@ def _texts(value: object) -> Any:
 
 
 def escape_markdown(text: str) -> str:
-    """Typed text for a place that reads Markdown: every sign stands for itself."""
+    """Escape typed text for Markdown, so that every character represents itself."""
     return _REPLACED.sub(JOINER, show_invisibles(text)).translate(_MARKDOWN)
 
 
 def show_invisibles(text: str) -> str:
-    """Return text without anything that cannot be seen or sent: controls and lone surrogates by their code points."""
+    """Replace invisible and unsendable characters, controls and lone surrogates, by their code points."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)

@@ -1,4 +1,4 @@
-"""Waiting for an answer with something to see: progress and a skeleton; another click ends the wait."""
+"""Wait for an answer with progress and a skeleton; another click ends the wait."""
 import time
 from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
@@ -11,30 +11,29 @@ from model.core.query import UserError
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
 
-# seconds between two looks at the job, at first and in a long wait; the end of it is seen at once
+# seconds between two polls of the job, at first and in a long wait; its end is noticed immediately
 POLL, SLOWEST = 0.05, 0.5
 PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
 
 
 def ask(question: Hashable, height: int = 420) -> Any:
-    """Return the answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit
-    call, at which a newer click takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for
-    none."""
+    """Wait for the answer to a question. Raises UserError if there is none. Every poll is a Streamlit call, at which a
+    newer click takes over. height: of the skeleton shown meanwhile, in pixels; 0 for none."""
     return next(ask_each([question], height))
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
              on_error: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
-    """Yield the answers to several questions, all asked at once, each as soon as it is there; waited for in one place
-    however many they are. say(number, text) is written beside the bar. Who draws between the answers closes it
-    (contextlib.closing), as a click may end the drawing.
+    """Yield the answers to several questions, all asked at once, each as soon as it is available. They share one
+    progress bar, labelled say(number, text). Callers must close the generator (contextlib.closing), since a click may
+    end the drawing.
 
-    on_error(number, error) is told of a question without an answer, which is then None among them; without it the first
-    such error is raised.
+    on_error(number, error) is called for a question without an answer, which then yields None; without it the first
+    error is raised.
     """
     who, start = session().id, time.perf_counter()
-    # the place is there also where nothing is waited for: what follows stands at the same place in every run, and the
-    # browser changes it instead of building it anew
+    # the placeholder exists even if nothing is waited for, so that later elements have the same position in every run
+    # and the browser updates them instead of rebuilding
     jobs, place, bar = [sources.ask(question, who) for question in questions], st.empty(), None
     try:
         for number, job in enumerate(jobs):
@@ -53,13 +52,13 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
             if bar is not None and (job is jobs[-1] or (on_error is None and job.failed)):
                 place.empty()
             yield _answer(job, number, on_error)
-    finally:   # also of one that is dropped half-way, wherever that happens: nothing of Streamlit's may be called here
+    finally:   # also runs for an abandoned generator, wherever that happens: no Streamlit call is allowed here
         for job in jobs:
             job.withdraw(who)
 
 
 def _start_bar(place: DeltaGenerator, height: int, **options: object) -> DeltaGenerator:
-    """Return the bar, and the skeleton below it."""
+    """Return the bar, with the skeleton below it."""
     with place.container():
         bar = st.progress(**options)
         if height:

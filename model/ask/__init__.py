@@ -1,1 +1,1 @@
-"""ask(question) -> Job: the sources of models, the queue, the cache."""
+"""ask(question) -> Job: model sources, queue and cache."""

@@ -1,9 +1,9 @@
-"""One worker, a fair queue over sessions, one cache: how questions are computed without blocking anybody's screen.
+"""Compute questions without blocking any session: one worker, a fair queue over sessions, one cache.
 
-Each session has a queue. Its first question is due a while after it came to the front, later for a longer text, and
-the worker takes the question that is due first. So a short text goes before a long one that was asked a little earlier,
-nobody waits for ever, and whoever asks much at once does not hold up those who ask little. Equal questions share a job.
-A job whose last waiter has left is cancelled at its next `report`, or before the model's next layer.
+Each session has a queue. Its first question becomes due some time after reaching the front, later for longer texts, and
+the worker takes the question that is due first. So short texts overtake slightly older long ones, nobody waits forever,
+and a session with many questions does not delay the others. Equal questions share a job. A job that nobody waits for is
+cancelled at its next `report`, or before the model's next layer.
 """
 import logging
 import threading
@@ -16,28 +16,28 @@ from model.core.limits import Cancelled, byte_cache, stoppable
 from model.core.query import Progress, UserError, first_line
 
 log = logging.getLogger("clearhead")
-MISSING = object()   # in place of an answer that is not in the cache: an answer itself may be None
+MISSING = object()   # marks a missing cache entry, since an answer may be None
 
-# made beforehand, for when there is no memory left to make a sentence
+# created in advance, for when no memory is left to format a message
 LOST = UserError("The computation ended before there was an answer; ask again, or shorten the text or choose a smaller "
                  "model.")
 
 
 class Job:
-    """A question on its way to its answer. `fraction` (0 to 1) and `text` say how far it is."""
+    """A question being computed. `fraction` (0 to 1) and `text` report its progress."""
 
     def __init__(self, question: Hashable, lock: Any = None) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         self.waiters: set[str] = set()
-        self._lock = lock or threading.Lock()   # of its queue, under which others join
+        self._lock = lock or threading.Lock()   # the queue's lock, under which sessions join
         self._done = threading.Event()
         self._answer: Any = None
         self._error: Exception | None = None
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, with an answer or without."""
+        """Whether it has ended, with or without an answer."""
         return self._done.is_set()
 
     @property
@@ -50,7 +50,7 @@ class Job:
         return self._done.wait(seconds)
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for the answer and returns it. Raises UserError if there is none, TimeoutError after `timeout` s."""
+        """Wait for the answer and return it. Raises UserError if there is none, TimeoutError after `timeout` s."""
         if not self._done.wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
         if self._error is not None:
@@ -58,12 +58,12 @@ class Job:
         return self._answer
 
     def withdraw(self, session: str = "") -> None:
-        """This session no longer waits; without waiters the job is cancelled at its next report."""
+        """Stop waiting on behalf of this session; a job that nobody waits for is cancelled at its next report."""
         with self._lock:
             self.waiters.discard(session)
 
     def report(self, fraction: float, text: str) -> None:
-        """Notes how far the computation is. Raises Cancelled if nobody waits any more."""
+        """Record the progress of the computation. Raises Cancelled if nobody waits any more."""
         self.look()
         self.fraction, self.text = fraction, text
 
@@ -75,30 +75,30 @@ class Job:
             raise Cancelled
 
     def finish(self, answer: Any = None, error: Exception | None = None) -> None:
-        """End the job with an answer, or with the error that `result` will raise."""
+        """End the job with an answer, or with an error that `result` will raise."""
         self._answer, self._error = answer, error
         self._done.set()
 
 
 class Cache:
-    """Answers by question, at most so many bytes of them. Safe for threads."""
+    """A thread-safe cache of answers by question, limited in bytes."""
 
     def __init__(self, most: int) -> None:
         self._answers = byte_cache(most, more=1000)
         self._lock = threading.Lock()
 
     def get(self, question: Hashable, default: Any = None) -> Any:
-        """Return the answer, or `default` where it is not here."""
+        """Return the answer, or `default` if it is not cached."""
         with self._lock:
             return self._answers.get(question, default)
 
     def put(self, question: Hashable, answer: Any) -> None:
-        """Keep an answer; others go until all fit."""
+        """Store an answer, evicting others until all fit."""
         with self._lock:
             self._answers[question] = answer
 
     def drop(self, question: Hashable) -> None:
-        """Forget one answer, if it is here."""
+        """Remove one answer, if cached."""
         with self._lock:
             self._answers.pop(question, None)
 
@@ -109,9 +109,9 @@ class Cache:
 
 
 class JobQueue:
-    """Takes questions from many sessions and has one worker answer them by `answer(question, report)`.
+    """A queue of questions from many sessions; one worker computes `answer(question, report)`.
 
-    `delay_of(question)` gives the seconds after which a question is due once it is the first of its session.
+    `delay_of(question)` returns the seconds after which a question becomes due once it is its session's first.
     """
 
     def __init__(self, answer: Callable[[Any, Progress], Any], cache: Cache,
@@ -124,7 +124,7 @@ class JobQueue:
         self._worker: threading.Thread | None = None
 
     def ask(self, question: Hashable, session: str = "") -> Job:
-        """Return the job that answers this question; it is done at once where the answer is cached."""
+        """Return the job that answers this question; it is already done if the answer is cached."""
         cached = self.cache.get(question, MISSING)
         if cached is not MISSING:
             answered = Job(question)
@@ -149,11 +149,11 @@ class JobQueue:
         self._work.notify()
 
     def _schedule(self, job: Job) -> None:
-        """Set when a job is due that is now the first of its session."""
+        """Set when a job becomes due that is now its session's first."""
         job.due = time.perf_counter() + self._delay_of(job.question)
 
     def _next(self) -> Job:
-        """Return the job that is due first; waits where there is none."""
+        """Return the job that is due first, waiting until there is one."""
         with self._lock:
             while not self._queues:
                 self._work.wait()
@@ -163,14 +163,14 @@ class JobQueue:
             del self._queues[session]
             if queue:
                 self._schedule(queue[0])
-                self._queues[session] = queue   # behind all that are due at the same moment
+                self._queues[session] = queue   # after all others that are due at the same moment
             return job
 
     def _serve(self) -> None:
         try:
             while True:
                 self._answer(self._next())
-        finally:   # not even a sentence could be made, so nobody is left waiting for one; the next question goes on
+        finally:   # runs even if no message could be formatted, so that nobody waits forever; the worker continues
             with self._lock:
                 self._worker = None
                 self._queues.clear()
@@ -193,7 +193,7 @@ class JobQueue:
         except MemoryError:
             error = UserError("This machine's memory is not enough for that text and model; shorten the text or choose "
                               "a smaller model.")
-        except BaseException as unknown:   # SystemExit and a panic of the tokenizers, written in Rust, too
+        except BaseException as unknown:   # includes SystemExit and panics of the tokenizers, written in Rust
             log.exception("a question failed")
             error = UserError(f"The computation failed ({type(unknown).__name__}: {first_line(unknown, 200)}); try "
                               f"another text or another model.")

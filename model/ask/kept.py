@@ -1,9 +1,9 @@
-"""Records kept on disk by their query's hash, so that a text that was asked before is drawn without the model.
+"""Cache records on disk by their query's hash, so that a text asked before is drawn without loading the model.
 
-One file a record: the sha256 of the rest, then a record file (model/core/record_file.py), which holds numbers and JSON
-and nothing that is run. A file that is damaged, of another version or of another question is as if it were not there.
-Records live in CLEARHEAD_HOME, at most LIMITS.kept_bytes of them, and the least recently used goes first; that of the
-first page's sentence is shipped. CLEARHEAD_RECORDS=0 reads and writes none.
+Each file holds the sha256 of the rest, then a record file (model/core/record_file.py), which contains numbers and JSON
+but nothing executable. Files that are damaged, of another version or for another question are ignored. Records live in
+CLEARHEAD_HOME, up to LIMITS.kept_bytes, evicting the least recently used first; the record of the first page's sentence
+is shipped. CLEARHEAD_RECORDS=0 disables reading and writing.
 """
 import hashlib
 import importlib.metadata
@@ -25,42 +25,41 @@ from model.core.record import AttentionRecord, Layer
 from model.imported import source as imported_source
 from model.imported.record_file import read_kept
 
-VERSION = 1     # of what is kept: raised when a record is computed otherwise
+VERSION = 1     # increased when the computation of records changes
 SHIPPED = ASSETS / "records"
 SUFFIX = ".record"
 DIGEST = 64     # hexadecimal digits
-SHARE = 16      # of the bound, which one record takes at most
-SAME = 1e-4     # of an array's largest number: arithmetic in another order stays within it
+SHARE = 16      # fraction of the limit that a single record may use: 1/16
+SAME = 1e-4     # as a share of an array's largest number: summing in another order changes less
 log = logging.getLogger("clearhead")
 
 
 def switched_on() -> bool:
-    """Return whether records are kept here, unless CLEARHEAD_RECORDS=0."""
+    """Return whether records are cached here: True unless CLEARHEAD_RECORDS=0."""
     return os.environ.get("CLEARHEAD_RECORDS") != "0"
 
 
 def folder() -> Path:
-    """Return where this machine's records are."""
+    """Return the folder of this machine's records."""
     from model.pretrained import catalogue
 
     return catalogue.home() / "records"
 
 
 def can_keep(query: Query) -> bool:
-    """Return whether a query's record is one to keep: of a text as it was typed, put to a model."""
+    """Return whether a query's record can be cached: plain text put to a model, without edits."""
     return not (query.edits or query.continuation or query.image or imported_source.is_imported(query.model))
 
 
 def name_of(query: Query) -> str:
-    """Return the file's name. A record of another transformers, whose model code may differ, has another one."""
+    """Return the file's name, which depends on the version of transformers, since model code may differ."""
     parts = (VERSION, record_file.FORMAT, importlib.metadata.version("transformers"), query.model, query.revision,
              query.text, query.text_b, query.target, query.chat)
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32] + SUFFIX
 
 
 def read(query: Query) -> AttentionRecord | None:
-    """Return the record that was kept of a query, its verification "kept"; None where there is none that can be
-    believed."""
+    """Return the cached record of a query, with its verification set to "kept", or None if there is no valid one."""
     if not (switched_on() and can_keep(query)):
         return None
     for place in (folder() / name_of(query), SHIPPED / name_of(query)):
@@ -71,7 +70,7 @@ def read(query: Query) -> AttentionRecord | None:
             if hashlib.sha256(content[DIGEST:]).hexdigest().encode("ascii") != content[:DIGEST]:
                 continue
             record = read_kept(content[DIGEST:], query)
-            with suppress(OSError):   # shipped, or somebody else's
+            with suppress(OSError):   # shipped, or owned by another user
                 os.utime(place)
             return replace(record, verification=replace(record.verification, status="kept"))
     return None
@@ -84,7 +83,7 @@ def encode(record: AttentionRecord) -> bytes:
 
 
 def keep(record: AttentionRecord) -> None:
-    """Keep a verified record, if it is not too large; where the disk does not take it, nothing is kept."""
+    """Cache a verified record unless it is too large; disk errors are ignored."""
     verified = record.verification.status == "verified" and not record.card.changed
     if not (switched_on() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
         return
@@ -98,13 +97,13 @@ def keep(record: AttentionRecord) -> None:
 
 
 def discard(query: Query) -> None:
-    """Delete what this machine kept of a query."""
+    """Delete this machine's cached record of a query."""
     with suppress(OSError, UserError):
         (folder() / name_of(query)).unlink(missing_ok=True)
 
 
 def _make_room() -> None:
-    """Delete the least recently used records until the rest fits. Another process may do the same meanwhile."""
+    """Delete the least recently used records until the rest fits. Another process may be doing the same."""
     known = []
     for path in folder().glob(f"*{SUFFIX}"):
         with suppress(OSError):
@@ -120,8 +119,8 @@ def _make_room() -> None:
 
 
 def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
-    """Return the largest difference between two records' queries, keys and values, as a share of their largest numbers;
-    0 where every bit is the same, infinity where tokens, heads or masks differ."""
+    """Return the largest difference between two records' queries, keys and values, as a share of their largest numbers:
+    0 if bitwise equal, infinity if tokens, heads or masks differ."""
     if kept.kinds != live.kinds:
         return float("inf")
     largest = 0.0

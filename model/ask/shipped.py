@@ -1,8 +1,9 @@
-"""Answers that take minutes, measured beforehand and shipped: assets/results, one JSON file a question, of numbers and
-words only, and beside that of an atlas its folder of Parquet tables. `python -m benchmarks.shipped` measures them anew.
+"""Answers that take minutes, computed in advance and shipped in assets/results: one JSON file per question, with only
+numbers and words, plus a folder of Parquet tables for an atlas. `python -m benchmarks.shipped` recomputes them.
 
-A file says when, where and by which command it was measured, and of which fingerprint of the model; where the model
-here has another one, the answer is stale. """
+Each file states when, where and by which command it was measured, and the model's fingerprint; if the local model
+differs, the answer is stale.
+"""
 import dataclasses
 import functools
 import hashlib
@@ -23,31 +24,31 @@ from model.core.limits import parse_json
 from model.core.query import UserError
 
 RESULTS = ASSETS / "results"
-ATLAS = "Atlas"   # whose tables have files of their own; its module is imported by name, as it takes a while
-ASKED = "the question"   # in its place
+ATLAS = "Atlas"   # its tables have files of their own; imported by name because its module loads slowly
+ASKED = "the question"   # stands for the question
 COMMAND = "python -m benchmarks.shipped"
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """An answer that was measured beforehand."""
+    """An answer that was measured in advance."""
 
     answer: Any
-    measured: str   # the day, as ISO 8601 has it
+    measured: str   # the day, in ISO 8601
     machine: str    # in words
-    seconds: float  # that it took there
-    stale: bool     # whether the model here is another one than the measured one
+    seconds: float  # duration of the measurement
+    stale: bool     # whether the local model differs from the measured one
 
 
 def path_of(question: Any) -> Path:
-    """Return the file of a question's answer, whatever the model's fingerprint."""
+    """Return the file of a question's answer, independent of the model's fingerprint."""
     asked = repr(dataclasses.replace(question, revision=""))
     digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return RESULTS / f"{type(question).__name__}-{question.model.replace('/', '-')[:40]}-{digest}.json"
 
 
 def find(question: Any) -> Shipped | None:
-    """Return the shipped answer to a question with a model and a revision; None where there is none."""
+    """Return the shipped answer to a question with a model and a revision, or None."""
     if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
         return None
     asked: Any = question
@@ -56,7 +57,7 @@ def find(question: Any) -> Shipped | None:
 
 @functools.lru_cache(64)
 def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
-    """answered: the question's method, whose return type says what the file holds."""
+    """Read a shipped answer. answered: the question's method, whose return type describes the file."""
     if not path.is_file():
         return None
     try:
@@ -66,7 +67,8 @@ def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
         answer = _open_atlas(path.with_suffix("")) if atlas else decode(kind, told["answer"], question)
         stale = told["revision"] != question.revision
         return Shipped(answer, told["measured"], told["machine"], told["seconds"], stale)
-    except (OSError, UserError, ValueError, KeyError, TypeError):   # of another version: measured here instead
+    # written by another version, so measure it here instead
+    except (OSError, UserError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -77,7 +79,7 @@ def _open_atlas(folder: Path) -> Any:
 
 
 def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> Path:
-    """Write an answer to where `find` looks."""
+    """Write an answer to the file that `find` reads."""
     place = path_of(question)
     place.parent.mkdir(exist_ok=True)
     if type(answer).__name__ == ATLAS:
@@ -94,8 +96,8 @@ def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> 
 
 
 def encode(value: Any, question: Any = None) -> Any:
-    """Return a value of dataclasses, tuples, dictionaries, arrays and numbers as JSON has it; NaN is null, and an array
-    its bytes in base 64. The question stands nowhere in its answer."""
+    """Convert dataclasses, tuples, dictionaries, arrays and numbers to JSON; NaN becomes null, and an array its bytes
+    in base 64. The question itself is left out."""
     if question is not None and type(value) is type(question) and value == question:
         return ASKED
     if dataclasses.is_dataclass(value):
@@ -111,7 +113,8 @@ def encode(value: Any, question: Any = None) -> Any:
 
 
 def decode(kind: Any, given: Any, question: Any = None) -> Any:
-    """Return the value of this type that `encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    """Convert `encode`'s output back to a value of this type. Raises ValueError, KeyError or TypeError for anything
+    else."""
     parts = get_args(kind)
     if given == ASKED and isinstance(question, kind):
         return question
@@ -129,7 +132,7 @@ def decode(kind: Any, given: Any, question: Any = None) -> Any:
     if kind is np.ndarray or get_origin(kind) is np.ndarray:
         dtype = np.dtype(given["dtype"])
         if dtype.kind not in "fiubU":
-            raise ValueError(f"{dtype} holds neither numbers nor words")
+            raise ValueError(f"{dtype} is neither a numeric nor a string type")
         return np.frombuffer(b64decode(given["bytes"]), dtype).reshape(given["shape"])
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)

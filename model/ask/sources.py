@@ -1,7 +1,7 @@
-"""ask(question) -> Job: the one door to every model, from scratch or pretrained.
+"""ask(question) -> Job: the single entry point to every model, from scratch or pretrained.
 
-A question is a frozen value whose `answer` says what comes out: of a `Query` an AttentionRecord, of an `OverviewQuery`
-thumbnails, of a `FitsQuery` how well every head fits every pattern.
+A question is a frozen value whose `answer` determines the result: an AttentionRecord for a `Query`, thumbnails for an
+`OverviewQuery`, every head's fit to every pattern for a `FitsQuery`.
 """
 import difflib
 import os
@@ -29,23 +29,22 @@ from model.training.processes import Film
 
 
 class Source(Protocol):
-    """A module where models come from."""
+    """A module that provides models."""
 
     def revision(self, model_id: str) -> str:
         """Return the fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
 
     def sides(self, model_id: str) -> frozenset[str]:
-        """Return what the model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+        """Return what the model reads besides a text: text_b, target. Raises UserError for an unknown model."""
 
     def open_model(self, model_id: str, report: Progress) -> OpenModel:
         """Return the model, ready to answer. Raises UserError if it cannot be opened."""
 
 
 def source_of(model_id: str) -> Source:
-    """Return where this model comes from, told by its id; what is no imported file and no model of ours is
-    pretrained."""
+    """Return the source of a model by its id; all except imported files and our own models are pretrained."""
     if imported_source.is_imported(model_id):
-        return cast(Source, imported_source)   # an imported file refuses by __getattr__ what only a model could do
+        return cast(Source, imported_source)   # an imported file refuses what only a model can do in __getattr__
     if scratch.is_scratch(model_id):
         return scratch
     from model.pretrained import load
@@ -54,25 +53,25 @@ def source_of(model_id: str) -> Source:
 
 
 class CachedModels:
-    """Open models by (id, revision), at most `most` bytes of them, and the answers that are cached."""
+    """Open models by (id, revision), limited to `most` bytes, and the cached answers."""
 
     def __init__(self, most: int, cache: Cache) -> None:
         self._open, self.cache = byte_cache(most), cache
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
-        """Return the model that a question is put to, opened if it is not. Raises UserError for one that is not
-        there."""
+        """Return the model that the question is put to, opening it if necessary. Raises UserError if it does not
+        exist."""
         key = (asked.model, asked.revision)
         if key not in self._open:
             self._open[key] = source_of(asked.model).open_model(asked.model, report)
         return self._open[key]
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """Return the answer to a query, computed only if it is not there."""
+        """Return the answer to a query, computing it only if it is not cached."""
         return self._cached(query, report)
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the answer to its TraceQuery, computed only if it is not there."""
+        """Return the answer to its TraceQuery, computing it only if it is not cached."""
         return self._cached(TraceQuery(query), report)
 
     def _cached(self, question: Query | TraceQuery, report: Progress) -> Any:
@@ -84,15 +83,16 @@ class CachedModels:
 
 
 def delay_of(question: Any) -> float:
-    """Return seconds after which a question is due: 1/1000 for each character of its text, about what a pass takes on
-    two cores."""
+    """Return the seconds after which a question becomes due: 1/1000 per character of its text, about the time of a pass
+    on two cores."""
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
 def answer(question: Any, report: Progress) -> Any:
-    """Return the answer to a question; a record that a page asks for is kept on disk."""
+    """Compute the answer to a question; records that a page requests are also cached on disk."""
     found = question.answer(models, report)
-    if isinstance(question, Query):   # not in the way of the page, nor lost where the program ends at once
+    # in a thread that neither delays the page nor is lost if the program exits immediately
+    if isinstance(question, Query):
         threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep", daemon=False).start()
     return found
 
@@ -102,23 +102,23 @@ models = CachedModels(LIMITS.models_bytes, cache)
 desk = JobQueue(answer, cache, delay_of)
 
 
-# sets of assets/cases/explain.csv by the way in which a model answers; the translator reads the resolvers' sentences
+# sets in assets/cases/explain.csv by how a model answers; the translator reads the resolver's sentences
 OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
 
 
 def films() -> dict[str, str]:
-    """Return the models whose training was filmed, {id: title}."""
+    """Return the models whose training was recorded, {id: title}."""
     return {name: title for name, title in scratch.NAMES.items()
             if scratch.film_path(scratch.weights_file(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
-    """Return the film of a model's training as far as it goes. Raises UserError if there is none."""
+    """Return the recorded snapshots of a model's training so far. Raises UserError if there are none."""
     return training_film.read_film(scratch.film_path(scratch.weights_file(model)[0]))
 
 
 def scores(model: str) -> dict[str, float]:
-    """Return what a small model reached in what it was not trained on, as its training measured it."""
+    """Return a small model's scores on held-out data, as measured after its training."""
     from model.scratch.models import read_metadata
 
     found: dict[str, float] = read_metadata(scratch.weights_file(model)[0])["scores"]
@@ -126,23 +126,23 @@ def scores(model: str) -> dict[str, float]:
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
-    """Return {group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
+    """Return {group: phrases} of a small model's vocabulary; empty for a model that reads any word."""
     return scratch_vocabulary.groups(model) if scratch.is_scratch(model) else {}
 
 
 def join_phrases(model: str, chosen: Iterable[str]) -> str:
-    """Return a text of these phrases of the model's vocabulary."""
+    """Join phrases of the model's vocabulary into a text."""
     return scratch_vocabulary.join_phrases(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
-    """Return what the adjective of a sentence of the small world may be exchanged for; None for any other text."""
+    """Return the adjectives that can replace a small-world sentence's own, or None for any other text."""
     return scratch_vocabulary.swap(text)
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
-    """Return the set of texts over which importance is measured: the chosen one for a model that reads any text, else
-    that of a small model's own words.
+    """Return the set of texts over which importance is measured: the chosen one for models that read any text, else the
+    one in the small model's vocabulary.
 
     kind: how the model answers (`model.studies.attribution.Answer.kind`).
     """
@@ -151,47 +151,47 @@ def text_set(model: str, kind: str, chosen: str) -> str:
     return OWN_SETS[kind] if scratch.is_scratch(model) else chosen
 
 
-NEAREST = 3   # models whose names are offered in place of an unknown one
+NEAREST = 3   # number of models suggested for an unknown name
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A model of the catalogue as a menu shows it."""
+    """A catalogue model as shown in a menu."""
 
-    id: str                        # under which it is asked
-    title: str                     # what people call it
-    good_for: str                  # one sentence on what it shows well
+    id: str                        # its id in queries
+    title: str                     # its name on the pages
+    good_for: str                  # a sentence on what it shows well
     licence: str = "Apache-2.0"    # of its weights
-    size: int = 0                  # bytes; 0 for one that came with Clearhead or is made on the spot
-    on_disk: bool = True           # whether it can be asked without a download
-    translates: bool = False       # has a second side: a target
+    size: int = 0                  # bytes; 0 for models that ship with Clearhead or are created on the spot
+    on_disk: bool = True           # whether it can be used without a download
+    translates: bool = False       # whether it has a target side
     every_byte: bool = False       # reads any text without an unknown token
-    writes: bool = False           # the next word of any text
-    pictures: bool = False         # looks at pictures
+    writes: bool = False           # whether it predicts the next word of any text
+    pictures: bool = False         # whether it reads pictures
 
 
 def may_fetch() -> bool:
-    """Return whether people on this server may download models, unless CLEARHEAD_FETCH=0."""
+    """Return whether visitors may download models on this server: True unless CLEARHEAD_FETCH=0."""
     return os.environ.get("CLEARHEAD_FETCH") != "0"
 
 
 def handout_folder() -> Path | None:
-    """Return the folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says
-    that nothing is to be written."""
+    """Return the folder in CLEARHEAD_HOME where handouts survive a restart, or None if CLEARHEAD_HANDOUTS=0 forbids
+    writing."""
     from model.pretrained import catalogue
 
     return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else catalogue.home() / "handouts"
 
 
 def catalogue_only() -> bool:
-    """Return whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    """Return whether this is a public server that offers only the catalogue (CLEARHEAD_CATALOGUE_ONLY=1)."""
     from model.pretrained import catalogue
 
     return catalogue.catalogue_only()
 
 
 def catalogue() -> tuple[Entry, ...]:
-    """Return every model of the catalogue that can be had here, those on this disk first."""
+    """Return every catalogue model available here, those on this disk first."""
     from model.pretrained import catalogue as pretrained_catalogue
 
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
@@ -206,16 +206,16 @@ def catalogue() -> tuple[Entry, ...]:
 
 @dataclass(frozen=True)
 class FetchQuery:
-    """Bring a model to this disk: answered by its folder."""
+    """Download a model; the answer is its folder."""
 
     model: str
 
 
 def fetch_now(model: str, report: Progress) -> Path:
-    """Return the folder of a model, brought to this disk if it is not there. Raises UserError if it cannot be had, and
-    for Clearhead's own models, which have none."""
+    """Return a model's folder, downloading it if necessary. Raises UserError if that fails, and for Clearhead's own
+    models, which have no folder."""
     if scratch.is_scratch(model):
-        raise UserError(f"{model} comes with Clearhead, so there is nothing to fetch; ask it as it is.")
+        raise UserError(f"{model} comes with Clearhead, so there is nothing to fetch; use it directly.")
     from model.pretrained.catalogue import Unreachable
     from model.pretrained.fetch import fetch
 
@@ -225,22 +225,22 @@ def fetch_now(model: str, report: Progress) -> Path:
         raise with_nearest(error, model) from error
 
 
-# a worker of its own, so that nobody's question waits for a download
+# a separate worker, so that downloads do not delay questions
 downloads = JobQueue(lambda question, report: fetch_now(question.model, report), Cache(10_000))
 
 
 def fetch(model: str, session: str = "") -> Job:
-    """Return the job that brings a model to this disk. It stops when its last waiter leaves; asked again, it goes on
-    from there. Raises UserError if this server downloads nothing."""
+    """Return the job that downloads a model. It stops when nobody waits any more, and a later call resumes. Raises
+    UserError if this server does not download models."""
     if not may_fetch():
-        raise UserError("This server downloads no models; choose one that is marked as on disk.")
+        raise UserError("This server does not download models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)
 
 
 def ask(question: Hashable, session: str = "") -> Job:
-    """Return the job that answers a question; `session` names who waits, so that nobody's long text starves the others.
-    Of a query whose record was kept on disk that record, until `check` has run; of a question that was measured
-    beforehand, on this very model, that answer, until `measure_again`."""
+    """Return the job that answers a question; `session` identifies the caller for fair queueing. A query whose record
+    is cached on disk gets that record until `check` has run; a question with a shipped answer for this exact model gets
+    that answer until `measure_again`."""
     if question not in _doubted and cached(question) is None:
         known = kept.read(question) if isinstance(question, Query) else measured_before(question)
         if known is not None:
@@ -249,35 +249,36 @@ def ask(question: Hashable, session: str = "") -> Job:
 
 
 def measured_before(question: Hashable) -> Any:
-    """Return the shipped answer to a question, where it was measured on this very model; else None."""
+    """Return the shipped answer to a question if it was measured on this exact model, else None."""
     known = shipped(question)
     return None if known is None or known.stale else known.answer
 
 
 def measure_again(question: Hashable) -> None:
-    """Has the next `ask` measure what was shipped."""
+    """Make the next `ask` recompute a shipped answer."""
     _doubted.add(question)
     cache.drop(question)
 
 
 def measured_here(question: Hashable) -> bool:
-    """Return whether `measure_again` was asked of a question."""
+    """Return whether `measure_again` was called for a question."""
     return question in _doubted
 
 
-_doubted: set[Hashable] = set()   # whose kept or shipped answers are not believed any more
+_doubted: set[Hashable] = set()   # questions whose cached or shipped answers are no longer trusted
 REPLACED = ("The picture that was kept of this text on this machine differed from what the model computes now, and was "
             "replaced.")
 
 
 @dataclass(frozen=True)
 class CheckQuery:
-    """The live record of a query, in the place of the one that was kept."""
+    """The live record of a query, which replaces the cached one."""
 
     query: Query
 
     def answer(self, models: CachedModels, report: Progress) -> AttentionRecord:
-        """Return the record of a pass. Every answer that was worked out from a record with other numbers goes."""
+        """Return the record of a pass. If its numbers differ from the cached record, drop every answer derived from
+        that."""
         known = models.cache.get(self.query)
         try:
             live = self.query.answer(models, report)
@@ -298,24 +299,24 @@ class CheckQuery:
 
 
 def shipped(question: Hashable) -> Shipped | None:
-    """Return the answer that was measured beforehand and shipped, if there is one."""
+    """Return the shipped answer to a question, or None."""
     return find_shipped(question)
 
 
 def check(query: Query, session: str = "") -> bool:
-    """Return whether a record was computed or confirmed by its model, and not only kept; the first call for one that
-    was kept has the model answer it behind the page."""
+    """Return whether a record was computed or confirmed by its model in this process. The first call for a record from
+    disk starts that check in the background."""
     known = cached(query)
     return known is None or known.verification.status != "kept" or desk.ask(CheckQuery(query), session).done
 
 
 def cached(question: Hashable) -> Any:
-    """Return the answer if it is in the cache, else None; never computes."""
+    """Return the answer if it is cached, else None; never computes."""
     return desk.cache.get(question)
 
 
 def revision(model: str) -> str:
-    """Return the fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown
+    """Return the fingerprint of a model, for questions without their own text. Raises UserError for an unknown
     model."""
     try:
         return source_of(model).revision(model)
@@ -324,15 +325,14 @@ def revision(model: str) -> str:
 
 
 def sides(model: str) -> frozenset[str]:
-    """Return what a model reads beside a text: text_b, target; chat, of one with a chat template; image, of one that
-    reads pictures, and text if it reads texts as well. Raises UserError for an unknown model."""
+    """Return what a model reads besides a text: text_b, target; chat if it has a chat template; image for vision
+    models, and text if they read texts too. Raises UserError for an unknown model."""
     revision(model)
     return source_of(model).sides(model)
 
 
 def with_nearest(error: UserError, model: str) -> UserError:
-    """Return the same sentence with the models of the catalogue whose names or titles are nearest to `model`; as it is
-    where that is one of them."""
+    """Append the catalogue models with the most similar names or titles to the error, unless `model` is one of them."""
     offers = {name.lower(): offer for offer in catalogue() for name in (offer.id, offer.title)}
     if any(model == offer.id for offer in offers.values()):
         return error
@@ -342,10 +342,10 @@ def with_nearest(error: UserError, model: str) -> UserError:
 
 
 def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """Return (model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process
-    only, until newer files of this session, or of all, need its room.
+    """Store attention that another tool saved as NPZ and return (model, text) to ask for it. It stays in this process
+    only, until newer files need its space.
 
-    Raises UserError for a file that holds none.
+    Raises UserError for a file without attention.
     """
     from model.imported import source
 
@@ -353,15 +353,15 @@ def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]
 
 
 def imported_name(model: str) -> str | None:
-    """Return the file name of a model that is an imported file; None for any other."""
+    """Return the file name of an imported file's model id, or None for any other model."""
     from model.imported import source
 
     return source.title(model) if source.is_imported(model) else None
 
 
 def untrained(model: str) -> str:
-    """Return the id of the model with random weights: the first frame of the film of one that was trained here, a twin
-    of a pretrained one, and "scratch" itself, which never was trained."""
+    """Return the id of the untrained version of a model: the first snapshot of our own models' training, a twin of a
+    pretrained model, or "scratch" itself, which never was trained."""
     from model.pretrained.load import SUFFIX
     if not scratch.is_scratch(model):
         return model + SUFFIX
@@ -369,7 +369,7 @@ def untrained(model: str) -> str:
 
 
 def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
-    """Return the sentence about a picture for a model that takes none, or a text for one that takes no text."""
+    """Return the error for a picture given to a text model, or the reverse."""
     from model.pretrained import load
 
     if source_of(model) is load:
@@ -380,9 +380,9 @@ def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
                continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None,
                chat: bool = False) -> Query:
-    """Return a Query with the model's revision resolved. image: the sha256 of a picture, with which the text may be
-    empty. chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or too long
-    text, an unknown model, a picture for a model that reads none, and a chat with one that has no template."""
+    """Return a Query with the model's revision resolved. image: a picture's sha256; the text may then be empty. chat:
+    whether the text is a turn in the model's chat template. Raises UserError for an empty or overlong text, an unknown
+    model, a picture for a text model, and a chat with a model without a template."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)
@@ -390,10 +390,10 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     if (image is not None and "image" not in reads) or (image is None and reads == {"image"}):
         raise _wrong_input(model, reads)
     if image is None and not text.strip():
-        raise UserError("There is no text to look at; type a sentence or choose an example.")
+        raise UserError("The text is empty; type a sentence or choose an example.")
     if chat and "chat" not in reads:
-        raise UserError(f"{model} has no chat template, so a text is no turn of a chat; leave the chat out.")
+        raise UserError(f"{model} has no chat template, so it cannot read a text as a chat turn; turn chat off.")
     if chat and text_b:
-        raise UserError("A turn of a chat is one text; leave the second text empty, or the chat out.")
+        raise UserError("A chat turn is one text; leave the second text empty or turn chat off.")
     return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image,
                  chat)

@@ -1,1 +1,1 @@
-"""How attention is read out of a running model, edited on the way, and checked."""
+"""Read attention out of a running model, edit it on the way, and verify it."""

@@ -1,9 +1,10 @@
-"""How attention is read out of a running model, and how edits are put in.
+"""Capture attention during a forward pass, and apply edits.
 
-One attention function and its mask function are registered with transformers. A model that is loaded with them runs its
-own forward pass with the fused kernel; each call hands over its queries, keys, values, scale, mask and bias, without
-copies. The `Session` that receives them is held in a context variable, so that passes of several threads never mix and
-nothing stays behind in the model. """
+One attention function and its mask function are registered with transformers. A model loaded with them runs its own
+forward pass with the fused kernel; each call passes on its queries, keys, values, scale, mask and bias without copies.
+The `Session` that receives them is a context variable, so passes of several threads never mix and nothing remains in
+the model.
+"""
 import functools
 import math
 from collections import deque
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
-DROWNED = -1e20   # added to a score, it leaves nothing of it in float32, and a file may hold it
-LARGE = 2**20  # bytes of queries from which a call counts as large
+DROWNED = -1e20   # added to a score, it leaves no trace of the score in float32; some masks contain it
+LARGE = 2**20  # bytes of queries above which a call counts as large
 SINKS = ("s_aux", "sinks")
-# Keywords that are read here, or that change nothing about who looks where beyond the mask that comes with them. A
-# model that passes any other is shown as reported.
+# Keywords that are handled here, or that affect visibility only through the mask passed with them. A model that passes
+# any other is shown as reported.
 KNOWN = frozenset({
     "scaling", "dropout", "is_causal", "position_bias", "softcap", *SINKS, "sliding_window", "position_ids",
     "cache_position", "position_embeddings", "deterministic", "output_attentions", "output_hidden_states", "use_cache",
@@ -40,44 +41,45 @@ KNOWN = frozenset({
 
 
 class Unsupported(Exception):
-    """The capture cannot follow this model; the message says why. The model may still be shown as reported."""
+    """The capture cannot follow this model; the message says why. Its own reported weights may still be shown."""
 
 
 @dataclass(eq=False)
 class Call(Attends):
-    """What one attention call was given and put out: the numbers of a `model.core.record.Layer`, and where it was."""
+    """The inputs and outputs of one attention call, with the numbers of a `model.core.record.Layer`, and the call's
+    location."""
 
     query: np.ndarray                       # float32 (head, q, d_k)
     key: np.ndarray                         # float32 (kv_head, k, d_k)
     value: np.ndarray                       # float32 (kv_head, k, d_v)
     scale: float                            # of the scores
-    allowed: Mask                           # who may look where
+    allowed: Mask                           # which keys each query may attend to
     bias: Bias                              # added to the scores
-    softcap: float | None                   # bounds the scores
-    sink: np.ndarray | None                 # (head), a logit that belongs to no token
-    unknown: tuple[str, ...]                # keywords whose meaning is not known here
-    temperature: np.ndarray | None = None   # (head), of the edit `Temper`
-    module: str = ""                        # its name in the network
-    occurrence: int = 0                     # how often the module was called before in this pass
+    softcap: float | None                   # caps the scores
+    sink: np.ndarray | None                 # (head), an extra logit that belongs to no token
+    unknown: tuple[str, ...]                # keywords whose meaning is unknown here
+    temperature: np.ndarray | None = None   # (head), from the edit `Temper`
+    module: str = ""                        # the module's name in the network
+    occurrence: int = 0                     # number of earlier calls to this module in the pass
     rows: np.ndarray | None = None          # queries whose outputs are kept
-    outputs: np.ndarray | None = None       # float32 (head, row, d_v) of those queries
+    outputs: np.ndarray | None = None       # float32 (head, row, d_v) for those queries
 
     def layer(self, index: int) -> Layer:
-        """Return the call as a layer of the record, checked."""
+        """Return the call as a validated layer of the record."""
         return Layer(index, self.query, self.key, self.value, self.scale, self.allowed, self.bias, self.softcap,
                      self.sink, self.temperature)
 
 
 @dataclass(eq=False)
 class Memo:
-    """The masks and biases recognised in this pass: layers share them, and looking at one costs n². Few are held, as
+    """Masks and biases recognised in this pass: layers share them, and recognising one costs n². Few are kept, since
     they are n² too."""
 
     known: deque = field(default_factory=lambda: deque(maxlen=4))   # (identity, tensor, result)
 
     def get(self, tensor: "Tensor", recognise: "Callable[[Tensor], Result]") -> "Result":
-        """Return recognise(tensor), computed once for all layers that pass the same numbers. The tensor is held, so
-        that no other comes to lie at its address."""
+        """Return recognise(tensor), computed once for all layers that pass the same numbers. The tensor is kept alive
+        so that its address is not reused."""
         identity = (recognise, tensor.data_ptr(), tensor.shape, tensor.stride())
         for known, _, result in self.known:
             if known == identity:
@@ -88,7 +90,7 @@ class Memo:
 
 
 def as_array(tensor: "Tensor") -> np.ndarray:
-    """Return float32 (head, token, d) of a tensor (1, head, token, d), without a copy where it is float32 already."""
+    """Return a tensor (1, head, token, d) as float32 (head, token, d), without a copy if it is float32 already."""
     import torch
 
     return (tensor if tensor.dtype == torch.float32 and not tensor.requires_grad
@@ -96,15 +98,15 @@ def as_array(tensor: "Tensor") -> np.ndarray:
 
 
 def copy_if_large(array: np.ndarray, large: bool) -> np.ndarray:
-    """Return the array as a record may keep it: of a large call on pages of its own. Small arrays pin the heap as well
-    as large ones."""
+    """Return the array in a form that a record may keep: in its own memory pages if the call is large, because even
+    small arrays would keep the heap from shrinking."""
     return on_own_pages(array) if large else array
 
 
 def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
                options: dict[str, Any]) -> Call:
-    """Return the call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head,
-    k, d). Raises Unsupported for a mask of another shape."""
+    """Convert a call from transformers to `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
+    Raises Unsupported for a mask of another shape."""
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
     options = {word: setting for word, setting in options.items() if setting is not None}
@@ -127,8 +129,8 @@ def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask
 
 def parse_mask(memory: Memo, mask: "Tensor | None", shape: tuple[int, int, int],
                is_causal: bool) -> tuple[Mask, Bias]:
-    """Who may look where, and what a float mask (1, 1 or head, query or 1, key) adds. Without a mask `is_causal`
-    decides, as in the kernel."""
+    """Split a mask, or a float mask (1, 1 or head, query or 1, key), into which keys are allowed and what is added to
+    the scores. Without a mask, `is_causal` decides, as in the kernel."""
     import torch
 
     if mask is None:
@@ -145,8 +147,8 @@ def _bool_mask(mask: "Tensor") -> Mask:
 
 
 def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
-    """Return a float mask is added to the scores: where it is as low as its type goes it forbids, elsewhere it is a
-    bias. A row that is so low at every key and finite forbids nothing: it drowns the scores, and the row is uniform."""
+    """Split a float mask: entries at the type's minimum forbid, all others are a bias. A row at a finite minimum for
+    every key forbids nothing: it swamps the scores and gives uniform weights."""
     import torch
 
     numbers = mask[0].float()
@@ -159,8 +161,9 @@ def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
 
 
 def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | None, Bias]:
-    """Return a sink's logits (head), and the bias with it. Where each query has a sink of its own (Inkling 2), it is
-    taken from the row's scores and becomes 0: shifting all logits of a row alike, the sink's too, changes no weight."""
+    """Return a sink's logits (head), and the bias to use with it. If each query has its own sink (Inkling 2), it is
+    subtracted from the row's scores and becomes 0: shifting all logits of a row, the sink's included, changes no
+    weight."""
     if sink is None:
         return None, bias
     numbers = sink.detach().float().numpy()
@@ -175,7 +178,7 @@ def _bias(tensor: "Tensor") -> Bias:
 
 
 def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
-    """Return the sum of two biases, for as many heads as the layer has."""
+    """Return the sum of two biases, expanded to the layer's number of heads."""
     if isinstance(other, Relative) and len(other.by_offset) == 1 < shape[0]:
         other = Relative(np.repeat(other.by_offset, shape[0], axis=0), other.n_queries)
     if isinstance(other, Dense) and other.values.shape[:-2] == (1,):
@@ -188,50 +191,50 @@ def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
 
 
 IMPLEMENTATION = "clearhead"
-# the same, for families whose modules do not say that they are causal and would look ahead without a mask
+# the same, for families whose modules do not declare themselves causal and would attend to later tokens without a mask
 MASKED = "clearhead_masked"
-HOLES = 5   # large calls after which the heap's free pages are handed back
-ROWS = 256  # rows of queries at a time where equation (1) replaces the kernel, so that an edit needs no n² memory
+HOLES = 5   # number of large calls after which free heap pages are returned to the system
+ROWS = 256  # query rows per step where equation (1) replaces the kernel, so that an edit needs no n² memory
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One attention of the model."""
+    """One attention layer of the model."""
 
     kind: Kind        # of attention
-    index: int        # its layer's number
-    module: str       # the name of its module
-    occurrence: int   # how often the module is called before it in a pass
-    side: str         # whose tokens are its keys: "source" or "target"
+    index: int        # layer number
+    module: str       # module name
+    occurrence: int   # number of earlier calls to the module in a pass
+    side: str         # the side whose tokens are its keys: "source" or "target"
 
 
 @dataclass(eq=False)
 class Session:
-    """One forward pass under observation."""
+    """One observed forward pass."""
 
     names: dict[int, str]              # of the modules, by id(module)
-    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)   # by (module, occurrence); empty until probed
-    edits: frozenset[Edit] = frozenset()   # of the query, put in during the pass
+    slots: dict[tuple[str, int], Slot] = field(default_factory=dict)   # by (module, occurrence); empty before probing
+    edits: frozenset[Edit] = frozenset()   # the query's edits, applied during the pass
     report: Progress = quiet               # called at each attention layer
-    patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)   # the head's output (q, d_v) elsewhere
-    mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled: (kind, layer) to (q, head, d_v)
-    # for a pass that only answers, with several texts side by side: given each attention's slot, its query, key and
-    # value (text, head, token, d) and its output (text, q, head, d_v), gives the output that goes on; nothing is
-    # recorded then
+    # the head's output (q, d_v) in the other pass
+    patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)
+    mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled with (kind, layer): (q, head, d_v)
+    # for passes over several texts at once that are not recorded: receives each attention's slot, its query, key and
+    # value (text, head, token, d) and its output (text, q, head, d_v), and returns the output to continue with
     tap: "Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor] | None" = None
     calls: list[Call] = field(default_factory=list)            # so far
-    counts: dict[str, int] = field(default_factory=dict)       # calls so far, by the module's name
-    memory: Memo = field(default_factory=Memo)                 # of masks and biases
+    counts: dict[str, int] = field(default_factory=dict)       # calls so far, by module name
+    memory: Memo = field(default_factory=Memo)                 # masks and biases seen so far
 
     def identify(self, module: object) -> tuple[str, int]:
-        """Return the module's name and how often it was called before in this pass (some models share one layer)."""
+        """Return the module's name and its number of earlier calls in this pass (some models share one layer)."""
         name = self.names.get(id(module), type(module).__name__)
         occurrence = self.counts.get(name, 0)
         self.counts[name] = occurrence + 1
         return name, occurrence
 
     def add_call(self, call: Call, name: str, occurrence: int, outputs: "Tensor", large: bool) -> None:
-        """Add a call with its place in the pass and its outputs (1, row, head, d_v) of `sample_rows`."""
+        """Add a call with its location in the pass and its outputs (1, row, head, d_v) at `sample_rows`."""
         call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
         call.outputs = copy_if_large(as_array(outputs).swapaxes(0, 1), large)
         self.calls.append(call)
@@ -239,8 +242,8 @@ class Session:
             release_free_pages()
 
     def edits_at(self, slot: Slot | None, allowed: Mask) -> tuple[Mask, dict[int, float], list[Silence | Patch]]:
-        """Who may look where (`allowed` itself where no edit changes it), temperatures by head, and silenced or patched
-        heads of one attention."""
+        """Return the edits that apply to one attention layer: the mask (`allowed` itself if unchanged), temperatures by
+        head, and the silenced or patched heads."""
         if slot is None or not self.edits:
             return allowed, {}, []
         here = [edit for edit in self.edits if not isinstance(edit, Hide | Window)
@@ -254,8 +257,8 @@ _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=N
 
 
 def register() -> None:
-    """Make both implementations known to transformers and silence its progress bars. Without a mask function the mask
-    would be missing, and attention would look ahead."""
+    """Register both attention functions with transformers, and silence its progress bars. Without a registered mask
+    function, transformers would omit the mask and attention would see later tokens."""
     from transformers import AttentionInterface, AttentionMaskInterface, logging
 
     logging.disable_progress_bar()
@@ -265,7 +268,7 @@ def register() -> None:
 
 
 def run(session: Session, forward: Callable[[], Result]) -> Result:
-    """Return `forward()` with every attention call handed to the session."""
+    """Return `forward()`, passing every attention call to the session."""
     import torch
 
     token = _session.set(session)
@@ -278,8 +281,8 @@ def run(session: Session, forward: Callable[[], Result]) -> Result:
 
 def attention_function(module: object, query: "Tensor", key: "Tensor", value: "Tensor",
                        attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
-    """Return what transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k,
-    d); gives (1, q, head, d_v), and no weights."""
+    """Compute attention for transformers, which calls this in each attention layer. query (1, head, q, d_k), key and
+    value (1, kv_head, k, d); returns (1, q, head, d_v) and no weights."""
     mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     return attend(module, (query, key, value), mask, options,
                   lambda: _native(module, query, key, value, mask, options)), None
@@ -287,16 +290,15 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
 
 def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
            native: "Callable[[], Tensor]") -> "Tensor":
-    """Return the output (text, q, head, d_v) of one attention of any model: native(), unless this thread's session
-    edits it.
+    """Return the output (text, q, head, d_v) of one attention call: native(), unless this thread's session edits it.
 
-    tensors: query (text, head, q, d_k), key and value (text, kv_head, k, d). options: as transformers names them.
+    tensors: query (text, head, q, d_k), key and value (text, kv_head, k, d). options: named as in transformers.
     """
     session, query = _session.get(), tensors[0]
     if session is None:
         return native()
     if len(query) > 1 and session.tap is None:
-        raise Unsupported(f"it looks within {len(query)} windows of {query.shape[2]} tokens each, and not over the "
+        raise Unsupported(f"it attends within {len(query)} windows of {query.shape[2]} tokens each, not over the "
                           f"whole input")
     name, occurrence = session.identify(module)
     if session.slots:
@@ -325,17 +327,17 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
 
 def _replacement(output: "Tensor", edit: Silence | Patch,
                  patched_outputs: "Mapping[Patch, Tensor]") -> "Tensor | int":
-    """Return the replacement for one head's output (1, q, d_v). Raises UserError if the other pass has fewer rows."""
+    """Return what replaces one head's output (1, q, d_v). Raises UserError if the other pass has fewer rows."""
     if isinstance(edit, Patch):
         here, taken = output.shape[1], patched_outputs[edit]
         check_lengths(edit.from_query, min(here, len(taken)), here)
-        return taken[None, :here]   # a text that is still being written has its first rows only
+        return taken[None, :here]   # a text that is still being generated only has its first rows
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
 def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -> "Tensor | None":
-    """Return the mask with the keys that sparse attention chose for each query, indices (1, query, chosen);
-    transformers leaves that to its kernels, and makes a mask of them only for its own eager and fused attention
+    """Return the mask restricted to the keys that sparse attention chose for each query, indices (1, query, chosen).
+    transformers leaves this to its kernels and builds such a mask only for its own eager and fused attention
     (DeepSeek-V3.2, 2025)."""
     if indices is None:
         return mask
@@ -349,9 +351,9 @@ def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -
 
 @functools.lru_cache(64)
 def sample_rows(n_queries: int) -> np.ndarray:
-    """Return the queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask),
-    the last (it shows a missing window), and two between, where they are not on the diagonal of a square of patches:
-    that stays where it is if rows and columns are exchanged."""
+    """Return the queries whose outputs are recomputed for every answer: the first (reveals a missing causal mask), the
+    last (reveals a missing window), and two in between. For square grids of patches these avoid the diagonal, which
+    stays in place if rows and columns are swapped."""
     return np.unique(np.rint(np.multiply((0, 0.29, 0.63, 1), n_queries - 1)).astype(int))
 
 
@@ -364,22 +366,22 @@ def _row_index(n_queries: int) -> "Tensor":
 
 def _native(module: object, query: "Tensor", key: "Tensor", value: "Tensor", attention_mask: "Tensor | None",
             options: dict[str, Any]) -> "Tensor":
-    """Return the output of the model's own attention: fused, except where the fused kernel would raise or silently
-    ignore a soft-cap or a sink."""
+    """Return the output of the model's own attention: fused, unless the fused kernel would raise or silently ignore a
+    soft-cap or a sink."""
     if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
         return fused_attention(module, query, key, value, attention_mask, **options)
     eager = eager_attention(module)
     if eager is None:
-        raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, and its family has no eager attention "
-                          f"to ask")
+        raise Unsupported(f"{type(module).__name__} passes a soft-cap or a sink, but its family has no eager attention "
+                          f"to compute it")
     mask = _additive(module, query, key, attention_mask, options.get("is_causal"))
     return eager(module, query, key, value, mask, **options)[0]
 
 
 def _additive(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | None",
               is_causal: bool | None) -> "Tensor | None":
-    """Return the mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or
-    head, q, k)."""
+    """Return the mask in the form that eager attention expects: 0 where a query may attend, the smallest number
+    elsewhere, (1, 1 or head, q, k)."""
     import torch
 
     if mask is None and query.shape[2] > 1 and (getattr(module, "is_causal", True) if is_causal is None else is_causal):
@@ -390,7 +392,7 @@ def _additive(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | No
 
 
 def _equation_one(call: Call) -> "Tensor":
-    """Return the attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
+    """Compute the attention output (1, q, head, d_v) with our own equation (1), for edits that no kernel supports."""
     import torch
 
     count, keys = call.query.shape[1], slice(0, call.key.shape[1])

@@ -1,4 +1,4 @@
-"""What every network has in common, our own and those of transformers: tokens in, one captured forward pass, a record
+"""Behaviour that all networks share, ours and those of transformers: tokens in, one captured forward pass, a record
 out."""
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack
@@ -32,26 +32,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel:
-    """A network with its card. Nothing in it changes after it is opened, so it may serve several threads.
+    """A network with its card. Immutable once opened, so several threads may share it.
 
-    A family says how it reads a query (`tokens`), how it is called (`call`), and what it answers (`outputs`, `answer`,
-    `prediction`); everything else is the same for all.
+    A family defines how it tokenizes a query (`tokens`), how the network is called (`call`), and what it answers
+    (`outputs`, `answer`, `prediction`); everything else is shared.
     """
 
-    card: Card                        # what it is
+    card: Card                        # what the model is
     network: Any                      # a torch module
-    tokenizer: Any                    # of transformers, or our own
-    wiring: verify.Wiring | None      # None where the capture cannot follow: reported weights are shown then
+    tokenizer: Any                    # one of transformers' classes, or our own
+    # None if the capture cannot follow the model, which is then shown with its reported weights
+    wiring: verify.Wiring | None
     task: str                         # what it predicts: next, mask, target, label, vector or none
-    reasons: tuple[str, ...]          # clauses on why pictures are reported and not verified
-    names: dict[int, str]             # of the modules, by id(module)
-    plan: limits.Plan                 # what the size of an answer depends on
+    reasons: tuple[str, ...]          # clauses on why pictures are reported but not verified
+    names: dict[int, str]             # module names, by id(module)
+    plan: limits.Plan                 # what an answer's memory and time depend on
 
-    ours = False                      # whether it is our own Transformer, of a small vocabulary
+    ours = False                      # whether it is our own Transformer with a small vocabulary
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the weights."""
+        """Size of the weights in bytes."""
         return sum(weights.numel() * weights.element_size() for weights in self.network.parameters())
 
     @property
@@ -61,20 +62,21 @@ class NetworkModel:
 
     @property
     def vector_of(self) -> str:
-        """The tokens whose vectors a sentence vector is made of: mean or first."""
+        """The tokens whose vectors make up the sentence vector: mean or first."""
         return "mean"
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that it answers with."""
+        """The words that it can answer with."""
         raise NotImplementedError
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as the network takes it. Raises UserError if it cannot be asked."""
+        """Return the query as the network's input. Raises UserError if it cannot be asked."""
         raise NotImplementedError
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
-        """Return what the network returns; every: logits of all tokens, where a decoder would only compute the last."""
+        """Return the network's output. `every`: compute logits of all tokens, where a decoder would only compute the
+        last."""
         raise NotImplementedError
 
     def outputs(self, output: object) -> "Tensor":
@@ -90,13 +92,12 @@ class NetworkModel:
         raise NotImplementedError
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
-        """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
-        flow."""
+        """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain, differentiable pass."""
         return self.outputs(self.call(tensors))
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
             every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
-        """Return one captured pass; `model.core.models.OpenModel.run` says what the arguments are."""
+        """Run one captured pass; see `model.core.models.OpenModel.run` for the arguments."""
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
         session.mixed = heads
@@ -125,8 +126,8 @@ class NetworkModel:
             heads = self.run(self.tokens(other)).heads
             for patch in (patch for patch in patches if patch.from_query == other):
                 if (patch.kind, patch.layer) not in heads:
-                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to "
-                                    f"take; give it a target.")
+                    raise UserError(f"“{other.text[:60]}” was read without a target, so it has no decoder pass to "
+                                    f"copy from; give it a target.")
                 taken[patch] = heads[patch.kind, patch.layer][:, patch.head]
                 if lengths is not None:
                     of_source = patch.kind is Kind.SELF or not (self.wiring and self.wiring.has(Kind.SELF))
@@ -135,16 +136,18 @@ class NetworkModel:
         return taken
 
     def threads(self, asked: ModelInput) -> AbstractContextManager[None]:
-        """As many threads as a pass of this question can use."""
+        """Return a context that allows as many threads as a pass for this question can use."""
         return limited_threads(self.plan.operations_for(max(length or 0 for length in asked.lengths)))
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """Return the record of this query. Raises UserError if it cannot be answered, or not be shown without doubt."""
+        """Return the record of this query. Raises UserError if it cannot be answered or its picture cannot be
+        trusted."""
         return self.recorded(query, report)
 
     def recorded(self, query: Query, report: Progress,
                  mixed: "dict[tuple[Kind, int], Tensor] | None" = None) -> AttentionRecord:
-        """Return the record. mixed: if a dictionary, filled with every head's output (q, head, d_v) of its pass."""
+        """Return the record. If `mixed` is a dictionary, fill it with every head's output (q, head, d_v) in its
+        pass."""
         asked = self.tokens(query, report)
         with self.threads(asked):
             if self.wiring is None:
@@ -165,7 +168,7 @@ class NetworkModel:
         for call in calls:
             slot = wiring.slots.get((call.module, call.occurrence))
             if slot is None:
-                raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was "
+                raise UserError(f"{self.card.title} used {call.module} in a way that did not occur when it was "
                                 f"verified; try another text or model.")
             layers.append(call.layer(slot.index))
             members[slot.kind].append(layers[-1])
@@ -173,22 +176,22 @@ class NetworkModel:
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
                             f"may be wrong; try another text or model.")
-        if self.reasons:   # the picture is this network's, but something in its folder is not applied
+        if self.reasons:   # the picture matches this network, but something in its folder is not applied
             verification = replace(verification, status="reported", reasons=self.reasons)
         return maps_of(members, asked), verification
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
-        """Return the weights that the model itself reports, where the capture cannot follow it, and what it
-        returned."""
+        """Return the weights that the model reports itself, for models that the capture cannot follow, and the
+        network's output."""
         raise NotImplementedError
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Return everything between the embeddings and the last block of the pass that answers the query. Raises
-        UserError where the model is built in a way that cannot be followed."""
+        """Return the trace of the pass that answers the query. Raises UserError if the model's structure cannot be
+        followed."""
         return trace.trace(self, query, report)
 
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
-        """Raise UserError for an edit of a head or of a token that is not there."""
+        """Raise UserError for an edit of a head or token that does not exist."""
         if edits and self.wiring is None:
             raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
         counts = dict(zip(("source", "target"), lengths, strict=True))
@@ -207,7 +210,7 @@ class NetworkModel:
 
 def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
                output: "Tensor") -> "Tensor":
-    """Return the output (row, q, head, d_v) of one attention with the replaced heads of each row in place."""
+    """Return the output (row, q, head, d_v) of one attention layer with each row's replaced heads."""
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
@@ -216,7 +219,7 @@ def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, 
 
 
 def maps_of(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
-    """Return the maps of these layers, over the tokens of the question."""
+    """Build the maps of these layers over the question's tokens."""
     source, target = asked.source, asked.target or asked.source
     ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
     return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in members.items() if layers)

@@ -1,5 +1,4 @@
-"""Two passes of a torch module, one observed and one as it is, on the same random numbers; the module is left as it
-was."""
+"""Run a torch module twice with the same random numbers, observed and unobserved, and leave the module unchanged."""
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -25,34 +24,35 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Observer
 
 
-FUSED = "sdpa"   # transformers' name of torch's fused attention
+FUSED = "sdpa"   # transformers' name for torch's fused attention
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What was seen of a module's attention."""
+    """The attention observed in a module."""
 
     found: "list[Attention]"   # in the order of the pass
-    unread: list[str]          # what was seen and cannot be read: the module's name, and why
-    # of what it put out from an unobserved pass, as a share of the largest number; NaN where either put out NaN or
-    # infinity, None where there is no number to compare
+    unread: list[str]          # attention that was seen but cannot be read: the module's name, and why
+    # largest difference between the outputs of the observed and an unobserved pass, as a share of the largest number;
+    # NaN if either contains NaN or infinity, None if there is no number to compare
     difference: float | None
 
     @property
     def tolerance(self) -> float:
-        """The largest difference of two passes that counts as none: rounding adds up over the calls like chance."""
+        """The largest difference between two passes that counts as equal: rounding errors add up over the calls like
+        random noise."""
         return max((each.tolerance for each in self.found), default=0.0) * math.sqrt(len(self.found))
 
     @property
     def agrees(self) -> bool:
-        """Whether both passes put out the same."""
+        """Whether both passes had the same output."""
         return self.difference is not None and self.difference <= self.tolerance
 
 
 def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inputs: "list[Tensor]") -> Observation:
-    """Return the attention of text number `batch` in forward(), which calls the network on its inputs. Of transformers'
-    models whose attention is not torch's, torch's is put in for the observed pass, if the model then puts out the
-    same."""
+    """Observe the attention of text number `batch` in forward(), which calls the network on its inputs. Models of
+    transformers with another attention implementation are switched to torch's for the observed pass, provided that
+    their output stays the same."""
     from model.capture.torch_attention import Observer
 
     new = partial(Observer, network, batch, inputs)
@@ -69,15 +69,15 @@ def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inp
 
 def _fused(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
            plain: object) -> Observation:
-    """Return a model of transformers with torch's fused attention."""
+    """Observe a model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
         return _observed(network, forward, new, plain)
 
 
 def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
                 plain: object) -> Observation:
-    """Return a model of transformers with the attention function that is registered there for models from a folder,
-    which knows soft-caps and sinks. It reads the first text."""
+    """Observe a model of transformers with the attention function that we register for models from a folder, which
+    supports soft-caps and sinks. It reads the first text only."""
     from model.capture import forward_pass
     from model.capture.torch_attention import Attention
 
@@ -90,12 +90,12 @@ def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: 
     found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
              for call in session.calls]
-    if len(observer.found) == len(found):   # the same calls, as torch saw them
+    if len(observer.found) == len(found):   # the same calls, as seen by torch
         for mine, theirs in zip(found, observer.found, strict=True):
             mine.same_source, mine.number = theirs.same_source, theirs.number
             mine.queries, mine.keys = theirs.queries, theirs.keys
     elif getattr(network.config, "is_encoder_decoder", False):
-        raise Unsupported("it cannot be told which side each of its attentions reads")
+        raise Unsupported("the side that each of its attention layers reads is unknown")
     return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)))
 
 
@@ -110,8 +110,8 @@ def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callabl
 
 
 def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
-    """Return forward() without gradients and without compiled code, on random numbers that begin anew each time; the
-    program's own go on as if nothing had been."""
+    """Return forward() without gradients and without compiled code. Each call uses the same random numbers; the
+    caller's generators are unaffected."""
     import torch
 
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
@@ -122,7 +122,7 @@ def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
 
 @contextmanager
 def _evaluating(network: "nn.Module") -> Iterator[None]:
-    """The network in evaluation mode, without dropout; in the end each module is in the mode that it was in."""
+    """Put the network into evaluation mode (no dropout) within the block, then restore each module's mode."""
     learning = [module for module in network.modules() if module.training]
     try:
         network.eval()
@@ -134,7 +134,7 @@ def _evaluating(network: "nn.Module") -> Iterator[None]:
 
 @contextmanager
 def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
-    """A model of transformers with the attention of this name."""
+    """Switch a model of transformers to the attention implementation of this name within the block."""
     before = attention_of(network)
     network.set_attn_implementation(name)
     try:
@@ -144,9 +144,9 @@ def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
 
 
 def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
-    """Return (largest difference of weights · value from what the call really put out, as a share of its largest
-    number; distance of a row's sum from 1, where no sink takes its share; rows compared, over all heads). Infinite
-    where they cannot be compared."""
+    """Compare a layer with the call's real output. Returns (largest difference of weights · value, as a share of the
+    largest number; largest distance of a row's sum from 1, for rows without a sink; rows compared, over all heads). The
+    difference is infinite if they cannot be compared."""
     call = attention.call
     assert call is not None and call.rows is not None and call.outputs is not None
     mixed, sums = recompute(layer, call.rows)
@@ -160,7 +160,7 @@ def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the largest difference, as a share of the largest of their numbers; infinite where one is not finite."""
+    """Return the largest difference as a share of the largest of `theirs`, or infinity if a number is not finite."""
     if not ours.size:
         return 0.0
     error = float(np.abs(ours - theirs).max()) / (float(np.abs(theirs).max()) or 1.0)
@@ -168,10 +168,12 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def results_differ(observed: object, unobserved: object, blind: bool = False) -> float | None:
-    """Return the largest difference between what a module put out in two passes, as a share of the largest number of
-    the tensor: NaN where a number is not finite, None where there are no numbers. Vectors of nothing but 0, as torch's
-    fast path leaves padding, are not compared; nor, where some row may look at nothing (`blind`), those with NaN, which
-    some of torch's kernels give for it and others do not."""
+    """Return the largest difference between a module's outputs in two passes, as a share of the tensor's largest
+    number: NaN if a number is not finite, None if there are no numbers.
+
+    Vectors of only 0, which torch's fast path writes for padding, are not compared. If some row has no allowed key
+    (`blind`), neither are those with NaN, which only some of torch's kernels write.
+    """
     all_ours, all_theirs = list(_tensors(observed)), list(_tensors(unobserved))
     if not all_ours and not all_theirs:
         return None
@@ -196,7 +198,7 @@ def results_differ(observed: object, unobserved: object, blind: bool = False) ->
 
 
 def _tensors(value: object) -> Iterator[Tensor]:
-    """Yield the tensors of numbers in a module's result, however deep they lie in it."""
+    """Yield the numeric tensors in a module's result, at any depth."""
     if isinstance(value, Tensor):
         if value.is_floating_point() and not value.is_nested and not value.is_sparse:
             yield value

@@ -1,11 +1,12 @@
-"""Where a tensor comes from, as far as attention must know it: whether queries and keys are projections of the same
+"""Track where tensors come from, as far as attention needs it: whether queries and keys are projections of the same
 tensor (self-attention) or of two (cross-attention), and whose positions they have.
 
-Every tensor has a number that survives a change of shape. A projection's result remembers the numbers of what was
-projected; what other operations make of it remembers them too.
+Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, remembers
+the numbers of the projected tensors.
 
-A tensor's positions are those of an input of the module, as long as operations treat each position alike. What joins,
-cuts or moves positions makes other ones, which are nobody's but their own. """
+A tensor has the positions of a module's input as long as operations treat each position alike. Operations that join,
+cut or move positions create new ones.
+"""
 import itertools
 import weakref
 from collections.abc import Iterable, Iterator
@@ -15,13 +16,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-# they mix the numbers of a vector, mostly with learned weights: what follows is known by what went in
+# they mix the numbers of a vector, usually with learned weights, so their results are identified by their inputs
 PROJECTIONS = frozenset({"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
                          "embedding", "__matmul__", "__rmatmul__"})
-# what comes out is nobody's projection: a residual stream that has taken it up is still another than the memory
+# their results are not projections: a residual stream that has absorbed attention still differs from the memory
 ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
-PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # that a query and a key may be part of
-# the same numbers in another shape, or of another type
+PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # they may combine a query and a key
+# the same numbers in another shape or type
 RESHAPED = frozenset({"view", "reshape", "transpose", "permute", "contiguous", "flatten", "unflatten", "squeeze",
                       "unsqueeze", "swapaxes", "swapdims", "movedim", "t", "clone", "detach", "to", "float", "half",
                       "bfloat16", "type_as", "dropout", "expand", "cpu", "cuda", "__get__",
@@ -31,11 +32,11 @@ JOINING = frozenset({"cat", "concat", "concatenate", "stack"})
 CUTTING = frozenset({"__getitem__", "chunk", "split", "split_with_sizes", "unbind", "select", "narrow"})
 MOVING = frozenset({"flip", "flipud", "roll", "gather", "index_select", "take_along_dim", "sort", "scatter", "scatter_",
                     "index_put", "index_put_", "index_copy", "index_copy_"})
-UNKNOWN = "unknown"   # positions of a tensor that no operation was seen to make
+UNKNOWN = "unknown"   # positions of a tensor that no observed operation made
 
 
 def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
-    """Yield the tensors among arguments or results, also one list deep."""
+    """Yield the tensors among arguments or results, including those in lists."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
@@ -45,22 +46,22 @@ def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
 
 @dataclass(frozen=True)
 class Derived:
-    """Positions that an operation made of others."""
+    """Positions that an operation derived from others."""
 
-    how: tuple                                     # the operation, and what it was told
-    inputs: frozenset                              # numbers of the inputs that it took them from
-    pieces: tuple[tuple[int, frozenset], ...] = ()   # of tensors that were joined along an axis: size, roots
+    how: tuple                                     # the operation and its arguments
+    inputs: frozenset                              # numbers of the inputs that they come from
+    pieces: tuple[tuple[int, frozenset], ...] = ()   # for tensors joined along an axis: size, roots
 
 
 class Stream(NamedTuple):
     """Whose positions a tensor has."""
 
-    roots: frozenset         # numbers of inputs, `Derived` of them, or UNKNOWN; none where they are no input's
-    calls: frozenset[int]    # numbers of the attentions that it has passed as a query
+    roots: frozenset         # numbers of inputs, `Derived` from them, or UNKNOWN; empty if they belong to no input
+    calls: frozenset[int]    # numbers of the attention calls that it passed through as a query
 
     def of_item(self, batch: int, count: int, length: int) -> "tuple[Stream, frozenset[frozenset]]":
-        """That of item `batch` of `count`, each of `length` positions, where inputs were joined as items; and the roots
-        of all that were."""
+        """Return the stream of item `batch` of `count`, each of `length` positions, where inputs were joined as items;
+        and the roots of all of them."""
         roots, beside = set(self.roots), set()
         for root in self.roots:
             sizes = [size for size, _ in root.pieces] if isinstance(root, Derived) else []
@@ -77,31 +78,31 @@ UNSEEN = Stream(frozenset({UNKNOWN}), frozenset())
 
 @dataclass(eq=False)
 class Origin:
-    """What is known of one tensor."""
+    """What is known about one tensor."""
 
     tensor: weakref.ref          # itself
-    number: int                  # of it and of the same numbers in another shape
-    sources: frozenset[int] = frozenset()   # numbers of what it is a projection of
-    same: bool | None = None     # of scores, query · key: whether both come from one tensor; else None
-    stream: Stream = NOTHING     # whose positions it has: of scores, those of the queries
-    keys: Stream | None = None   # of scores: those of the keys
-    axes: int = 0                # how many it had before it was reshaped
+    number: int                  # shared with reshaped views of the same numbers
+    sources: frozenset[int] = frozenset()   # numbers of the tensors that it is a projection of
+    same: bool | None = None     # for scores, query · key: whether both come from one tensor; else None
+    stream: Stream = NOTHING     # whose positions it has; for scores, those of the queries
+    keys: Stream | None = None   # for scores: the stream of the keys
+    axes: int = 0                # number of axes before it was reshaped
 
 
 class Origins:
-    """Of the tensors of one pass. None is kept alive."""
+    """The origins of the tensors of one pass. Does not keep any tensor alive."""
 
     def __init__(self) -> None:
         self._next = itertools.count()
         self._known: dict[int, Origin] = {}   # by id(tensor)
 
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
-        """Take note of what is there before the pass: inputs, in their order, whose positions are to be told apart, and
-        tensors that are no input's."""
+        """Register the tensors that exist before the pass: inputs in order, whose positions are told apart, and
+        constants, which belong to no input."""
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
             made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()))
-            if tensor.layout is torch.strided and not tensor.is_nested:   # the same tensor, given twice
+            if tensor.layout is torch.strided and not tensor.is_nested:   # the same tensor may be passed twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
             self._set(tensor)
@@ -118,7 +119,7 @@ class Origins:
         return made
 
     def follow(self, name: str, args: tuple, options: dict[str, object], result: object) -> None:
-        """Notes what came out of an operation of this name."""
+        """Record the result of an operation of this name."""
         outputs, inputs = list(tensors_in([result])), [*args, *options.values()]
         if name == "__setitem__":
             outputs = [args[0]]
@@ -134,12 +135,12 @@ class Origins:
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
             factors = list(tensors_in(inputs))
-            factors = factors[1:3] if name == "baddbmm" else factors[:2]   # what is added comes first
+            factors = factors[1:3] if name == "baddbmm" else factors[:2]   # the addend comes first
             same = keys = rows = None
             if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
                 one, other = factors if _rows_first(name, args) else factors[::-1]
                 rows, same = self._of(one), self.same(one, other)
-                keys = self.stream(other) if scores is None else None   # weights · value is no score
+                keys = self.stream(other) if scores is None else None   # weights · value is not a score
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
         if name in ATTENTION:
@@ -151,7 +152,7 @@ class Origins:
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, **itself)
 
     def adopt(self, inputs: Iterable[object], output: object) -> None:
-        """Notes that a module made its output of its inputs, where no operation was seen that did."""
+        """Record that a module computed its output from its inputs, where no such operation was observed."""
         for tensor in tensors_in([output]):
             known = self._known.get(id(tensor))
             if known is None or known.tensor() is not tensor:
@@ -159,8 +160,8 @@ class Origins:
 
     def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
                    place: int) -> Stream:
-        """Return whose positions output number `place` has: those of the largest tensors of numbers that went in,
-        unless the operation joins, cuts or moves them."""
+        """Return whose positions output number `place` has: those of the largest numeric input tensors, unless the
+        operation joins, cuts or moves positions."""
         if name == "copy_":
             given = given[1:] or given
         found = [(each, stream) for each in given if (stream := self.stream(each)) != NOTHING]
@@ -195,13 +196,14 @@ class Origins:
         return Stream(frozenset({Derived(how, inputs, pieces)}), joined.calls)
 
     def pass_through(self, number: int, result: object) -> None:
-        """Notes that an attention of this number gave this result."""
+        """Record that the attention call with this number returned `result`."""
         for tensor in tensors_in([result]):
             origin = self._of(tensor)
             origin.stream = Stream(origin.stream.roots, origin.stream.calls | {number})
 
     def same(self, query: Tensor, key: Tensor) -> bool:
-        """Return whether both are the same tensor, or projections of it: what has passed other attention is another."""
+        """Return whether both are the same tensor or projections of it. A tensor that has passed through attention
+        since is a different one."""
         one, other = self._of(query), self._of(key)
         return one.stream.calls == other.stream.calls and (
             one.number == other.number or bool(one.sources & other.sources))
@@ -211,8 +213,8 @@ class Origins:
         return self._of(tensor).stream
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
-        """Of what came from query · key, whether both come from one tensor, None where no such product is known; and
-        whose positions queries and keys have."""
+        """Return, for a result of query · key, whether both come from one tensor (None if no such product is known),
+        and the streams of queries and keys."""
         origin = self._of(scores)
         return origin.same, origin.stream, origin.keys or UNSEEN
 
@@ -222,13 +224,13 @@ def _inputs_of(root: object) -> frozenset:
 
 
 def _flat(root: object) -> Any:
-    """Return a root without its pieces, so that roots of roots stay small."""
+    """Return a root without its pieces, so that nested roots stay small."""
     return replace(root, pieces=()) if isinstance(root, Derived) else root
 
 
 def _union(streams: Iterable[Stream]) -> Stream:
-    """Return the positions of several tensors, position by position: what is derived of an input and added to it is at
-    the input's own positions, as in a residual stream."""
+    """Return the common positions of several tensors. What is derived from an input and added to it keeps the input's
+    positions, as in a residual stream."""
     streams = list(streams)
     roots = frozenset().union(*(each.roots for each in streams))
     plain = frozenset(root for root in roots if not isinstance(root, Derived))
@@ -237,12 +239,12 @@ def _union(streams: Iterable[Stream]) -> Stream:
 
 
 def _index(args: tuple) -> tuple:
-    """Return what is between the brackets of tensor[...], or what else the operation was told."""
+    """Return the index in tensor[...], or the operation's other arguments."""
     return args[1] if len(args) > 1 and isinstance(args[1], tuple) else args[1:]
 
 
 def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Tensor) -> bool:
-    """Return whether an operation joins or cuts vectors, and leaves positions alone."""
+    """Return whether an operation joins or cuts feature vectors without touching positions."""
     if name not in JOINING | CUTTING or not tensor.is_floating_point():
         return False
     if name == "__getitem__":

@@ -1,9 +1,9 @@
-"""Attention of any torch module, seen as it is computed: every call of torch's own attention during a pass, with the
-module that made it, and every softmax over scores that a module computed by hand.
+"""Observe the attention of any torch module as it runs: every call to torch's own attention with the calling module,
+and every softmax over scores that a module computes itself.
 
-torch hands its functions to a mode that is on (torch.overrides.TorchFunctionMode), however a module came by them, and
-leaves its fast path while one is: so whoever observes a pass compares what it put out with a pass that nobody
-observed. """
+torch passes its function calls to the active mode (torch.overrides.TorchFunctionMode) and avoids its fast path while
+one is active, so callers must compare the observed pass with an unobserved one.
+"""
 import functools
 import inspect
 import itertools
@@ -24,41 +24,40 @@ from model.core.limits import LIMITS
 from model.core.masks import empty_rows
 from model.core.query import UserError, first_line
 
-# rows of queries at most whose outputs are all compared; of longer ones as many, evenly chosen
+# at most this many query rows are compared; for longer inputs they are evenly spaced
 ROWS = 256
-# the largest difference that counts as the same, as a share of the largest output: what rounding in a type makes of it
+# largest difference that counts as equal, as a share of the largest output: the rounding error of each type
 TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
 @dataclass(eq=False)
 class Attention:
-    """What a module computed in one call."""
+    """One attention call of a module."""
 
     module: str                  # its name in the network
-    call: Call | None            # what torch's attention was given and put out; None where only a softmax was seen
-    weights: np.ndarray | None   # float32 (head, query, key): what a softmax put out; None where the call is known
-    same_source: bool            # whether queries and keys, if they are as many, come from the same tensor
-    batch: int                   # how many texts stood side by side
-    dtype: torch.dtype = torch.float32   # that it computed in
-    # from the heads' mixed values (head, row, d_v) to what `call.outputs` holds; None where these are the mixed values
+    call: Call | None            # input and output of torch's attention; None if only a softmax was observed
+    weights: np.ndarray | None   # float32 (head, query, key): the result of a softmax; None if the call is known
+    same_source: bool            # whether queries and keys come from the same tensor (and are equally many)
+    batch: int                   # number of texts in the batch
+    dtype: torch.dtype = torch.float32   # computed in
+    # maps the heads' outputs (head, row, d_v) to what `call.outputs` holds; None if that is the same
     project: Callable[[np.ndarray], np.ndarray] | None = None
-    reasons: list[str] = field(default_factory=list)   # clauses on why it is not what it seems
-    queries: Stream = NOTHING   # whose positions look
-    keys: Stream = NOTHING      # whose positions are looked at
-    number: int = -1            # of this attention in the pass
-    beside: frozenset[frozenset] = frozenset()   # roots of what was joined with the queries' item, as another item
+    reasons: list[str] = field(default_factory=list)   # clauses on why it may differ from what it seems to be
+    queries: Stream = NOTHING   # whose positions the queries have
+    keys: Stream = NOTHING      # whose positions the keys have
+    number: int = -1            # number of this attention call in the pass
+    beside: frozenset[frozenset] = frozenset()   # roots of other items that were joined with the queries' item
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(queries, keys)"""
+        """(queries, keys)."""
         if self.call is not None:
             return self.call.query.shape[1], self.call.key.shape[1]
         assert self.weights is not None
         return self.weights.shape[1], self.weights.shape[2]
 
     def is_finite(self) -> bool:
-        """Return whether neither NaN nor infinity is among what was seen, outputs of rows that may look at nothing
-        aside."""
+        """Return whether all observed numbers are finite, apart from the outputs of rows without an allowed key."""
         call = self.call
         seen = (self.weights,) if call is None else (call.query, call.key, call.value)
         finite = all(part is None or bool(np.isfinite(part).all()) for part in seen)
@@ -68,7 +67,7 @@ class Attention:
 
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:
-        """Rows that may look at nothing, bool (head, query)."""
+        """Rows without an allowed key, bool (head, query)."""
         if self.call is None:
             assert self.weights is not None
             return np.logical_not(self.weights.any(-1))
@@ -76,9 +75,11 @@ class Attention:
 
     @property
     def compared(self) -> np.ndarray:
-        """Which of the call's outputs are compared, bool (head or 1, row). Kernels give 0, NaN or a mean for a row that
-        may look at nothing; a projection mixes it with the other heads, so that there whole rows are left out, unless
-        none would be left: then those that are finite are compared with a head that adds nothing."""
+        """Which of the call's outputs are compared, bool (head or 1, row).
+
+        Kernels return 0, NaN or a mean for a row without an allowed key. If a projection mixes heads, whole rows are
+        left out, unless none would remain: then the finite rows are compared, with that head's output set to 0.
+        """
         assert self.call is not None and self.call.rows is not None and self.call.outputs is not None
         sees = ~self.sees_nothing[:, self.call.rows]
         if self.project is None:
@@ -89,7 +90,7 @@ class Attention:
 
     @property
     def tolerance(self) -> float:
-        """The largest difference that counts as the same, as a share of the largest output."""
+        """The largest difference that counts as equal, as a share of the largest output."""
         return TOLERANCES.get(self.dtype, 1e-4)
 
 
@@ -99,36 +100,35 @@ def chosen_rows(n_queries: int) -> np.ndarray:
 
 
 def as_numbers(tensor: Tensor) -> np.ndarray:
-    """Return the tensor as float32 in this computer's memory: a copy, as a module may go on to write into its own."""
+    """Copy the tensor to the CPU as float32; a copy, because the module may overwrite its own."""
     return tensor.detach().to("cpu", torch.float32, copy=True).contiguous().numpy()
 
 
 def item_of(tensor: Tensor, batch: int) -> Tensor:
-    """Return the part of one text in a tensor (batch, …), or the only one there is. Raises Unsupported if there are
-    fewer."""
+    """Return one item of a tensor (batch, …), or the only one. Raises Unsupported if there are fewer."""
     if tensor.shape[0] == 1:
         return tensor[0]
     if batch >= tensor.shape[0]:
-        raise Unsupported(f"it has {tensor.shape[0]} items side by side and number {batch} was asked for")
+        raise Unsupported(f"its batch has {tensor.shape[0]} items, but number {batch} was requested")
     return tensor[batch]
 
 
 @dataclass(eq=False)
 class Heads:
-    """The heads of one text, as torch's function makes them."""
+    """The heads of one text, as computed by torch's function."""
 
     parts: tuple[Tensor, Tensor, Tensor]          # query (head, q, d), key and value (head, k, d)
     mask: Tensor | None                           # (1 or head, q, k), added to the scores
     is_causal: bool                               # instead of a mask
-    dropout: float                                # probability, as it is applied
-    project: Callable[[np.ndarray], np.ndarray]   # (head, row, d) to the function's output, (1, row, d_model)
-    output: Tensor                                # of the function, (q, d_model)
-    batch: int                                    # texts side by side
+    dropout: float                                # probability that is applied
+    project: Callable[[np.ndarray], np.ndarray]   # maps (head, row, d) to the function's output, (1, row, d_model)
+    output: Tensor                                # the function's output, (q, d_model)
+    batch: int                                    # texts in the batch
 
 
 def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return all arguments of torch.nn.functional.multi_head_attention_forward, which nn.MultiheadAttention calls, by
-    name."""
+    """Return all arguments of torch.nn.functional.multi_head_attention_forward by name; nn.MultiheadAttention calls
+    it."""
     given = inspect.signature(functional.multi_head_attention_forward).bind(*args, **kwargs)
     given.apply_defaults()
     return given.arguments
@@ -136,10 +136,10 @@ def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
     """Return the heads of text number `batch` from torch's arguments, where queries are (q, batch, d_model) or (q,
-    d_model). Raises Unsupported for keys that are no tokens."""
+    d_model). Raises Unsupported for keys that are not tokens."""
     if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
             "add_zero_attn"):
-        raise Unsupported("it attends over keys that are no tokens: bias_k, add_zero_attn or static_k")
+        raise Unsupported("it attends to keys that are not tokens: bias_k, add_zero_attn or static_k")
     texts = given["query"].shape[1] if given["query"].ndim == 3 else 1
     states = [item_of(part.transpose(0, 1), batch) if part.ndim == 3 else part
               for part in (given["query"], given["key"], given["value"])]
@@ -161,7 +161,7 @@ def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
 
 
 def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
-    """Return weights and biases of queries, keys and values."""
+    """Return the weights and biases of queries, keys and values."""
     biases = (None,) * 3 if given["in_proj_bias"] is None else given["in_proj_bias"].chunk(3)
     if given.get("use_separate_proj_weight"):
         return tuple(given[f"{name}_proj_weight"] for name in "qkv"), biases
@@ -169,7 +169,7 @@ def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tenso
 
 
 def _mask(given: dict[str, Any], texts: int, batch: int) -> Tensor | None:
-    """Return what is added to the scores of this text: who may not look where, and the padding nobody may look at."""
+    """Return what is added to this text's scores: the attention mask and the padding mask."""
     mask, padding = given.get("attn_mask"), given.get("key_padding_mask")
     added: Tensor | None = None
     if mask is not None:
@@ -184,15 +184,14 @@ def _mask(given: dict[str, Any], texts: int, batch: int) -> Tensor | None:
 
 
 def _additive(mask: Tensor) -> Tensor:
-    """Return a mask of booleans, which are true where nobody may look, as what is added to scores."""
+    """Convert a boolean mask (True = masked) to an additive one."""
     if mask.dtype != torch.bool:
         return mask.float()
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
 
 
 def compare_output(found: Attention, output: object, batch_first: bool, batch: int) -> None:
-    """Notes where nn.MultiheadAttention, or what somebody derived from it, gives back anything else than torch's
-    function gave it."""
+    """Record where nn.MultiheadAttention, or a subclass, returns something other than torch's function did."""
     call, states = found.call, output[0] if isinstance(output, tuple) else output
     if call is None or call.outputs is None or call.rows is None or not isinstance(states, Tensor):
         return
@@ -211,38 +210,39 @@ MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
 
 @dataclass(eq=False)
 class Running:
-    """A module that is being called."""
+    """A module whose forward is running."""
 
     name: str
-    rows: int | None              # the size of the first axis of what it was given
+    rows: int | None              # size of the first axis of its input
     module: nn.Module
-    found: Attention | None = None   # the last attention that it computed
+    found: Attention | None = None   # the last attention call inside it
 
 
 class Observer(TorchFunctionMode):
-    """Sees the attention of one pass: of item `batch` where several texts stand side by side.
+    """Observe the attention of one pass, for item `batch` if several texts form a batch.
 
-    Used as a context round the pass, which must run without gradients."""
+    Use it as a context around the pass, which must run without gradients.
+    """
 
     def __init__(self, network: nn.Module, batch: int = 0, inputs: Iterable[Tensor] = ()) -> None:
-        """inputs: the tensors that the pass is given, whose positions are told apart."""
+        """Start with the pass's input tensors, whose positions are told apart."""
         super().__init__()
         self.batch = batch
         self.found: list[Attention] = []
-        self.unread: list[str] = []   # sentences on attention that was seen and cannot be read
+        self.unread: list[str] = []   # sentences on attention that was seen but cannot be read
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
         self._stack: list[Running] = []
         self._origins, self._masks = Origins(), Memo()
         attributes = (each for module in network.modules() for each in tensors_in(vars(module).values()))
         self._origins.start(inputs, (*network.buffers(), *attributes))
-        self._waiting: dict[int, Attention] = {}   # softmaxes over three axes, by the address of their result
-        self._bytes = 0                            # of weights that are held
-        self._numbers = itertools.count()          # of attentions
-        self._alive: list[Tensor] = []             # and those results, so that no other comes to lie there
+        self._waiting: dict[int, Attention] = {}   # softmax results with three axes, by address
+        self._bytes = 0                            # of stored weights
+        self._numbers = itertools.count()          # of attention calls
+        self._alive: list[Tensor] = []             # those results, kept alive so that their addresses are not reused
 
     @contextmanager
     def watching(self, network: nn.Module) -> Iterator["Observer"]:
-        """Know within the block which module is being called."""
+        """Track within the block which module is running."""
         handles = []
         try:
             for module in network.modules():
@@ -280,11 +280,11 @@ class Observer(TorchFunctionMode):
             self._read(lambda: self._multi_head(result, _arguments(args, kwargs)))
         elif name == "flex_attention":
             self._read(lambda: self._flex(result[0], *args, **kwargs))
-        elif "attention" in name or "attn" in name:   # flash_attn's, xformers', and torch's own behind its functions
+        elif "attention" in name or "attn" in name:   # flash_attn's, xformers', and torch's internal functions
             self.unread.append(f"{self.where} (it calls {name}, which look does not read yet)")
         elif name in MIXING and self._waiting:
             self._mixed(args)
-        with suppress(Exception):   # what is called as nobody foresaw has unknown positions; the module goes on
+        with suppress(Exception):   # unexpected calls have unknown positions; the module continues
             self._origins.follow(name, args, kwargs, result)
         for attention in self.found[before:] if name not in MIXING else ():
             self._origins.pass_through(attention.number, result)
@@ -294,17 +294,17 @@ class Observer(TorchFunctionMode):
 
     @property
     def where(self) -> str:
-        """The name of the module that is being called."""
+        """The name of the running module."""
         return self._stack[-1].name if self._stack else next(iter(self._names.values()))
 
     def _read(self, read: Callable[[], Attention]) -> None:
         try:
             self.add(read())
-        except Exception as error:   # what is called as nobody foresaw is not read; the module goes on
+        except Exception as error:   # unexpected calls are not read; the module continues
             self.unread.append(f"{self.where} ({first_line(error, 200)})")
 
     def add(self, attention: Attention) -> None:
-        """Add what a module computed, in the order of the pass."""
+        """Add an attention call, in the order of the pass."""
         attention.number = attention.number if attention.number >= 0 else next(self._numbers)
         if attention.call is not None:
             attention.call.occurrence = sum(known.module == attention.module for known in self.found)
@@ -316,9 +316,9 @@ class Observer(TorchFunctionMode):
         return item_of(tensor, self.batch)
 
     def _bound(self, heads: int, queries: int, keys: int, weights: int = 0) -> None:
-        """Raise Unsupported for attention over nothing, and beyond the limit before anything of it is copied."""
+        """Raise Unsupported for empty attention, and above the size limit before anything is copied."""
         if not heads or not queries or not keys:
-            raise Unsupported(f"it attends over nothing: {heads} heads of {queries} × {keys} positions")
+            raise Unsupported(f"its attention is empty: {heads} heads of {queries} × {keys} positions")
         self._bytes += 4 * weights
         try:
             LIMITS.refuse_above("import_bytes", self._bytes, "what softmaxes put out up to here", "give shorter inputs")
@@ -327,8 +327,8 @@ class Observer(TorchFunctionMode):
 
     def _make_call(self, parts: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, is_causal: bool,
                   scale: float | None) -> Call:
-        """Return the call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k), on
-        the CPU from now on."""
+        """Build the call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k),
+        moved to the CPU."""
         self._bound(len(parts[0]), parts[0].shape[1], parts[1].shape[1])
         query, key, value = (as_numbers(part) for part in parts)
         allowed, bias = parse_mask(self._masks, None if mask is None else mask.detach().cpu()[None],
@@ -339,7 +339,7 @@ class Observer(TorchFunctionMode):
     def _fused(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                enable_gqa: bool = False) -> Attention:
-        """Return what torch.nn.functional.scaled_dot_product_attention was given and put out."""
+        """Record a call of torch.nn.functional.scaled_dot_product_attention."""
         same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
         queries, keys = self._origins.stream(query), self._origins.stream(key)
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
@@ -351,8 +351,8 @@ class Observer(TorchFunctionMode):
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
               scale: float, *_: object, **__: object) -> Attention:
-        """Return what torch.nn.attention.flex_attention was given and put out. What its functions make of scores is an
-        added mask; where that depends on the scores, it is the one of these very scores."""
+        """Record a call of torch.nn.attention.flex_attention. The effect of its functions on the scores becomes an
+        additive mask; if it depends on the scores, it holds for these scores only."""
         item, heads, rows, keys = self.batch if len(query) > 1 else 0, query.shape[1], query.shape[2], key.shape[2]
         places = [torch.arange(count, device=query.device) for count in (heads, rows, keys)]
         every = lambda function, dims: torch.vmap(torch.vmap(torch.vmap(
@@ -366,7 +366,7 @@ class Observer(TorchFunctionMode):
         return self._fused(output, query, key, value, added.masked_fill(~allowed, -torch.inf)[None], scale=scale)
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
-        """Return what torch.nn.functional.multi_head_attention_forward was given and put out."""
+        """Record a call of torch.nn.functional.multi_head_attention_forward."""
         same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"])
         heads = heads_of(given, result[0], self.batch)
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
@@ -382,29 +382,29 @@ class Observer(TorchFunctionMode):
         return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
 
     def _side_by_side(self, tensor: Tensor) -> bool:
-        """Return whether the first axis is that of texts: the module that is being called was given as many."""
+        """Return whether the first axis is the batch: it matches the first axis of the running module's input."""
         return bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
 
     def _four_axes(self, tensor: Tensor) -> Tensor:
-        """Return (batch, head, token, d) of a tensor with fewer axes: three are texts side by side where the module was
-        given as many, and else heads."""
+        """Return (batch, head, token, d) for a tensor with fewer axes: of three axes, the first is the batch if it
+        matches the module's input, else heads."""
         if tensor.ndim == 4:
             return tensor
         if tensor.ndim == 3:
             return tensor[:, None] if self._side_by_side(tensor) else tensor[None]
         if tensor.ndim == 2:
             return tensor[None, None]
-        raise Unsupported(f"it attends over tensors of {tuple(tensor.shape)}, where (batch, head, token, d) was "
+        raise Unsupported(f"it attends to tensors of {tuple(tensor.shape)}, where (batch, head, token, d) was "
                           f"expected")
 
     def _softmax(self, result: Tensor, args: tuple, kwargs: dict) -> None:
-        """A softmax over the last axis of (batch, head, query, key) is attention; of three axes it is where values are
-        mixed with it afterwards."""
+        """Record a softmax over the last axis of (batch, head, query, key) as attention; with three axes, only if it
+        multiplies values later."""
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
         if result.ndim not in (3, 4) or dim not in (-1, result.ndim - 1) or not torch.is_floating_point(result):
             return
         given = args[0] if args else kwargs["input"]
-        nothing = (given == -torch.inf).all(-1, keepdim=True)   # softmax gives NaN there
+        nothing = (given == -torch.inf).all(-1, keepdim=True)   # where softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
         found = self._by_hand(self._four_axes(weights), *self._origins.behind(result))
         if found is None:
@@ -428,7 +428,7 @@ class Observer(TorchFunctionMode):
             return None
 
     def _mixed(self, args: tuple) -> None:
-        """Values that are mixed with a softmax make it attention."""
+        """Record a three-axis softmax as attention once it multiplies values."""
         first = next(tensors_in(args), None)
         found = None if first is None else self._waiting.pop(first.data_ptr(), None)
         if found is not None:

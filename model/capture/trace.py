@@ -1,9 +1,9 @@
-"""The trace of a model: hooks watch the pass of an answer, and each module is recognised by its numbers.
+"""Trace a model: hooks watch the pass of an answer, and each module is recognised by its numbers.
 
-No family is known by name. The value projection is the matrix whose output is the record's values; queries and keys are
-found by the lengths of their vectors, which rotary positions keep; W_O is the matrix that reads the mix of values; a
-norm or an activation is what reproduces its output. So whatever is found is verified, and what is not found is refused
-with a reason.
+No family is known by name. The value projection is the matrix whose output equals the record's values. Queries and keys
+are found by their vectors' lengths, which rotary positions preserve. W_O is the matrix whose input is the heads'
+outputs. A norm or activation is the one that reproduces its output. Everything found is therefore verified, and
+everything else is refused with a reason.
 """
 import itertools
 from collections.abc import Callable, Iterator
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class Unfollowed(Exception):
-    """A module does something that is not known here; the message is a clause on what, to stand after "as"."""
+    """A module does something unknown; the message is a clause that can follow "because"."""
 
 
 def norm_of(name: str, call: "Call") -> Norm:
-    """Return the normalisation that reproduces a call's output: of layer or root-mean-square kind, with its gain as it
-    is or (Gemma) 1 more. Raises Unfollowed if none does."""
+    """Find the normalisation that reproduces a call's output: layer or root-mean-square, with its gain as stored or, as
+    in Gemma, plus 1. Raises Unfollowed if none does."""
     module, x = call.module, call.input.astype(np.float64)
     epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
                     if hasattr(module, attribute)), 1e-6)
@@ -55,11 +55,11 @@ def norm_of(name: str, call: "Call") -> Norm:
         for gain in (weight, 1 + weight):
             if close(normal * gain + (0 if bias is None else bias), call.output):
                 return Norm(name, kind, call.input, call.output, gain, bias, epsilon)
-    raise Unfollowed(f"its {name} normalises in a way that is not known here")
+    raise Unfollowed(f"its {name} normalises in an unknown way")
 
 
 def activations() -> dict[str, Callable]:
-    """Return the activations that a feed-forward layer may have, by name, as functions of a tensor."""
+    """Return the activations that a feed-forward layer may have, {name: function of a tensor}."""
     import torch
     from torch.nn import functional
 
@@ -69,8 +69,8 @@ def activations() -> dict[str, Callable]:
 
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
-    """Return the feed-forward layer among a block's matrix calls outside attention: W_2 is the last that leads back to
-    d_model. None if it has another form."""
+    """Find the feed-forward layer among a block's matrix calls outside attention: W_2 is the last one whose output has
+    d_model dimensions. Returns None for any other form."""
     import torch
 
     down = next((call for call in reversed(linears) if call.output.shape[-1] == d_model), None)
@@ -88,11 +88,11 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
 
 
 def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Return which dimensions were turned together between two versions of the vectors (head, t, d): the pairs that
-    keep their common length. Raises Unfollowed if none do.
+    """Find which dimensions were rotated together between two versions of the vectors (head, t, d): the pairs whose
+    joint length is preserved. Raises Unfollowed if there are none.
 
-    Llama's libraries pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models turn a part
-    of d only.
+    Llama's implementations pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models rotate
+    only part of d.
     """
     if close(before, after):
         return ()
@@ -104,7 +104,7 @@ def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ..
                           for array in (before, after))
             if half and close(one, other) and close(before[..., turned:], after[..., turned:]):
                 return tuple(pairs)
-    raise Unfollowed("its queries are turned in a way that is not known here")
+    raise Unfollowed("its queries are rotated in an unknown way")
 
 
 LARGEST = 2**29     # bytes of activations that a trace may hold
@@ -115,31 +115,31 @@ class Call:
     """The last call of a module in a pass."""
 
     name: str            # of the module in the network
-    module: "nn.Module"  # of torch's or of transformers' own, with a weight
+    module: "nn.Module"  # from torch or transformers, with a weight
     order: int           # among all calls of the pass
     input: np.ndarray    # (token, d)
     output: np.ndarray   # (token, d)
 
     @property
     def matrix(self) -> np.ndarray:
-        """(input, output), so that output = input · matrix + bias."""
+        """(input, output), with output = input · matrix + bias."""
         weight = self.module.weight.detach().numpy()
-        # GPT-2 keeps (input, output), torch (output, input)
+        # GPT-2 stores (input, output), torch (output, input)
         return weight if type(self.module).__name__ == "Conv1D" else weight.T
 
     @property
     def bias(self) -> np.ndarray | None:
-        """(output), added behind the matrix; None where there is none."""
+        """(output), added after the matrix product, or None."""
         bias = getattr(self.module, "bias", None)
         return None if bias is None else bias.detach().numpy()
 
 
 def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
-    """Return the trace of the pass that answers the query. Raises UserError if the model is built in a way that cannot
-    be followed."""
+    """Return the trace of the pass that answers the query. Raises UserError if the model's structure cannot be
+    followed."""
     title = model.card.title
     if model.wiring is None:
-        raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified "
+        raise UserError(f"{title} only reports its weights, so its layers cannot be traced; choose a verified "
                         f"model.")
     mixed: dict[tuple[Kind, int], Tensor] = {}
     try:
@@ -148,14 +148,14 @@ def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
             record = model.recorded(query, report, mixed)
         return _assemble(record, mixed, model, model.wiring, names, calls)
     except Unfollowed as error:
-        raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the "
+        raise UserError(f"The layers of {title} cannot be traced because {error}; its attention is still shown on the "
                         f"page Heads.") from error
 
 
 @contextmanager
 def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
-    """A dictionary that is filled, in this thread's pass, with what the last block of each kind puts out, (t, d_model).
-    Cross-attention has no block of its own."""
+    """Yield a dictionary that this thread's pass fills with the output of the last block of each kind, (t, d_model).
+    Cross-attention has no blocks of its own."""
     found: dict[Kind, np.ndarray] = {}
     slots = model.wiring.slots.values() if model.wiring else ()
 
@@ -174,7 +174,7 @@ def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
 
 
 def _block_name(module: str) -> str:
-    """Return a block's name ends with its number: encoder.layer.0 of encoder.layer.0.attention.self."""
+    """Return the block's name, which ends with its number: encoder.layer.0 for encoder.layer.0.attention.self."""
     parts = module.split(".")
     numbers = [index for index, part in enumerate(parts) if part.isdigit()]
     if not numbers:
@@ -184,8 +184,8 @@ def _block_name(module: str) -> str:
 
 @contextmanager
 def _watch_calls(network: "nn.Module", blocks: set[str]) -> Iterator[dict[str, Call]]:
-    """A dictionary that is filled with the last call by this thread of every block and of every module with weights of
-    its own, the output embeddings aside."""
+    """Yield a dictionary that is filled with this thread's last call of every block and of every module with its own
+    weights, except the output embeddings."""
     import torch
 
     calls: dict[str, Call] = {}
@@ -217,7 +217,7 @@ def _first(output: object) -> object:
 
 
 def _rows(tensor: "Tensor") -> np.ndarray:
-    """Return (token, d) of a tensor (1, token, d) or (token, d)."""
+    """Return a tensor (1, token, d) or (token, d) as (token, d)."""
     return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
 
 
@@ -243,13 +243,14 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
 
 
 def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
-    """Return the calls of modules that belong to no block."""
+    """Return the calls of modules outside all blocks."""
     return [call for call in calls.values()
             if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
 
 
 def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray) -> Unembedding | None:
-    """W_U with its bias and scale, if it gives the logits of the record's answer from the last vectors (t, d_model)."""
+    """Return W_U with its bias and scale, if it reproduces the record's logits from the final vectors (t, d_model),
+    else None."""
     module, said = model.network.get_output_embeddings(), record.prediction
     weight = None if module is None else getattr(module, "weight", None)
     if weight is None or weight.ndim != 2 or said is None or not said.ids or max(said.positions) >= len(read):
@@ -269,8 +270,8 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
 def _check_size(calls: dict[str, Call], title: str) -> None:
     size = sum(call.input.nbytes + call.output.nbytes for call in calls.values())
     if size > LARGEST:
-        raise UserError(f"Everything that {title} computes for this text takes {size / 2**20:,.0f} MB and the limit is "
-                        f"{LARGEST / 2**20:,.0f}; take a shorter text.")
+        raise UserError(f"All activations of {title} for this text take {size / 2**20:,.0f} MB and the limit is "
+                        f"{LARGEST / 2**20:,.0f}; choose a shorter text.")
 
 
 def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", name: str, slots: list[Slot],
@@ -299,8 +300,8 @@ def _is_linear(call: Call) -> bool:
 
 def _attention(slot: Slot, layer: Layer, mixed: np.ndarray,
                linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
-    """Return the matrices round one attention, and the names of the modules that hold them. mixed: what its heads put
-    out, edits included, (q, head, d_v)."""
+    """Return the matrices around one attention layer, and the names of their modules. mixed: the heads' outputs, edits
+    included, (q, head, d_v)."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
     query, q_layout = _find_matrix("queries", own, layer.query, exact=False)
     others = [call for call in own if call is not query or q_layout[1]]
@@ -320,8 +321,8 @@ def _projection(call: Call, layout: Callable) -> Projection:
 
 
 def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
-    """Yield the ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some
-    place on, or query, key and value of each head together. Each with whether the matrix is shared with others."""
+    """Yield the ways in which `count` heads of `size` may be arranged among `width` outputs: contiguous from some
+    offset, or query, key and value interleaved by head. Each comes with whether the matrix is shared."""
     def after(start: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
 
@@ -337,8 +338,8 @@ def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool
 
 def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
                  exact: bool) -> tuple[Call, tuple[Callable, bool]]:
-    """Return the matrix that makes these vectors (head, t, d), and its layout; unless `exact` only their lengths must
-    agree, and every number of the first token."""
+    """Find the matrix whose output is these vectors (head, t, d), and its layout. Unless `exact`, only the vectors'
+    lengths and all numbers of the first token must agree."""
     count, tokens, size = wanted.shape
     lengths = np.linalg.norm(wanted, axis=-1)
     for call in linears:
@@ -349,20 +350,20 @@ def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
             turned = close(np.linalg.norm(made, axis=-1), lengths) and close(made[:, 0], wanted[:, 0])
             if close(made, wanted) if exact else turned:
                 return call, layout
-    raise Unfollowed(f"no single matrix makes its {what}")
+    raise Unfollowed(f"no single matrix produces its {what}")
 
 
 def _reader(mixed: np.ndarray, linears: list[Call]) -> Call:
-    """W_O: the first matrix that reads the heads' mixed values, side by side, (q, head · d_v)."""
+    """Find W_O: the first matrix whose input is the heads' concatenated outputs, (q, head · d_v)."""
     for call in linears:
         if close(call.input, mixed):
             return call
-    raise Unfollowed("no matrix reads the mix of its values as it is")
+    raise Unfollowed("no matrix takes its heads' outputs as input")
 
 
 def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
               calls: dict[str, Call]) -> Embedded:
-    """Return what the first block gets: the tables that were read before it, and the norm over their sum."""
+    """Return the first block's input: the embedding tables that were read before it, and the norm of their sum."""
     output = next(block for block in blocks if block.kind is kind).before
     before = [call for call in _outside(names, calls)
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
@@ -379,8 +380,8 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
 
 
 def _learned(call: Call) -> np.ndarray | None:
-    """Return the table of learned positions from the first token's on: RoBERTa and OPT keep rows before it that no
-    position has. None for waves that stand in a table (Marian)."""
+    """Return the table of learned positions, starting at the first token's row: RoBERTa and OPT have unused rows before
+    it. None for fixed sinusoids stored as a table (Marian)."""
     weight = call.module.weight.detach().numpy()
     first = np.flatnonzero((weight == call.output[0]).all(-1))
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None

@@ -1,7 +1,7 @@
-"""What Clearhead needs of transformers that is not public, all of it. After an upgrade look here first:
-tests/model/capture/test_transformers_internals.py names the part that is gone.
+"""Everything private that Clearhead uses from transformers. After an upgrade, start here:
+tests/model/capture/test_transformers_internals.py names what is missing.
 
-Everything else is imported from the package itself, which says what is public.
+All other imports use the package's public names.
 """
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-# tables of architectures, and what the head of those in them predicts
+# tables of architectures, and what the heads of those architectures predict
 HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
@@ -21,14 +21,14 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
-    """Return the fused kernel's mask; None where `is_causal` says the same."""
+    """Return the fused kernel's mask, or None where `is_causal` is equivalent."""
     from transformers.masking_utils import sdpa_mask
 
     return sdpa_mask(*arguments, **options)
 
 
 def every_fused_mask(*arguments: object, **options: object) -> "Tensor | None":
-    """Return the fused kernel's mask, made even where `is_causal` would say the same."""
+    """Return the fused kernel's mask, built even where `is_causal` is equivalent."""
     return fused_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
 
 
@@ -40,21 +40,20 @@ def fused_attention(*arguments: object, **options: object) -> "Tensor":
 
 
 def eager_attention(module: object) -> "Callable[..., tuple[Tensor, Tensor]] | None":
-    """Return the eager attention function of a module's family; None where it has none."""
+    """Return the eager attention function of a module's family, or None if it has none."""
     return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
 
 
 def make_eager(network: "PreTrainedModel") -> None:
-    """Eager attention with eager masks everywhere. A family that ignores the registry also ignores transformers' own
-    switch, and would go on with masks made for the fused kernel, which it does not understand: BLOOM then looks
-    ahead."""
+    """Switch the whole network to eager attention with eager masks. Families that ignore the registry also ignore
+    transformers' own switch and would keep masks made for the fused kernel; BLOOM would then attend to later tokens."""
     for module in network.modules():
         if hasattr(getattr(module, "config", None), "_attn_implementation"):
             module.config._attn_implementation = "eager"
 
 
 def head_of(architecture: str) -> str:
-    """Return what the head of this architecture predicts: target, mask, next, label or none."""
+    """Return what this architecture's head predicts: target, mask, next, label or none."""
     from transformers.models.auto import modeling_auto
 
     return next((head for names, head in HEADS_BY_CLASS
@@ -63,26 +62,27 @@ def head_of(architecture: str) -> str:
 
 
 def made_of(network_class: "type[PreTrainedModel]", config: "PretrainedConfig", attention: str) -> "PreTrainedModel":
-    """Return a network of this class or of AutoModel, with this attention, its weights as its family draws them."""
+    """Return a network of this class, or from AutoModel, with this attention implementation and randomly initialised
+    weights."""
     make = getattr(network_class, "_from_config", None) or network_class.from_config
     return make(config, attn_implementation=attention)
 
 
 def drawn_anew(network: "PreTrainedModel") -> "PreTrainedModel":
-    """Return a network of the same class, configuration and attention, its weights drawn from torch's random
-    numbers."""
+    """Return a network of the same class, configuration and attention with newly initialised weights from torch's
+    generator."""
     return made_of(type(network), network.config, network.config._attn_implementation)
 
 
 def no_weights() -> AbstractContextManager[None]:
-    """Return a block in which a network that is made draws no weights."""
+    """Return a context in which new networks skip weight initialisation."""
     from transformers.initialization import no_init_weights
 
     return no_init_weights()
 
 
 def tied_names(network: "PreTrainedModel") -> set[str]:
-    """Return the parameters that are another parameter, and not saved."""
+    """Return the names of parameters that share another parameter's memory and are not saved."""
     return set(network.all_tied_weights_keys)
 
 
@@ -92,18 +92,17 @@ def layer_configs(config: "PretrainedConfig") -> "tuple[PretrainedConfig, ...]":
 
 
 def vocabulary_files(tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
-    """Return the files that a tokenizer's class reads, by what they hold; none for one that reads bytes or
-    characters."""
+    """Return the files that a tokenizer's class reads, {content: file name}; empty for byte- and character-level
+    tokenizers."""
     return type(tokenizer).vocab_files_names
 
 
 def mismatched_tensors(loading: dict[str, list]) -> list[tuple[str, tuple, tuple]]:
-    """Return (tensor, its shape, the shape that was wanted) of what did not fit, from from_pretrained's loading
-    info."""
+    """Return (tensor, its shape, the expected shape) for mismatches in the loading info of from_pretrained."""
     return sorted(loading["mismatched_keys"])
 
 
 def attention_of(network: object) -> str | None:
-    """Return the name of the attention that a model of transformers computes with; None for any other module."""
+    """Return the name of the attention implementation in use, or None for modules that are not from transformers."""
     implementation = getattr(getattr(network, "config", None), "_attn_implementation", None)
     return implementation if hasattr(network, "set_attn_implementation") and isinstance(implementation, str) else None

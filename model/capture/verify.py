@@ -1,5 +1,5 @@
-"""Is the picture right? Checked when a model is loaded, against its own eager attention, and on every answer, against
-what it really put out."""
+"""Verify captured attention: at load time against the model's own eager attention, and on every answer against the
+model's real output."""
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-# numbers: layers whose keys together are fewer are recomputed as one, since the calls would cost more than the
-# arithmetic
+# number of key values: smaller layers are recomputed together, because the calls would cost more than the arithmetic
 SMALL = 1 << 18
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
-    """Return (largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums
-    from 1; rows compared). A row that may look at nothing is not compared: kernels give 0, NaN or a mean for it."""
+    """Compare recomputed outputs with those of this pass. Returns (largest difference as a share of the layer's largest
+    output; largest distance of a row's sum from 1; rows compared). Rows without an allowed key are skipped: kernels
+    return 0, NaN or a mean for them."""
     errors, row_errors, rows = [0.0], [0.0], 0
     for members, layer in _together(calls, layers):
         outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
@@ -36,7 +36,7 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
         sees = ~np.broadcast_to(empty[:, kept], sums.shape)
         outputs = np.where(sees[..., None], outputs, 0)
         scale = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
-        with np.errstate(invalid="ignore"):   # infinity by infinity
+        with np.errstate(invalid="ignore"):   # infinity divided by infinity
             differences = np.abs(mixed - outputs).max(2) / np.where(scale > 0, scale, 1)[:, None]
         errors.append(largest(differences[sees]))
         if layer.sink is None:
@@ -46,8 +46,8 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
 
 
 def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
-    """Yield each layer with its call; small layers that differ in their numbers only as one layer with all their
-    heads."""
+    """Yield each layer with its call, merging small layers that differ only in their numbers into one layer with all
+    their heads."""
     groups: dict[tuple, list[int]] = {}
     for number, layer in enumerate(layers):
         plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
@@ -64,43 +64,43 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
 
 
 def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, both 0 for a row that may
-    look at nothing."""
+    """Compute weights · value (head, row, d_v) and the weights' sums (head, row) for some queries; both are 0 for rows
+    without an allowed key."""
     weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))
     return layer.mix(weights), weights.sum(-1)
 
 
-TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5
-CallId = tuple[str, int]   # the module's name, and how often it was called before in a pass
+TOLERANCE = 1e-4  # for float32; summing in another order changes the models tested by about 1e-5
+CallId = tuple[str, int]   # module name, and number of earlier calls to it in the pass
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """What the probe found: where each attention belongs, and how far the capture is from the model's own eager
-    weights."""
+    """The result of probing a model: where each attention layer belongs, and how far the capture is from the model's
+    own eager weights."""
 
-    slots: dict[CallId, forward_pass.Slot]   # what each call is
-    shapes: dict[CallId, Shape]              # of each call
-    load_error: float                        # largest difference of any weight from the eager one
-    row_sum_error: float                     # how far any row, with its sink's share, is from 1
-    reasons: tuple[str, ...]                 # clauses on why the capture is not right; none if it is
+    slots: dict[CallId, forward_pass.Slot]   # the slot of each call
+    shapes: dict[CallId, Shape]              # the shape of each call
+    load_error: float                        # largest difference of a weight from the eager one
+    row_sum_error: float                     # largest distance of a row's sum, its sink's share included, from 1
+    reasons: tuple[str, ...]                 # clauses on why the capture is wrong; empty if it is right
 
     def has(self, kind: Kind) -> bool:
         """Return whether the model has attention of this kind."""
         return any(slot.kind is kind for slot in self.slots.values())
 
     def heads(self, kind: Kind, index: int) -> int:
-        """Return how many heads this layer has; 0 if there is no such layer."""
+        """Return the layer's number of heads, or 0 if there is no such layer."""
         return sum(self.shapes[key].heads for key, slot in self.slots.items()
                    if (slot.kind, slot.index) == (kind, index))
 
 
 def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None]) -> Wiring:
-    """Run a probe twice, captured and eager, and compares every weight of every head; where they differ, once more with
-    every mask made.
+    """Run a probe captured and eager, and compare every weight of every head; if they differ, try once more with every
+    mask built explicitly.
 
-    forward() runs the network on the probe; lengths are its tokens on the source side and, for encoder–decoders,
-    another number on the target side. Nobody else may use the network meanwhile, as its attention is switched; the
+    forward() runs the network on the probe; lengths are its numbers of source tokens and, for encoder–decoders, of
+    target tokens, which must differ. Nobody else may use the network meanwhile, because its attention is switched; the
     attention of the better run stays. Raises Unsupported if the network cannot be captured.
     """
     first = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
@@ -119,7 +119,7 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     except Unsupported:
         raise
     except Exception as error:
-        raise Unsupported(f"it does not run with an attention function of ours ({first_line(error, 200)})") from error
+        raise Unsupported(f"it does not run with our attention function ({first_line(error, 200)})") from error
     if not session.calls:
         raise Unsupported("it does not call the attention function that transformers lets us register")
     slots = _slots(session.calls, lengths)
@@ -144,8 +144,8 @@ def _id(call: Call) -> CallId:
 
 
 def _shape(call: Call) -> Shape:
-    """Return the call's sizes. Eager attention, where it must be asked, holds about three matrices for each head; a
-    bias is added to a mask in two; a mask alone counts half of one, unless its rule is one of the kernel's."""
+    """Return the call's sizes. If eager attention is needed, it holds about three matrices per head; a bias adds half
+    of one, and so does a mask unless a kernel implements its rule."""
     if call.softcap is not None or call.sink is not None:
         quadratic = 3.0
     elif call.bias is not None:
@@ -156,8 +156,7 @@ def _shape(call: Call) -> Shape:
 
 
 def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, forward_pass.Slot]:
-    """Return the kind and layer number of each call. The two sides have different lengths in the probe, so the shapes
-    tell them apart."""
+    """Return the kind and layer number of each call, identified by shape: the probe's two sides differ in length."""
     kinds = {_id(call): _kind(call, lengths) for call in calls}
     if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
         kinds = dict.fromkeys(kinds, Kind.CAUSAL)
@@ -184,15 +183,16 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
 
 
 def layer_number(module: str) -> int | None:
-    """Return the first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
+    """Return the layer number: the first number in the module's name, such as 2 in
+    decoder.block.2.layer.0.SelfAttention."""
     number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
     return int(number.group(1)) if number else None
 
 
 def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], layers: dict[CallId, Layer],
                    implementation: str) -> tuple[dict[CallId, float], float]:
-    """Return the largest difference from the model's own eager weights in each attention, and how far any row (with the
-    sink's share) is from 1."""
+    """Return each attention call's largest difference from the model's own eager weights, and the largest distance of a
+    row's sum (sink's share included) from 1."""
     errors: dict[CallId, float] = {}
     sums: list[float] = [0.0]
     counts: dict[str, int] = {}
@@ -221,19 +221,19 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
 
 
 def _weights_in(output: object, layer: Layer | None) -> np.ndarray | None:
-    """Return the attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives
-    its bias before them)."""
+    """Return the attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5
+    returns its bias before them)."""
     parts = output if isinstance(output, tuple) else ()
     weights = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
     return weights[-1][0].float().numpy() if weights else None
 
 
 def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
-    """Return (largest difference anywhere, also outside the mask; largest distance of a row of ours from 1, its sink's
-    share counted).
+    """Compare our weights with the model's. Returns (largest difference, outside the mask too; largest distance of one
+    of our rows from 1, sink's share included).
 
-    Some families (Granite SWA) report weights over which the sink's share is spread, and take it away from the output
-    later: then ours are compared spread alike, and the share itself by the outputs.
+    Some families (Granite SWA) spread the sink's share over the reported weights and subtract it from the output later;
+    ours are then spread the same way for the comparison, and the outputs verify the share itself.
     """
     errors, row_errors = [0.0], [0.0]
     spread = layer.sink is not None and float(np.abs(weights.sum(-1) - 1).max()) <= TOLERANCE
@@ -247,8 +247,8 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
 
 
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
-    """Recompute weights · value for a few rows of every head and compares with the attention output of this very pass:
-    verified or refused. O(n)."""
+    """Recompute weights · value for a few rows of every head and compare them with the attention output of the same
+    pass; the result is verified or refused. O(n)."""
     worst, row_error, rows = against_outputs(calls, layers)
     reasons = wiring.reasons
     if worst > TOLERANCE or row_error > TOLERANCE:
@@ -257,13 +257,13 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Veri
                         max(row_error, wiring.row_sum_error), wiring.load_error, TOLERANCE, rows, reasons)
 
 
-# of the output of an encoder–decoder
+# fields of an encoder–decoder's output
 FIELDS = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
 
 
 def layers_of(output: object, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
-    """Return the reported weights by kind, numbered as the model reports them. Raises Unsupported if there are none, or
-    if they cannot be right."""
+    """Return the reported weights by kind, with the model's layer numbers. Raises Unsupported if there are none or they
+    cannot be right."""
     source, target = lengths
     if target is None:
         kind = Kind.SELF if looks_ahead else Kind.CAUSAL
@@ -287,7 +287,7 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
         if layer is None:
             continue
         if getattr(layer, "ndim", 0) == 4 and len(layer) > 1:
-            raise Unsupported(f"it looks within {len(layer)} windows of {layer.shape[3]} tokens each, and not over the "
+            raise Unsupported(f"it attends within {len(layer)} windows of {layer.shape[3]} tokens each, not over the "
                               f"whole input")
         if not hasattr(layer, "shape") or layer.ndim != 4 or list(layer.shape[2:]) != shape:
             raise Unsupported(f"it reports weights of {tuple(getattr(layer, 'shape', ()))} for a {kind} layer, not (1, "
@@ -297,9 +297,10 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
 
 
 def looks_ahead(forward: Callable, probe: "Tensor") -> bool:
-    """Return whether the output at the first token changes with the last token: then weights that look ahead are right.
+    """Return whether the output at the first token depends on the last token, so that weights on later tokens are
+    legitimate.
 
-    probe: token ids (1, t); forward(probe) gives the network's output.
+    probe: token ids (1, t). forward(probe) returns the network's output.
     """
     changed = probe.clone()
     changed[0, -1] = probe[0, 0] if probe[0, -1] != probe[0, 0] else probe[0, 1]

@@ -1,4 +1,4 @@
-"""python -m model atlas: every head over a corpus, here, in processes or on Ray; resumable."""
+"""python -m model atlas: measure every head over a corpus, locally, in processes or on Ray; resumable."""
 import datetime
 import os
 import platform
@@ -24,15 +24,15 @@ from model.studies.corpus import FIELD
 
 
 def open_worker(task: Task) -> ShardWorker:
-    """Return the worker, in whatever process or machine, with its model opened and verified. Raises UserError if the
-    model, or what computes, is not the same here as where the atlas is built."""
+    """Return the worker for this process or machine, with its model opened and verified. Raises UserError if the model
+    or the software differs from where the atlas is built."""
     task.check(sources.revision(task.model))
     return ShardWorker(task, sources.models.open(task, quiet))
 
 
 @click.group("atlas", cls=Commands)
 def atlas_command() -> None:
-    """What every head does over a corpus, kept as Parquet files."""
+    """Measure every head over a corpus and store the results as Parquet files."""
 
 
 @atlas_command.command("build")
@@ -50,18 +50,18 @@ def atlas_command() -> None:
               help="self, causal or cross; default: the model's first.")
 def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, address: str | None,
                   workers: int | None, limit: int | None, field: str, kind: str | None) -> None:
-    """Measure every head over a corpus: means, deciles, detectors, sinks, examples, and grammar where it is annotated.
+    """Measure every head over a corpus: means, deciles, detectors, sinks, examples, and grammar if annotated.
 
-    CORPUS are files in UTF-8 of any length: .txt (one text per line), .csv, .jsonl, .parquet or .conllu. Stopped with
-    Ctrl-C, or killed, the same command goes on from there. Engine and number of workers do not change a byte of the
-    Parquet files. Each worker holds the model.
+    CORPUS are files in UTF-8 of any length: .txt (one text per line), .csv, .jsonl, .parquet or .conllu. After Ctrl-C
+    or a crash, the same command resumes. The Parquet files are identical bit for bit for any engine and number of
+    workers. Each worker holds the model.
 
     \b
     python -m model atlas build reviews.txt --model minilm --out atlas
     python -m model atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
     """
     if address and on != "ray":
-        raise click.UsageError("--ray is the address of a cluster; say --on ray with it.")
+        raise click.UsageError("--ray is the address of a cluster; add --on ray.")
     task = Task(model_id, sources.revision(model_id), Kind(kind) if kind else None)
     texts = Corpus(corpus, field, limit)
     make_folder(out)
@@ -99,15 +99,15 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
 
 
 def _is_there(out: Path, said: dict[str, object]) -> bool:
-    """Return whether the folder holds this very atlas, finished. Raises UserError if it holds another."""
+    """Return whether the folder already holds this exact atlas, complete. Raises UserError if it holds another."""
     earlier = files.about_atlas(out)
     if earlier is None:
         return False
     asked = {name: said[name] for name in files.IDENTITY if name in said}
     asked |= {"kind": said["asked_kind"]} if said["asked_kind"] else {}
     if any(earlier[name] != value for name, value in asked.items()):
-        raise UserError(f"{out} holds the atlas of {earlier['model']} over another corpus, or with other options; "
-                        f"choose another --out.")
+        raise UserError(f"{out} already holds an atlas of {earlier['model']} over another corpus or with other "
+                        f"options; choose another --out.")
     return (out / files.RUN).is_file()
 
 
@@ -115,7 +115,7 @@ def _is_there(out: Path, said: dict[str, object]) -> bool:
 @click.argument("folder", type=FOLDER)
 @click.option("--out", type=FOLDER, help="Folder for the CSV files; default: FOLDER/csv.")
 def csv_command(folder: Path, out: Path | None) -> None:
-    """Write an atlas' tables as CSV files too, for whatever reads no Parquet."""
+    """Export an atlas's tables as CSV files, for programs that cannot read Parquet."""
     atlas, out = files.open_atlas(folder), out or folder / "csv"
     make_folder(out)
     places = files.write_csv(atlas, out)
@@ -126,7 +126,7 @@ def csv_command(folder: Path, out: Path | None) -> None:
 @click.option("--json", "json_wanted", is_flag=True,
               help="Print one JSON object: {table: {column: meaning}}.")
 def columns_command(json_wanted: bool) -> None:
-    """What every column of an atlas' files means, file by file."""
+    """Describe every column of an atlas's files, file by file."""
     if json_wanted:
         as_json(COLUMNS, indent=1)
         return
@@ -139,6 +139,6 @@ def columns_command(json_wanted: bool) -> None:
 @click.command("measures", hidden=True, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1)
 def measures_command(words: tuple[str, ...]) -> None:
-    """Name the commands that took its place."""
-    raise UserError("The atlas measures files of texts now; use: python -m model atlas build FILE --model ID --out "
+    """Name the commands that replaced this one."""
+    raise UserError("The atlas now measures text files; use: python -m model atlas build FILE --model ID --out "
                     "FOLDER, and for CSV: python -m model atlas csv FOLDER.")

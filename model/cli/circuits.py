@@ -1,4 +1,4 @@
-"""python -m model why | writes | circuits: what made a score, what made a logit, and what heads are made to do."""
+"""python -m model why | writes | circuits: explain scores, logits, and what heads do according to their weights."""
 from typing import Any
 
 import click
@@ -12,13 +12,13 @@ from model.studies import circuits
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.paths import READS, PathsQuery
 
-SHOWN = 10   # rows of a table for people
+SHOWN = 10   # most rows in a table
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
 
 
 def _kind(record: AttentionRecord, wanted: str | None) -> Kind:
-    """Return the kind of attention that is asked for, or the record's first. Raises UserError if it has none such."""
+    """Return the requested kind of attention, or the record's first. Raises UserError if the record lacks it."""
     if wanted is not None and wanted not in record.kinds:
         raise UserError(f"There is no {wanted} attention; choose {' or '.join(record.kinds)}.")
     return Kind(wanted) if wanted else record.kinds[0]
@@ -36,10 +36,10 @@ def _kind(record: AttentionRecord, wanted: str | None) -> Kind:
 @JSON
 def why_command(model_id: str, text: str, target: str | None, kind: str | None, layer: int, head: int, looking: str,
                 looked_at: str, json_wanted: bool) -> None:
-    """Split one score before the softmax by what wrote its query and what wrote its key.
+    """Split one score before the softmax by what wrote its query and its key.
 
-    Writers are the parts of the embedding, every earlier head (L·H), every earlier feed-forward layer (mlp L) and bias.
-    Their products sum to the score; norms keep the scale they had in this pass.
+    Writers are the parts of the embedding, every earlier head (L·H), every earlier feed-forward layer (mlp L) and the
+    bias. Their products sum to the score; norms keep their scale from this pass.
 
     \b
     clearhead why --model minilm --text "The cat sat." --layer 3 --head 1 --query 3 --key 2 --json
@@ -48,7 +48,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     record = answer_to(query)
     chosen = _kind(record, kind)
     if not record[chosen].has(layer, head):
-        raise UserError(f"There is no head {head} in {chosen} layer {layer}; choose one that the model has.")
+        raise UserError(f"There is no head {head} in {chosen} layer {layer}; choose one from the grid.")
     places = _place(record[chosen].queries, looking), _place(record[chosen].keys, looked_at)
     found = answer_to(circuits.WhyQuery(query, chosen, layer, head, *places))
     table = found.frame()
@@ -64,7 +64,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
 
 
 def _place(tokens: Any, wanted: str) -> int:
-    """Return a position, given as a number or as a text."""
+    """Return a position given as a number or as a text."""
     return int(tokens.index(int(wanted) if wanted.isdecimal() else wanted))
 
 
@@ -99,7 +99,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
 
 
 def _position(query: Query, position: int) -> int:
-    """Return a position of the text that is written, -1 for its last. Raises UserError for one that is not there."""
+    """Return a position of the generated text, -1 for its last. Raises UserError if it does not exist."""
     count = len(answer_to(query).maps[-1].queries)
     if position not in range(-count, count):
         raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")
@@ -113,10 +113,10 @@ def _position(query: Query, position: int) -> int:
 @click.option("--position", type=whole(), default=-1, show_default=True, help="The position to read; -1 = last.")
 @JSON
 def lens_command(model_id: str, text: str, target: str | None, position: int, json_wanted: bool) -> None:
-    """Read the residual stream behind every layer with the model's own unembedding (logit lens).
+    """Read the residual stream after every layer with the model's own unembedding (logit lens).
 
-    Entropy and the divergence from the final answer are in bits. Early layers of many models speak no language that the
-    unembedding knows: a token there need not mean that the model considers it.
+    Entropy and the divergence from the final answer are in bits. In the early layers of many models, the residual
+    stream is not aligned with the unembedding: a token listed there need not be one that the model considers.
 
     \b
     clearhead lens --model smollm2 --text "The cat sat on the" --json
@@ -145,7 +145,8 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
 @JSON
 def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,
                   receiver: tuple[int, int] | None, reads: str | None, json_wanted: bool) -> None:
-    """Patch every path into one head, or to the logits, alone: what it carries in the twin, all else frozen.
+    """Patch each path into one head, or to the logits, on its own: it carries its value from the twin, and all else is
+    frozen.
 
     \b
     clearhead paths --model smollm2 --text "When Mary and John went out, John gave it to" \\
@@ -167,7 +168,7 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
 @MODEL
 @JSON
 def circuits_command(model_id: str, json_wanted: bool) -> None:
-    """What heads are made to do, from the weights alone: copying, matching, detectors, and composed pairs.
+    """Measure what heads do according to their weights alone: copying, matching, detectors and composed pairs.
 
     \b
     clearhead circuits --model smollm2 --json

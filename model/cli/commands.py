@@ -1,6 +1,6 @@
-"""What every command line of the project shares: what an argument may be, and refusals as one sentence.
+"""Shared parts of all command lines: argument types, and errors as one sentence.
 
-Exit codes: 0 done, 2 refused or wrong usage, 1 a fault of our own; `python -m model verify` has more of its own.
+Exit codes: 0 done, 2 refused or wrong usage, 1 an internal error; `python -m model verify` adds others.
 """
 import errno
 import io
@@ -23,7 +23,7 @@ from model.core.query import UserError
 READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 WRITE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-LARGEST = 2**63 - 1    # of any number: what 64 bits hold
+LARGEST = 2**63 - 1    # the largest 64-bit integer
 MODEL = click.option("--model", "model_id", required=True,
                      help="A catalogue name, a hub id, a folder or a GGUF file.")
 JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
@@ -43,17 +43,17 @@ def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
 
 
 def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
-    """Raise UserError if no file can be written there, or where it is one of `read` or of the model's, by whatever name
-    or link."""
+    """Raise UserError if `out` cannot be written, or is one of `read` or of the model's files, under any name or
+    link."""
     of_model: tuple[Path, ...] = ()
-    with suppress(OSError, ValueError, RuntimeError):   # what no system takes as a path
+    with suppress(OSError, ValueError, RuntimeError):   # strings that are not valid paths
         place = Path(model_id).expanduser()
         of_model = tuple(place.iterdir()) if place.is_dir() else (place,)
     files.refuse_overwriting(out, *read, *of_model)
 
 
 class Refused(click.ClickException):
-    """What a person can do something about, as it is printed: the usage, if it is that, and one sentence."""
+    """An error that the user can act on, printed as one sentence, after the usage if that was wrong."""
 
     exit_code = 2
 
@@ -69,19 +69,19 @@ class Refused(click.ClickException):
 
 
 class Fault(Refused):
-    """What should not happen, said in a sentence that names the place."""
+    """An internal error, printed as one sentence that names the location."""
 
     exit_code = 1
 
 
 def in_one_line(text: str) -> str:
-    """Return text for a terminal: one line, and nothing that cannot be seen."""
+    """Return text for a terminal: one line without invisible characters."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in " ".join(text.split()))
 
 
 @contextmanager
 def errors_as_sentences() -> Iterator[None]:
-    """Round what a command does: whatever goes wrong is raised as Refused."""
+    """Convert any error in a command to Refused."""
     try:
         yield
     except (Refused, click.exceptions.Exit, click.Abort):
@@ -92,12 +92,12 @@ def errors_as_sentences() -> Iterator[None]:
     except UserError as error:
         raise Refused(str(error)) from error
     except OSError as error:
-        if error.errno == errno.EPIPE:   # whoever read the output has enough of it
+        if error.errno == errno.EPIPE:   # the reader of the output has closed the pipe
             raise
         raise Refused(f"{error.filename or 'The output'} cannot be read or written ({error.strerror or error}); choose "
                       f"another place.") from error
     except MemoryError as error:
-        raise Refused("This machine's memory is not enough for that; take a smaller text, file or model.") from error
+        raise Refused("This machine does not have enough memory; choose a smaller text, file or model.") from error
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise Fault(f"This should not happen ({type(error).__name__}: {error}, {Path(place.filename).name} line "
@@ -105,15 +105,15 @@ def errors_as_sentences() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """A group whose commands end with exit code 0, or refuse with one sentence."""
+    """A command group that exits with code 0, or refuses in one sentence."""
 
     def make_context(self, *given: Any, **options: Any) -> click.Context:
-        """As click does; what is wrong with the arguments is one sentence."""
+        """Parse as click does, with errors in one sentence."""
         with errors_as_sentences():
             return super().make_context(*given, **options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, for arguments that are text. Raises click.UsageError for others."""
+        """Parse as click does. Raises click.UsageError for arguments that are not text."""
         if any("\0" in word or re.search("[\ud800-\udfff]", word) for word in args):
             raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; leave them out.", ctx)
         if not args:
@@ -123,11 +123,11 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context,
                         args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does. Raises click.UsageError for an option that is given twice: click would take the last."""
+        """Resolve as click does. Raises click.UsageError for repeated options, of which click would take the last."""
         name, command, rest = super().resolve_command(ctx, args)
         given: list[click.Parameter] = []
         if command is not None and not isinstance(command, click.Group):
-            with suppress(click.UsageError):   # raised again, with the command's own usage, when it parses them
+            with suppress(click.UsageError):   # raised again, with the command's own usage, during parsing
                 own = click.Context(command, ctx, name)
                 given = command.make_parser(own).parse_args(list(rest))[2]
         for option in given:
@@ -142,8 +142,8 @@ class Commands(click.Group):
 
 
 def run(commands: Commands, name: str) -> None:
-    """The whole program: `commands` with what was typed behind `name`. Output into files and pipes is UTF-8: Windows
-    gives those a code page that lacks most characters."""
+    """Run the whole program: `commands` with the arguments after `name`. Files and pipes get UTF-8; on Windows they
+    would use a code page that lacks most characters."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -151,14 +151,13 @@ def run(commands: Commands, name: str) -> None:
 
 
 def kept_picture(path: Path) -> str:
-    """Return the sha256 of a picture file, which is held for this process from now on. Raises UserError for what is no
-    picture."""
+    """Store a picture file in this process and return its sha256. Raises UserError if it is not a picture."""
     LIMITS.refuse_above("picture_bytes", path.stat().st_size, str(path), "make it smaller")
     return pictures.keep(path.read_bytes(), path.name).sha256
 
 
 def answer_to(question: Hashable) -> Any:
-    """Return the answer, with progress on standard error where a person sees it. Raises UserError if there is none."""
+    """Return the answer, showing progress on standard error in a terminal. Raises UserError if there is none."""
     job = sources.ask(question, "command line")
     while not job.wait(0.2):
         tell(f"\r{job.fraction:4.0%} {job.text:<60.60}")
@@ -167,7 +166,7 @@ def answer_to(question: Hashable) -> Any:
 
 
 def tell(text: str) -> None:
-    """Show what a person watches; into a file goes nothing of it."""
+    """Print text for a person watching; nothing is written if output goes to a file."""
     if sys.stderr.isatty():
         click.echo(text, nl=False, err=True)
 
@@ -180,7 +179,7 @@ def as_json(content: object, indent: int | None = None) -> None:
 @click.command("limits")
 @JSON
 def limits_command(json_wanted: bool) -> None:
-    """The limits that can be set: the variable, its value, and what it bounds; _MB are megabytes."""
+    """List the limits that can be set: the variable, its value and what it bounds; _MB means megabytes."""
     rows = as_rows(LIMITS)
     if json_wanted:
         as_json(rows, indent=1)

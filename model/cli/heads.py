@@ -9,7 +9,7 @@ from model.core.heads import json_rows
 from model.core.query import Kind, UserError, head_label
 from model.studies import comparison, corpus, rule
 
-SHOWN = 10   # heads of a table for people
+SHOWN = 10   # most heads in a table
 
 
 @click.command("compare")
@@ -25,8 +25,8 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
                     limit: int | None, kind: str | None, json_wanted: bool) -> None:
     """Compare two models, or two texts in one model, head by head.
 
-    The figure is the mean Jensen–Shannon divergence of a head's rows in bits: 0 for equal rows, 1 for rows that share
-    nothing. Over many texts it has a 95 % interval.
+    The number is the mean Jensen–Shannon divergence of a head's rows in bits: 0 for equal rows, 1 for disjoint rows.
+    Over many texts it comes with a 95 % interval.
 
     \b
     clearhead compare --model bert-base-uncased --with ./fine-tuned --text "The cat sat."
@@ -34,7 +34,7 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
     clearhead compare --model minilm --text "It was too tired." --text-2 "It was too wide."
     """
     if (text is None) == (file is None) or (other is None and second is None) or (file and second is not None):
-        raise click.UsageError("Say --text or --texts, and --with or --text-2.")
+        raise click.UsageError("Give --text or --texts, and --with or --text-2.")
     chosen = Kind(kind) if kind else None
     pair = [(name, sources.revision(name)) for name in (model_id, other or model_id)]
     if file is not None:
@@ -95,7 +95,7 @@ def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untr
 
 
 def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
-    """Return the report for a person: what decides comes first."""
+    """Return the report as text, with the decisive numbers first."""
     lines = []
     if report.held_out is not None:
         held = report.held_out.accuracy

@@ -30,10 +30,10 @@ SHOWN = 5
                    "the frames chooses, the other half scores.")
 @JSON
 def coref_command(model_id: str, cases: Path | None, select_on: Path | None, json_wanted: bool) -> None:
-    """Does any attention head know what "it" is? Every head over a set of sentences, against chance, baselines and
-    luck.
+    """Test every head on what "it" refers to, over a set of sentences, against chance, baselines and the max-statistic
+    null distribution.
 
-    A head answers with the noun that the pronoun's row gives more weight. Intervals are 95 %, drawn over frames. The
+    A head's answer is the noun with more weight in the pronoun's row. Intervals are 95 %, bootstrapped over frames. The
     untrained twin has the same architecture and random weights.
 
     \b
@@ -69,7 +69,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
 
 
 def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) -> dict[str, Any]:
-    """Return the same test of the model's untrained twin; where there is none, the reason."""
+    """Run the same test on the model's untrained twin; if there is none, return the reason."""
     twin = sources.untrained(model_id)
     try:
         short = coref_as_object(coreference.report(
@@ -80,7 +80,7 @@ def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) ->
 
 
 def _answers(model_id: str, revision: str, cases: tuple[coreference.Case, ...]) -> dict[str, Any]:
-    """Return how often the model itself says the right one; where it says no words, the reason."""
+    """Return how often the model's own answer is right; if it predicts no words, return the reason."""
     try:
         answers = answer_to(coreference.AnswersQuery(model_id, revision, cases))
     except UserError as error:
@@ -99,7 +99,7 @@ def _head(score: coreference.HeadScore) -> dict[str, object]:
 
 
 def coref_as_object(result: coreference.Report) -> dict[str, object]:
-    """Return the report as JSON has it."""
+    """Return the report for JSON."""
     held_out = None if result.held_out is None else _interval(result.held_out.accuracy) | {
         "chosen": [{name: getattr(result.named(number), name) for name in ("kind", "layer", "head")}
                    for number in result.held_out.chosen]}
@@ -135,18 +135,18 @@ def coref_as_text(result: coreference.Report) -> str:
 @click.option("--list", "listed", is_flag=True, help="List names and sentences; measure nothing.")
 @JSON
 def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> None:
-    """Which published claims about attention heads hold on the models of this disk? Every row is measured anew; no
-    verdict is stored.
+    """Test which published claims about attention heads hold on the models on this disk. Every row is measured afresh;
+    no verdict is stored.
 
-    A number holds if its whole 95 % interval is above its baseline and a head that was chosen among many is above luck.
-    All rows take some minutes on two cores.
+    A claim holds if its whole 95 % interval is above the baseline and, for a head chosen among many, above the
+    max-statistic null. All rows take a few minutes on two cores.
 
     \b
     python -m model claims
     python -m model claims --only previous --only sink --json
     """
     if unknown := [name for name in names if name not in claims.BY_NAME]:
-        raise UserError(f"There is no claim {unknown[0]!r}; choose among: {', '.join(claims.BY_NAME)}.")
+        raise UserError(f"There is no claim {unknown[0]!r}; choose from: {', '.join(claims.BY_NAME)}.")
     if listed:
         for name in names or claims.BY_NAME:
             source = claims.short_source(claims.BY_NAME[name].paper)
@@ -173,7 +173,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
 
 
 def claim_as_text(result: dict[str, Any], findings: tuple[Finding, ...]) -> str:
-    """Return a row for a person; an asterisk marks the finding that decides."""
+    """Return a row as text; an asterisk marks the deciding finding."""
     lines = [result["sentence"] + (f" ({result['model']})" if result["model"] else ""),
              f"  {result['verdict']}: {result['because']}"]
     for found in findings:
@@ -190,12 +190,12 @@ def claim_as_text(result: dict[str, Any], findings: tuple[Finding, ...]) -> str:
 @click.option("--relations", help="Only these relations, comma-separated, without subtypes: obj,det,nsubj.")
 @JSON
 def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted: bool) -> None:
-    """Do heads follow grammar? Every head against the trees of FILE, a treebank in CoNLL-U.
+    """Compare every head with the dependency trees of FILE, a treebank in CoNLL-U.
 
-    A head is right about a relation where the word that it looks at most is the one that the tree ties the word to,
-    looking from the dependent or from its head. The best is chosen on half of the sentences and judged on the others,
-    beside the best fixed offset, chosen so too, and beside luck: the best of all with trees exchanged among sentences
-    of equal length. Intervals are 95 %, drawn over sentences.
+    An attention head is right about a relation if its largest weight is on the word that the tree links, from the
+    dependent or from its head. The best head is chosen on half of the sentences and evaluated on the other half, like
+    the best fixed offset; the null distribution is the best of all heads with trees exchanged among sentences of equal
+    length. Intervals are 95 %, bootstrapped over sentences.
 
     \b
     python -m model syntax en_ewt-ud-dev.conllu --model minilm
@@ -216,9 +216,9 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
 
 
 def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, object]:
-    """Return the report as JSON has it. What cannot be said, such as the accuracy on other sentences of a relation that
-    stands in one half only, is null. left_out and relations_left_out: how many, and why; alone: how many sentences keep
-    their trees in the exchange; possible: the share of tests that the model's mask allows in each direction."""
+    """Return the report for JSON. Missing values, such as the held-out accuracy of a relation that occurs in one half
+    only, are null. left_out and relations_left_out: how many, and why; alone: sentences that keep their trees in the
+    exchange; possible: share of tests that the mask allows in each direction."""
     counts = report.counts
     return {"sentences": counts.sentences,
             "left_out": {"form_not_found": counts.not_found, "too_long": counts.too_long},
@@ -241,7 +241,7 @@ def _choice(choice: syntax.Choice) -> dict[str, object]:
 
 
 def syntax_as_text(report: syntax.SyntaxReport) -> str:
-    """Return the report for a person."""
+    """Return the report as text."""
     counts = report.counts
     lines = [f"{counts.sentences:,} sentences, {len(counts.heads)} heads, looking from the dependent or from its head"]
     if counts.not_found + counts.too_long + counts.unplaced:
@@ -269,11 +269,12 @@ def syntax_as_text(report: syntax.SyntaxReport) -> str:
 @click.option("--seed", type=whole(), default=1, show_default=True,
               help="Seed for the initial weights and the training sentences.")
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
-    """Train one of Clearhead's small models from nothing, in minutes on one core.
+    """Train one of Clearhead's small models from scratch, in minutes on one core.
 
     TASK is resolver-narrow, resolver-wide (resolver: both), translator, induction, stories or marked-digit. The weights
-    go to OUT/TASK.safetensors, snapshots along the way to OUT/TASK-film.safetensors. A stopped training goes on where
-    it was when the same command is given again. """
+    are written to OUT/TASK.safetensors, snapshots to OUT/TASK-film.safetensors. The same command resumes a stopped
+    training.
+    """
     from model.scratch import models
     from model.scratch.task import tasks_named
     from model.scratch.train import TrainingStep, train

@@ -1,1 +1,1 @@
-"""The question, the record, and the arithmetic on it. Imports nothing else of this project."""
+"""The question, the record and the arithmetic on it. Imports nothing else from this project."""

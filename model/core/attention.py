@@ -1,12 +1,12 @@
-r"""Equation (1) of Vaswani et al. 2017, once: it trains the from-scratch model, draws pretrained heads and drives the
+r"""Compute equation (1) of Vaswani et al. 2017. The same code trains our models, draws pretrained heads and drives the
 temperature lab.
 
     Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V
 
-with what later models put around it: a soft-cap and a bias on the scores, a temperature, a mask, and a sink.
-Axes: (..., query, d_k), (..., key, d_k), (..., key, d_v); anything before them is batch and head.
+with the additions of later models: a soft-cap and a bias on the scores, a temperature, a mask, and a sink. Axes: (...,
+query, d_k), (..., key, d_k), (..., key, d_v); leading axes are batch and head.
 
-Arrays are numpy's, so that a small picture needs no torch, or torch's; each result is of the same library.
+Arrays are numpy's or torch's, and each result belongs to the same library; small pictures need no torch.
 """
 import math
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +20,7 @@ Array = TypeVar("Array", np.ndarray, "Tensor")
 
 
 def library(array: "np.ndarray | Tensor") -> Any:
-    """Return whose array it is: numpy or torch."""
+    """Return the library that the array belongs to: numpy or torch."""
     if isinstance(array, np.ndarray):
         return np
     import torch
@@ -30,9 +30,9 @@ def library(array: "np.ndarray | Tensor") -> Any:
 
 def scores(query: Array, key: Array, *, scale: float | None = None, softcap: float | None = None,
            bias: Array | None = None) -> Array:
-    """Return the numbers before mask and softmax, (..., query, key): query · key · scale, capped, plus bias.
+    """Return attention scores before mask and softmax, (..., query, key): query · key · scale, capped, plus bias.
 
-    `scale` is 1/√d_k unless given (section 3.2.1). `softcap` bounds them as cap · tanh(score / cap) (Gemma 2, 2024).
+    `scale` is 1/√d_k unless given (section 3.2.1). `softcap` caps them as cap · tanh(score / cap) (Gemma 2, 2024).
     """
     product = query @ key.swapaxes(-2, -1)
     product *= 1 / math.sqrt(query.shape[-1]) if scale is None else scale   # in place: n² numbers once
@@ -46,9 +46,9 @@ def softmax(scores: Array, allowed: Array | None = None, *, temperature: float |
     """Return weights (..., query, key): softmax(scores / T) over the allowed keys. A row sums to 1, or to 1 minus the
     sink's share.
 
-    `allowed` is bool, broadcast over (..., query, key); a row that may look at nothing is NaN, as the formula has it.
-    `temperature` and `sink` broadcast over (..., query, 1); the sink is one more logit that belongs to no key (Xiao et
-    al. 2024; gpt-oss). The row's maximum is subtracted before dividing, so that no temperature overflows.
+    `allowed` is bool, broadcast over (..., query, key); a row without an allowed key is NaN, as the formula implies.
+    `temperature` and `sink` broadcast over (..., query, 1); the sink is an extra logit that belongs to no key (Xiao et
+    al. 2024; gpt-oss). The row's maximum is subtracted before dividing, so small temperatures do not overflow.
     """
     xp = library(scores)
     if allowed is not None:
@@ -68,9 +68,10 @@ def softmax(scores: Array, allowed: Array | None = None, *, temperature: float |
 def attention(query: Array, key: Array, value: Array, allowed: Array | None = None, *, scale: float | None = None,
               softcap: float | None = None, bias: Array | None = None, temperature: float | Array = 1.0,
               sink: Array | None = None) -> tuple[Array, Array]:
-    """Equation (1): the mix of values (..., query, d_v) and the weights that mixed them (..., query, key).
+    """Compute equation (1): return the mixed values (..., query, d_v) and the weights (..., query, key).
 
-    A row that may look at nothing has weights of 0 and mixes nothing, as torch's fused kernels have it. """
+    A row without an allowed key has weights of 0 and an output of 0, as in torch's fused kernels.
+    """
     weights = softmax(scores(query, key, scale=scale, softcap=softcap, bias=bias), allowed, temperature=temperature,
                       sink=sink)
     if allowed is not None:

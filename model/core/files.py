@@ -1,4 +1,4 @@
-"""Write files whole or not at all, find the shipped assets, and make temporary folders."""
+"""Write files atomically, find the shipped assets, and make temporary folders."""
 import errno
 import os
 import re
@@ -16,18 +16,18 @@ from filelock import FileLock, Timeout
 
 from model.core.query import UserError, first_line
 
-ROOT = Path(__file__).parents[2]   # the checkout, or the folder that a wheel was installed into
+ROOT = Path(__file__).parents[2]   # the checkout, or the folder that the wheel was installed into
 ASSETS = next(each for each in (ROOT / "clearhead" / "assets", ROOT / "assets") if each.is_dir())
 
 
-PATIENCE = 5.0   # seconds that a file which another program has open is tried for
-PAUSE = 0.02     # seconds between two tries
-# names that Windows gives to devices, whatever the ending
+PATIENCE = 5.0   # seconds to keep retrying while another program has a file open
+PAUSE = 0.02     # seconds between two attempts
+# device names on Windows, whatever the file extension
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
-UNFINISHED = re.compile(r".*\.clearhead-[0-9a-f]{16}\.new", re.DOTALL)   # beside a place, until it is whole
-ABANDONED = 86_400   # seconds without a byte after which an unfinished file has no writer any more
+UNFINISHED = re.compile(r".*\.clearhead-[0-9a-f]{16}\.new", re.DOTALL)   # written beside the target until complete
+ABANDONED = 86_400   # seconds without a write after which an unfinished file counts as abandoned
 
-# why a disk refuses, and the way out
+# why the disk refused, and the way out
 REASONS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "make room and try again")),
     errno.EFBIG: ("files may not be so large there", "choose another place"),
@@ -37,11 +37,11 @@ REASONS = {
     errno.EISDIR: ("it is a folder", "give the name of a file"),
     errno.ENAMETOOLONG: ("its name is too long", "choose a shorter one"),
 }
-RUST = re.compile(r"\(os error (\d+)\)")   # how libraries in Rust end the text of an error of the disk
+RUST = re.compile(r"\(os error (\d+)\)")   # how Rust libraries end the message of an I/O error
 
 
 def disk_error(error: BaseException) -> OSError | None:
-    """Return the error of the disk that `error` is, also as a library in Rust (safetensors, tokenizers) words it; else
+    """Return the I/O error behind `error`, including errors raised by Rust libraries (safetensors, tokenizers), or
     None."""
     if isinstance(error, OSError):
         return error
@@ -50,16 +50,16 @@ def disk_error(error: BaseException) -> OSError | None:
 
 
 def unwritable(place: Path | str, error: OSError) -> UserError:
-    """Return the sentence for a place that could not be written: why, and the way out."""
+    """Return an error that says why `place` could not be written and what to do."""
     reason, way_out = REASONS.get(error.errno or 0, (first_line(error, 120), "choose another place"))
     return UserError(f"{place} could not be written, as {reason}; {way_out}.")
 
 
 def put(new: Path, place: Path) -> None:
-    """Move a file over the one at `place`, or a folder to a place where there is none.
+    """Move a file over the one at `place`, or a folder to a free path.
 
-    Windows refuses while another program has a file open there, as a reader or a virus scanner has for milliseconds; so
-    it is tried for PATIENCE seconds before UserError is raised.
+    Windows refuses while another program, such as a virus scanner, has the target open; the move is retried for
+    PATIENCE seconds before UserError is raised.
     """
     end = time.perf_counter() + PATIENCE
     while True:
@@ -68,15 +68,15 @@ def put(new: Path, place: Path) -> None:
             return
         except PermissionError as error:
             if time.perf_counter() > end:
-                raise UserError(f"{place} could not be replaced, as another program has it open or it may not be "
-                                f"written to; close what reads it and try again.") from error
+                raise UserError(f"{place} could not be replaced because another program has it open or it is not "
+                                f"writable; close that program and try again.") from error
             time.sleep(PAUSE)
 
 
 @contextmanager
 def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Within the block no other process holds the lock at `place`; `waiting` is called while one does, and may raise to
-    give up. The system releases the lock when the process ends, however it ends."""
+    """Hold the lock at `place` within the block. `waiting` is called while another process holds it, and may raise to
+    give up. The system releases the lock when the process ends."""
     lock = FileLock(place)
     while not lock.is_locked:
         try:
@@ -86,20 +86,20 @@ def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):   # Windows removes no file that is open
+        with suppress(OSError):   # Windows cannot remove an open file
             place.unlink(missing_ok=True)
         lock.release()
 
 
 def write(place: Path, content: bytes) -> None:
-    """Write a file whole or not at all. Raises UserError as `beside` does."""
+    """Write a file atomically. Raises UserError as `beside` does."""
     with writing(place) as file:
         file.write(content)
 
 
 @contextmanager
 def writing(place: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which stands at `place` once the block has ended without an error. Raises UserError as
+    """Open a file for writing that appears at `place` once the block has ended without an error. Raises UserError as
     `beside` does."""
     with beside(place) as new, new.open("wb") as file:
         yield file
@@ -107,7 +107,7 @@ def writing(place: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def disk_errors(refusal: Callable[[OSError], UserError]) -> Iterator[None]:
-    """Round what writes: an error of the disk, however it is worded, is raised as what `refusal` makes of it."""
+    """Raise what `refusal` returns for any I/O error inside the block, however a library words it."""
     try:
         yield
     except UserError:
@@ -121,11 +121,12 @@ def disk_errors(refusal: Callable[[OSError], UserError]) -> Iterator[None]:
 
 @contextmanager
 def beside(place: Path) -> Iterator[Path]:
-    """A path to be written within the block; what is there in the end is flushed and moved to `place`, so that whoever
-    reads meanwhile, or after a crash, finds the old file whole. Each writer has a path of its own. Where the block
-    raises, nothing is left and the old file stays; an error of the disk becomes UserError.
+    """Yield a path to write to; when the block ends, its file is flushed and moved to `place`, so that a concurrent
+    reader, or one after a crash, finds the old file intact. Each writer has its own path. If the block raises, the old
+    file stays and nothing else is left; an I/O error becomes UserError.
 
-    A link is followed. What is no file, such as a pipe or /dev/stdout, is written to directly. """
+    Links are followed. Pipes and devices such as /dev/stdout are written to directly.
+    """
     with disk_errors(lambda error: unwritable(place, error)):
         if not is_replaceable(place):
             yield place
@@ -135,7 +136,7 @@ def beside(place: Path) -> Iterator[Path]:
         new = final.with_name(f"{final.name[:40]}.clearhead-{secrets.token_hex(8)}.new")
         try:
             yield new
-            with suppress(FileNotFoundError):   # of the old file; a new one gets the rights of any new file
+            with suppress(FileNotFoundError):   # keep the old file's permissions; a new file gets the usual ones
                 shutil.copymode(final, new)
             flush(new)
             put(new, final)
@@ -145,7 +146,8 @@ def beside(place: Path) -> Iterator[Path]:
 
 
 def is_replaceable(place: Path) -> bool:
-    """Return whether a file may be moved there: there is one, or nothing. Raises OSError for a folder."""
+    """Return whether a file can be moved to `place`: it is free or holds a regular file. Raises OSError for a
+    folder."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
@@ -156,7 +158,7 @@ def is_replaceable(place: Path) -> bool:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what writers that were killed have left unfinished in a folder."""
+    """Remove unfinished files that killed writers left in a folder."""
     with suppress(OSError):
         for path in folder.iterdir():
             if UNFINISHED.fullmatch(path.name) and abs(time.time() - path.stat().st_mtime) > ABANDONED:
@@ -164,7 +166,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def flush(place: Path) -> None:
-    """See a file, or every file of a folder, from the system's memory to the disk. Raises OSError."""
+    """Flush a file, or every file of a folder, to disk. Raises OSError."""
     for path in place.rglob("*") if place.is_dir() else (place,):
         if path.is_file():
             with path.open("r+b") as file:
@@ -172,7 +174,7 @@ def flush(place: Path) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder and those that it is in, where they are not there. Raises UserError if that cannot be."""
+    """Make a folder and its parents if missing. Raises UserError if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
     except OSError as error:
@@ -180,19 +182,19 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 
 def refuse_overwriting(out: Path, *read: Path) -> None:
-    """Raise UserError if no file can be written there, or where it is one that is read, by whatever name or link."""
-    if out.exists() and not out.is_file():   # of a device a new file would take the place
-        raise UserError(f"{out} is there and no file; choose another place.")
+    """Raise UserError if `out` cannot be written, or is one of the files being read, under any name or link."""
+    if out.exists() and not out.is_file():   # writing would replace a device by a regular file
+        raise UserError(f"{out} exists and is not a file; choose another path.")
     if not out.absolute().parent.is_dir():
-        raise UserError(f"There is no folder {out.parent}; make it, or choose another place.")
+        raise UserError(f"There is no folder {out.parent}; create it or choose another path.")
     for path in read:
         if path.exists() and out.exists() and path.samefile(out):
-            raise UserError(f"{out} is the file that is read ({path}) and would be overwritten; choose another place "
+            raise UserError(f"{out} is the input file ({path}) and would be overwritten; choose another path "
                             f"for the output.")
 
 
 def clear(folder: Path) -> None:
-    """Remove a folder. What Windows keeps because it is open is tried for PATIENCE seconds and then left there."""
+    """Remove a folder. Files that Windows keeps open are retried for PATIENCE seconds and then left."""
     end = time.perf_counter() + PATIENCE
     shutil.rmtree(folder, ignore_errors=True)
     while folder.exists() and time.perf_counter() < end:
@@ -201,22 +203,22 @@ def clear(folder: Path) -> None:
 
 
 def name_for(text: str, otherwise: str) -> str:
-    """Return a name for a file, without its ending, out of any text: letters, digits, dots and hyphens; `otherwise`
-    where nothing of it is left."""
+    """Turn any text into a file name without its extension, made of letters, digits, dots and hyphens; `otherwise` if
+    none of these is left."""
     return no_device(re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60].rstrip("-.") or otherwise)
 
 
 def no_device(name: str) -> str:
-    """Return the name, changed where Windows would take it for one of its devices."""
+    """Return the name, changed if Windows would take it for a device."""
     return f"file-{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
 class TemporaryFolder:
-    """A folder of this process, in the system's folder for such; `remove` takes it away, or the end of a `with`, or
-    that of the process."""
+    """A temporary folder of this process, removed by `remove`, at the end of a `with` block or when the process
+    ends."""
 
     def __init__(self, purpose: str) -> None:
-        """purpose: a word in its name. Raises UserError if it cannot be made."""
+        """Create the folder. `purpose` is a word in its name. Raises UserError if that fails."""
         try:
             self._made = tempfile.TemporaryDirectory(prefix=f"clearhead-{purpose}-", ignore_cleanup_errors=True)
         except OSError as error:
@@ -224,7 +226,7 @@ class TemporaryFolder:
         self.path = Path(self._made.name)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder and everything in it."""
         self._made.cleanup()
 
     def __enter__(self) -> Path:

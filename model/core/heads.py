@@ -1,8 +1,9 @@
-"""Compute weights, scores and thumbnails of heads from their queries and keys, and measures of what each head does.
-Nothing runs the model, and nothing imports torch for a text of up to about 250 tokens.
+"""Compute weights, scores, thumbnails and measures of heads from their queries and keys. The model is not run, and
+texts of up to about 250 tokens need no torch.
 
-Every measure is one number a head, a mean over the text's queries, beside the number that a uniform row under the same
-mask would give. """
+A measure is one number per head: a mean over the text's queries, shown beside the number for uniform weights under the
+same mask.
+"""
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query
 from model.core.record import AttentionMap, Layer, Reported
 
-# rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
+# rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, which fits into the processor's
+# cache
 ROWS = 128
-THUMBNAIL = 64    # cells a side, at most, that stand for one head in the overview
+THUMBNAIL = 64    # most cells a side in a thumbnail
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class OverviewQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Overview":
-        """Return the thumbnails of the query's record."""
+        """Compute the thumbnails of the query's record."""
         return overview(models.record(self.query, report)[self.kind])
 
 
@@ -37,15 +39,15 @@ class Overview:
     """One thumbnail for each head of one kind."""
 
     kind: Kind
-    layers: tuple[int, ...]         # numbers in the model
+    layers: tuple[int, ...]         # layer numbers in the model
     cells: tuple[np.ndarray, ...]   # for each layer uint8 (head, row, column): round(255 · √weight), max-pooled
-    pool: tuple[int, int]           # tokens in a cell: queries, keys
-    masked_out: tuple[HeadId, ...] = ()   # heads that the mask lets look at nothing, (layer, head)
+    pool: tuple[int, int]           # tokens per cell: queries, keys
+    masked_out: tuple[HeadId, ...] = ()   # heads whose mask allows no key at all, (layer, head)
 
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
                   size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """Yield weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look
+    """Yield the layer's weights in blocks of rows: (rows, keys, float32 (head, row, key)). No row of a block attends
     outside `keys`."""
     _, n_queries, n_keys = layer.shape
     for start in range(0, n_queries, size):
@@ -67,7 +69,7 @@ def whole(layer: Layer | Reported) -> np.ndarray:
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
     """Return the weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0
-    where it may look at nothing. `rows` takes some queries only."""
+    if the mask allows it no key. `rows` selects queries."""
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]
@@ -75,15 +77,15 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
 
 
 def sink_share(layer: Layer | Reported, head: int) -> np.ndarray | None:
-    """Return what the sink takes of each row of one head, float32 (query); None for a layer without a sink."""
+    """Return the sink's share of each row of one head, float32 (query), or None for a layer without a sink."""
     if isinstance(layer, Reported):
         return None if layer.sink_share is None else layer.sink_share[head]
     return None if layer.sink is None else np.maximum(0, 1 - weights(layer, head).sum(-1))
 
 
 def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
-    """Return the scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if
-    the model reports its weights only."""
+    """Return the scores of one head before mask and softmax, float32 (query, key), NaN where masked, or None if the
+    model only reports its weights."""
     if isinstance(layer, Reported):
         return None
     rows = rows or slice(0, layer.shape[1])
@@ -95,14 +97,14 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
 
 def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
     """Return each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum
-    is 0: how Tensor2Tensor's notebook hello_t2t normalises before it draws (visualization/attention.js, resize). Rows
-    do not sum to 1."""
+    is 0: the normalisation of Tensor2Tensor's notebook hello_t2t (visualization/attention.js, resize). Rows do not sum
+    to 1."""
     total = sum(weights(layer, other) for other in range(layer.heads))
     return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
 
 
 def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
-    """Return what one token looks at in every head of the layer, float32 (head, key)."""
+    """Return one token's weights in every head of the layer, float32 (head, key)."""
     if isinstance(layer, Reported):
         return layer.weights[:, query]
     return layer.weights(slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0]
@@ -115,18 +117,19 @@ def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[Head
 
 
 def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
-    """Return (layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
+    """Rank the heads by their weight for a pair of tokens: (layer, head, weight), largest first, ties in model
+    order."""
     return largest_first(pair_weights(attention_map, query, key))
 
 
 def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
-    """Return (layer, head, value) of {(layer, head): value}, the largest value first; ties in the model's own order."""
+    """Sort {(layer, head): value} into (layer, head, value), largest first, ties in model order."""
     return sorted(((layer, head, value) for (layer, head), value in values.items()),
                   key=lambda entry: (-entry[2], entry[0], entry[1]))
 
 
 def overview(attention_map: AttentionMap) -> Overview:
-    """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong
+    """Compute a thumbnail of every head, at most 64 × 64 cells for any length, max-pooled so that a single strong
     weight never disappears."""
     pool = -(-len(attention_map.queries) // THUMBNAIL), -(-len(attention_map.keys) // THUMBNAIL)
     cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
@@ -147,10 +150,9 @@ def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
 
 
 def _pooled(block: np.ndarray, pool: tuple[int, int], before: int) -> np.ndarray:
-    """Return the largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the
-    beginning of its pool.
+    """Max-pool a block (head, row, key) whose first key is `before` keys after the start of its pool.
 
-    Rows come first: their pools lie side by side in memory, and the keys are then so many times fewer.
+    Rows are pooled first: their pools are contiguous in memory, and fewer keys remain for the second step.
     """
     heads, n_rows, n_keys = block.shape
     if n_rows % pool[0] or before or n_keys % pool[1]:
@@ -164,12 +166,12 @@ if TYPE_CHECKING:
 
 
 def head_ids(attention_map: AttentionMap) -> tuple[HeadId, ...]:
-    """Return every head as (layer, head), in the model's order."""
+    """Return every head as (layer, head), in model order."""
     return tuple((layer.index, head) for layer in attention_map.layers for head in range(layer.heads))
 
 
 def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]:
-    """Return {(layer, head): number} of the heads that have one; NaN is none."""
+    """Return {(layer, head): number}, leaving out NaN."""
     return {head: number for head, number in zip(heads, numbers.tolist(), strict=True) if not math.isnan(number)}
 
 
@@ -180,16 +182,16 @@ def json_rows(table: "DataFrame") -> list[dict[str, Any]]:
 
 
 def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "DataFrame":
-    """Return a new frame with one row a head, indexed by (layer, head), and these columns (head) each."""
+    """Build a frame with one row per head, indexed by (layer, head), and these columns, (head) each."""
     from pandas import DataFrame, MultiIndex
 
     return DataFrame(dict(columns), MultiIndex.from_tuples(heads, names=["layer", "head"]))
 
 
 def as_csv(frame: "DataFrame", provenance: str) -> str:
-    """Return the frame with its index as CSV (RFC 4180), numbers in the fewest digits that give them back, none as an
-    empty cell; the provenance, JSON, is the last column of the first row, without the semicolon that some spreadsheets
-    take for a cell's end."""
+    """Return the frame with its index as CSV (RFC 4180). Numbers have the fewest digits that restore them; missing ones
+    are empty. The last column of the first row holds the provenance as JSON without semicolons, which some spreadsheets
+    take for separators."""
     cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
     return frame.assign(provenance=cells).to_csv(lineterminator="\r\n")
 
@@ -199,14 +201,14 @@ Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, r
 
 @dataclass(frozen=True)
 class Measure:
-    """One question about a head that a number answers."""
+    """A question about a head whose answer is one number."""
 
     name: str              # the key in URLs and tables
-    title: str             # for the page: what a head with a large number does
+    title: str             # for the page: what a head with a large value does
     equation: str          # LaTeX, for one query i with weights w_ij
-    unit: str              # of the number
+    unit: str              # unit of the number
     paper: str             # who defined it
-    crosses: bool = True   # whether it has a meaning when queries and keys are different texts
+    crosses: bool = True   # whether it applies when queries and keys are different texts
 
 
 CLARK = "Clark et al. 2019, section 3"
@@ -230,7 +232,7 @@ class MeasuresQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadMeasures":
-        """Return the measures of the query's record."""
+        """Compute the measures of the query's record."""
         return measure(models.record(self.query, report)[self.kind])
 
 
@@ -241,29 +243,29 @@ class HeadMeasures:
     kind: Kind
     heads: tuple[HeadId, ...]        # in the order of the arrays
     values: dict[str, np.ndarray]    # {measure: float64 (head)}
-    uniform: dict[str, np.ndarray]   # the same if every row had equal weight on each allowed key
-    left_out: np.ndarray             # rows that may look at nothing and count in no mean, int (head)
+    uniform: dict[str, np.ndarray]   # the same for uniform weights on the allowed keys
+    left_out: np.ndarray             # rows without an allowed key, excluded from the means, int (head)
 
     def by_head(self, name: str) -> dict[HeadId, float]:
         """Return {(layer, head): value} of one measure."""
         return by_head(self.heads, self.values[name])
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
-        """Return (layer, head, value), the largest first."""
+        """Return (layer, head, value), largest first."""
         return largest_first(self.by_head(name))
 
     def frame(self) -> "DataFrame":
-        """Return one row a head, one column a measure, each in its own unit (MEASURES)."""
+        """Return one row per head and one column per measure, each in its own unit (MEASURES)."""
         return head_frame(self.heads, self.values)
 
     def uniform_frame(self) -> "DataFrame":
-        """Return the same of rows with equal weight on each allowed key."""
+        """Return the same frame for uniform weights on the allowed keys."""
         return head_frame(self.heads, self.uniform)
 
 
 def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray,
                 square: bool) -> dict[str, np.ndarray]:
-    """Sum over the rows of one block, (head) each. `block` is float32 (head, row, key)."""
+    """Sum each measure over the rows of one block, (head) each. `block` is float32 (head, row, key)."""
     i, j = np.arange(rows.start, rows.stop), np.arange(keys.start, keys.stop)
     logs = np.log2(block, out=np.zeros_like(block), where=block > 0)
     sums = {"first": block[:, :, 0].sum(1) if keys.start == 0 else np.zeros(len(block)),
@@ -278,38 +280,38 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
 
 
 def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
-    """Means over the queries that see something, bool (head or 1, query), NaN of none; the first token has no previous
-    one and the last no next one, so those two leave one row more out."""
+    """Average the measures over the queries that see something, `sees` bool (head or 1, query); NaN if there are none.
+    The first token has no previous token and the last no next one, so those two measures have one row fewer."""
     totals: dict[str, np.ndarray] = {}
     for rows, keys, block in blocks:
         for name, part in _block_sums(block, rows, keys, special, square).items():
             totals[name] = totals.get(name, 0) + part.astype(np.float64)
     counted = {"previous": sees[:, 1:], "next": sees[:, :-1]}
     counts = {name: counted.get(name, sees).sum(1) for name in totals}
-    if sees.shape[1] == 1:   # of one token there is no previous and no next one, so both are 0
+    if sees.shape[1] == 1:   # a single token has neither a previous nor a next one
         counts |= {name: sees.sum(1) for name in counted}
     return {name: np.divide(total, counts[name], out=np.full(len(total), np.nan), where=counts[name] > 0)
             for name, total in totals.items()}
 
 
 def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[Block]:
-    """Blocks as `weight_blocks` gives them, of rows that look at every allowed key alike. sees: bool (head,
-    query), which rows of weights without a mask see anything."""
+    """Yield blocks like `weight_blocks` for uniform weights on the allowed keys. `sees`, bool (head, query), marks the
+    rows that attend at all where the weights have no mask."""
     for start in range(0, shape[0], ROWS):
         rows = slice(start, min(start + ROWS, shape[0]))
         keys = allowed.reach(rows, shape[1])
         block = allowed.block(rows, keys).astype(np.float32)
-        block = block.reshape(-1, *block.shape[-2:])   # one head stands for all that share a mask
+        block = block.reshape(-1, *block.shape[-2:])   # heads that share a mask are computed once
         block = block if sees is None else block * sees[:, rows, None]
         yield rows, keys, block / np.maximum(block.sum(-1, keepdims=True), 1)
 
 
 def measure(attention_map: AttentionMap) -> HeadMeasures:
-    """Return every measure that has a meaning for this kind, for every head."""
+    """Compute every measure that applies to this kind of attention, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind.base is not Kind.CROSS
     values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
     uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}
-    baselines: dict[int, dict[str, np.ndarray]] = {}   # by the identity of the mask, which layers share
+    baselines: dict[int, dict[str, np.ndarray]] = {}   # keyed by the identity of the mask, which layers share
     left_out = []
     for layer in attention_map.layers:
         key, shape, sees = id(layer.allowed), layer.shape[1:], ~layer.sees_nothing

@@ -1,7 +1,8 @@
-"""Who may look where, and what is added to the scores: masks and biases that are stored in O(n), not n².
+"""Masks say which keys a query may attend to, biases are added to the scores; both are stored in O(n), not n².
 
-Both are asked for by block, so that nothing n² is allocated at full size: `block(rows, keys)` with two slices of
-positions gives the (rows, keys) or (head, rows, keys) piece. Rows are queries and columns are keys, always. """
+Callers request them by block, so that nothing n² is allocated: `block(rows, keys)` with two slices of positions returns
+the piece (rows, keys) or (head, rows, keys). Rows are always queries, columns keys.
+"""
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from model.core.query import Window as WindowEdit
 
 
 def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
-    """Return a read-only view of `values`, without a copy where the type already fits."""
+    """Return a read-only view of `values`, without a copy if the type already fits."""
     view = np.asarray(values, dtype=dtype).view()
     view.setflags(write=False)
     return view
@@ -25,36 +26,36 @@ def _positions(rows: slice, keys: slice) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Full:
-    """Every query may look at every key."""
+    """Every query may attend to every key."""
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         return slice(0, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Return which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may attend to, bool (row, key)."""
         i, j = _positions(rows, keys)
         return np.ones((len(i), j.shape[1]), bool)
 
 
 @dataclass(frozen=True)
 class Causal:
-    """A query may look at itself and at what stands before it: the look-ahead mask of Vaswani et al. 2017, section
+    """A query may attend to itself and to earlier positions: the look-ahead mask of Vaswani et al. 2017, section
     3.2.3."""
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         return slice(0, min(rows.stop, n_keys))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Return which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may attend to, bool (row, key)."""
         i, j = _positions(rows, keys)
         return j <= i
 
 
 @dataclass(frozen=True)
 class Window:
-    """A query at i may look at keys i - back to i + ahead (Beltagy et al. 2020); `ahead` is 0 in decoders."""
+    """A query at i may attend to keys i - back to i + ahead (Beltagy et al. 2020); `ahead` is 0 in decoders."""
 
     back: int        # tokens
     ahead: int = 0   # tokens
@@ -65,11 +66,11 @@ class Window:
                              f"distances in tokens.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         return slice(max(0, rows.start - self.back), min(n_keys, rows.stop + self.ahead))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Return which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may attend to, bool (row, key)."""
         i, j = _positions(rows, keys)
         return (j >= i - self.back) & (j <= i + self.ahead)
 
@@ -85,18 +86,18 @@ class Chunk:
             raise ValueError(f"Chunk: expected a size of at least 1 token, got {self.size}; give the chunk's length.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         return slice(rows.start // self.size * self.size, min(rows.stop, n_keys))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Return which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may attend to, bool (row, key)."""
         i, j = _positions(rows, keys)
         return (j <= i) & (j // self.size == i // self.size)
 
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """A mask (bool) or a bias (float32) without a rule of its own. It is n² and counted as such."""
+    """A mask (bool) or bias (float32) that follows no known rule and is stored as n² values."""
 
     values: np.ndarray   # bool or float32, (query, key) or (head, query, key)
 
@@ -107,7 +108,7 @@ class Dense:
         object.__setattr__(self, "values", frozen_array(self.values))
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         return slice(0, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
@@ -117,23 +118,23 @@ class Dense:
 
 @dataclass(frozen=True)
 class Hidden:
-    """Another mask, with some keys hidden from every query (the edit `Hide`)."""
+    """Another mask with some keys hidden from every query (the edit `Hide`)."""
 
     base: "Mask"
     hidden: tuple[int, ...]   # positions of keys
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         return self.base.reach(rows, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Return which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
+        """Return which keys each of these rows may attend to, bool (row, key) or (head, row, key)."""
         return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
 
 
 @dataclass(frozen=True)
 class Narrowed:
-    """Another mask, with only the last `width` keys of each query, its own among them, and the `first` ones of all (the
+    """Another mask restricted to the last `width` keys of each query, itself included, and the text's `first` keys (the
     edit `Window`; Xiao et al. 2024)."""
 
     base: "Mask"
@@ -141,19 +142,19 @@ class Narrowed:
     first: int   # keys
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """Return the keys that any of these rows may look at."""
+        """Return the keys that any of these rows may attend to."""
         whole = self.base.reach(rows, n_keys)
         return whole if self.first else slice(max(whole.start, rows.start - self.width + 1), whole.stop)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Return which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
+        """Return which keys each of these rows may attend to, bool (row, key) or (head, row, key)."""
         i, j = _positions(rows, keys)
         return self.base.block(rows, keys) & ((j > i - self.width) | (j < self.first))
 
 
 @dataclass(frozen=True, eq=False)
 class Relative:
-    """A bias that depends on the distance alone: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022)."""
+    """A bias that depends on the distance only: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022)."""
 
     # float32 (head, n_queries + n_keys - 1); column key - query + n_queries - 1 holds the bias of a pair
     by_offset: np.ndarray
@@ -173,11 +174,11 @@ class Relative:
 
 Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
-ROWS = 256   # of a mask looked at together, so that a long text never costs n² of memory
+ROWS = 256   # rows of a mask processed at once, so that long texts never cost n² of memory
 
 
 def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
-    """Return which rows may look at nothing, bool (head or 1, query)."""
+    """Return which rows have no allowed key, bool (head or 1, query)."""
     if isinstance(allowed, Full | Causal):
         return np.zeros((1, n_queries), bool)
     if isinstance(allowed, Dense):
@@ -188,15 +189,15 @@ def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
 
 
 def arrays_of(part: Mask | Bias) -> list[np.ndarray]:
-    """Return the arrays that a mask or a bias holds, those of the mask inside it included."""
+    """Return the arrays that a mask or bias holds, including those of a mask inside it."""
     held = [] if part is None else list(vars(part).values())
     inner = [arrays_of(each) for each in held if isinstance(each, Mask)]
     return [each for each in held if isinstance(each, np.ndarray)] + [array for each in inner for array in each]
 
 
 def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> Mask:
-    """Return the mask of an attention of one kind whose keys are the tokens of `side`, with a question's edits; `base`
-    itself where none of them changes it."""
+    """Apply a question's edits to the mask of one kind of attention, whose keys are the tokens of `side`; return `base`
+    itself if none of them changes it."""
     allowed = base
     for edit in edits:
         if isinstance(edit, WindowEdit) and kind is Kind.CAUSAL:
@@ -206,8 +207,8 @@ def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> M
 
 
 def recognise_mask(allowed: np.ndarray) -> Mask:
-    """Return the rule behind a bool mask (query, key) or (head, query, key); `Dense` where none of the known rules
-    gives exactly it."""
+    """Find the rule behind a bool mask (query, key) or (head, query, key); return `Dense` if no known rule reproduces
+    it exactly."""
     if allowed.ndim == 3 and (allowed == allowed[:1]).all():
         allowed = allowed[0]
     if allowed.ndim == 3:
@@ -232,8 +233,8 @@ def _candidates(allowed: np.ndarray) -> list[Mask]:
 
 
 def recognise_bias(bias: np.ndarray) -> Bias:
-    """Return the compact form of an additive bias, float32 (head, query, key): nothing if it is all 0, `Relative` if it
-    follows the distance."""
+    """Find the compact form of an additive bias, float32 (head, query, key): None if it is all 0, `Relative` if it
+    depends on the distance only."""
     if not bias.any():
         return None
     if (bias[:, 1:, 1:] == bias[:, :-1, :-1]).all():

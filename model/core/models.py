@@ -1,7 +1,7 @@
-"""What a question may ask of others: open models, and the answers that other questions have already.
+"""What a question can access: open models, and the answers to other questions.
 
-A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/sources.py,
-`OpenModel` by model/capture/model.py for every network and by model/imported/source.py.
+A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/sources.py;
+`OpenModel` by model/capture/model.py for every network and by model/imported/source.py for imported files.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,49 +19,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ModelInput:
-    """A query as the network takes it."""
+    """A query as the network's input."""
 
     source: Tokens                      # of the text, the pair or the picture
     target: Tokens | None               # the other side of an encoder–decoder
     tensors: "dict[str, Tensor]"        # arguments of the network's forward: (1, token), or a picture
-    omitted: Omission | None            # None where the whole text was read
-    notes: tuple[str, ...]              # sentences on what was read otherwise than typed
-    picture: np.ndarray | None = None   # uint8 (height, width, 3), what a model of pictures gets
+    omitted: Omission | None            # None if the whole text was read
+    notes: tuple[str, ...]              # sentences on how the text was read differently from what was typed
+    picture: np.ndarray | None = None   # uint8 (height, width, 3), the input of a vision model
 
     @property
     def lengths(self) -> tuple[int, int | None]:
-        """The numbers of tokens of source and target."""
+        """The numbers of source and target tokens."""
         return len(self.source), None if self.target is None else len(self.target)
 
 
 @dataclass(frozen=True, eq=False)
 class PassAnswer:
-    """What a model says in one pass."""
+    """A model's answer in one pass."""
 
     kind: str                    # next, mask, target, label or vector
-    positions: tuple[int, ...]   # of the tokens at which it answers
+    positions: tuple[int, ...]   # positions at which it answers
     numbers: np.ndarray          # logits, float32 (position, vocabulary), or the sentence vector, float32 (d_model)
 
     def __post_init__(self) -> None:
-        check_finite("in its answer", self.numbers.max(-1))   # a logit of −∞ is a word that is never said
+        check_finite("in its answer", self.numbers.max(-1))   # a logit of −∞ marks a word that is never predicted
 
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What one pass gave."""
+    """The result of one pass."""
 
-    outputs: "Callable[[], Tensor]"             # gives logits (row, token, vocabulary), or sentence vectors (row, d)
-    answer: Callable[[int], PassAnswer]         # gives what the model says in a row; raises UserError if nothing
+    outputs: "Callable[[], Tensor]"             # returns logits (row, token, vocabulary) or sentence vectors (row, d)
+    answer: Callable[[int], PassAnswer]         # returns the answer for a row; raises UserError if there is none
     heads: "dict[tuple[Kind, int], Tensor]"     # every head's output (q, head, d_v), by kind and layer
-    last: dict[Kind, np.ndarray]                # (t, d_model) that the last block of each kind puts out, if asked for
+    last: dict[Kind, np.ndarray]                # (t, d_model), the output of the last block of each kind, if requested
 
 
 class Vocabulary(Protocol):
-    """The words that a model answers with."""
+    """The words that a model can answer with."""
 
     @property
     def neutral(self) -> int:
-        """The id that replaces a token which is taken away."""
+        """The id that stands in for a removed token."""
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -71,11 +71,11 @@ class Vocabulary(Protocol):
         """Return the word with this id."""
 
     def number(self, word: str) -> int | None:
-        """Return the id of a word, or of its first piece; None for one that the vocabulary lacks."""
+        """Return the id of a word or of its first piece, or None if the vocabulary lacks it."""
 
 
 class NamesModel(Protocol):
-    """Whatever says which model it is put to: a query, or a question without a text of its own."""
+    """Anything that names the model it is put to: a query, or a question without its own text."""
 
     @property
     def model(self) -> str:
@@ -83,34 +83,34 @@ class NamesModel(Protocol):
 
     @property
     def revision(self) -> str:
-        """The fingerprint of its weights, configuration and tokenizer."""
+        """The fingerprint of the model's weights, configuration and tokenizer."""
 
 
 class OpenModel(Protocol):
-    """A model that is ready to answer. One that cannot do what is asked raises UserError with the way out.
+    """A model that is ready to answer. What it cannot do raises a UserError with the way out.
 
-    Studies are functions over these methods. An imported file has a card and its record only.
+    Studies are functions over these methods. An imported file only has a card and its record.
     """
 
     @property
     def card(self) -> Card:
-        """What it is."""
+        """What the model is."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the weights."""
+        """The weights' size in bytes."""
 
     @property
     def network(self) -> Any:
-        """The torch module: of transformers, or our own Transformer."""
+        """The torch module: one of transformers' classes or our own Transformer."""
 
     @property
     def tokenizer(self) -> Any:
-        """From texts to ids: of transformers, or our own."""
+        """The tokenizer: one of transformers' classes or our own."""
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that it answers with."""
+        """The words that it can answer with."""
 
     @property
     def task(self) -> str:
@@ -118,49 +118,51 @@ class OpenModel(Protocol):
 
     @property
     def ours(self) -> bool:
-        """Whether it is our own Transformer, of a small vocabulary."""
+        """Whether it is our own Transformer with a small vocabulary."""
 
     @property
     def editable(self) -> bool:
-        """Whether its passes can be edited; not where it only reports its weights."""
+        """Whether its passes can be edited; False if it only reports its weights."""
 
     @property
     def vector_of(self) -> str:
-        """The tokens whose vectors a sentence vector is made of: mean or first."""
+        """The tokens whose vectors make up the sentence vector: mean or first."""
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as the network takes it."""
+        """Return the query as the network's input."""
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
             every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
-        """Return one captured pass. every: logits of all tokens, where a decoder would only compute the last. rows:
-        that many copies of the text, in each of which some heads' outputs (q, d_v) are replaced. last: keep the vectors
-        of the last block of each kind."""
+        """Run one captured pass.
+
+        every: compute logits of all tokens, where a decoder would only compute the last. rows: run one copy of the text
+        per entry, with the outputs (q, d_v) of some heads replaced. last: keep the output of the last block of each
+        kind.
+        """
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
-        """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
-        flow."""
+        """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain, differentiable pass."""
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the record of the query's pass."""
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Return everything between the embeddings and the last block of the same pass."""
+        """Return the trace of the same pass, from the embeddings to the last block."""
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
-    """Raise UserError unless both passes have as many tokens on the side that looks."""
+    """Raise UserError unless both passes have the same number of tokens on the query side."""
     if there != here:
-        raise UserError(f"A head's output is taken token by token, and there are {there} tokens in “{other.text[:60]}” "
-                        f"and {here} here; choose a text of as many tokens.")
+        raise UserError(f"A head's output is copied token by token, but there are {there} tokens in "
+                        f"“{other.text[:60]}” and {here} here; choose a text with the same number of tokens.")
 
 
 class Models(Protocol):
-    """All open models, and the records and traces of their passes, each computed only if it is not there."""
+    """All open models, and the records and traces of their passes, each computed once."""
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
-        """Return the model that a question is put to, opened if it is not. Raises UserError for one that is not
-        there."""
+        """Return the model that the question is put to, opening it if necessary. Raises UserError if it does not
+        exist."""
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the answer to a query."""
@@ -171,24 +173,24 @@ class Models(Protocol):
 
 @dataclass(frozen=True)
 class TraceQuery:
-    """Everything between the embeddings and the last block of one query's pass."""
+    """Everything from the embeddings to the last block in one query's pass."""
 
     query: Query
 
     def answer(self, models: Models, report: Progress) -> Trace:
-        """Return the trace, of the very pass that the query's record comes from."""
+        """Return the trace of the pass that the query's record comes from."""
         return models.open(self.query, report).trace(self.query, report)
 
 
 @dataclass(frozen=True)
 class LastVectorsQuery:
-    """Only the vectors that the last block of one kind puts out, at the price of a plain pass."""
+    """The output of the last block of one kind only, at the cost of a plain pass."""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> LastVectors:
-        """Return the vectors. Raises UserError if the model has no such block, or its blocks cannot be told."""
+        """Return the vectors. Raises UserError if the model has no such block or its blocks cannot be identified."""
         opened = models.open(self.query, report)
         done = opened.run(opened.tokens(self.query, report), self.query.edits, report, last=True)
         if self.kind not in done.last:

@@ -1,4 +1,4 @@
-"""The weights of all heads as an NPZ file, written head by head, so that they are never all in memory."""
+"""Write the weights of all heads to an NPZ file, one head at a time to save memory."""
 import json
 import zipfile
 from contextlib import nullcontext
@@ -12,19 +12,19 @@ from model.core.record import AttentionMap, AttentionRecord, Tokens
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
-    """Write float32 arrays KIND (layer, head, query, key), padded with NaN where layers differ in their number of
-    heads, which heads_KIND (layer) then holds; queries_KIND and keys_KIND (token texts), layers_KIND (the layers'
-    numbers) and provenance (JSON; unless given, the question and its check). Raises UserError if the place cannot be
-    written.
+    """Write float32 arrays KIND (layer, head, query, key), padded with NaN where layers have fewer heads; heads_KIND
+    (layer) then holds the numbers of heads. Further arrays are queries_KIND and keys_KIND (token texts), layers_KIND
+    (layer numbers) and provenance (JSON; by default the question and its verification). Raises UserError if the file
+    cannot be written.
 
     Where tokens are patches of a picture, boxes_KIND are float32 (token, 4): left, top, right, bottom as shares of the
-    picture, NaN for a token without a box; special_KIND, bool (token), then says which are [CLS], registers and the
-    like; both are of the keys, which are the queries there.
+    picture, NaN for a token without a box; special_KIND, bool (token), marks [CLS], registers and the like. Both
+    describe the keys, which are also the queries there.
 
-    Where a layer has a sink, rows sum to 1 minus its share, which sink_KIND, float32 (layer, head, query), holds: 0 in
-    layers without one, NaN for heads that a layer does not have.
+    Where a layer has a sink, rows sum to 1 minus its share, stored in sink_KIND, float32 (layer, head, query): 0 in
+    layers without a sink, NaN for missing heads.
 
-    NUL in a token's text is written U+0000, because numpy drops it from the end of a string.
+    NUL in a token's text is written as U+0000 because numpy drops it from the end of a string.
     """
     query = record.query
     asked: dict[str, object] = {"model": query.model, "revision": query.revision, "text": query.text,
@@ -44,7 +44,8 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
 
 
 def boxes_of(tokens: Tokens) -> np.ndarray:
-    """Return float32 (token, 4): left, top, right, bottom as shares of the picture; NaN for a token without a box."""
+    """Return the tokens' boxes, float32 (token, 4): left, top, right, bottom as shares of the picture; NaN without a
+    box."""
     return np.array([box or (np.nan,) * 4 for box in tokens.boxes], np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Decode, hold and find pictures."""
+"""Decode, store and look up pictures."""
 import functools
 import hashlib
 import io
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-SCAN = b"\xff\xda"   # begins a scan of a JPEG; within one no 255 stands before anything but 0
-BAND = 1_048_576     # pixels that are converted at once
+SCAN = b"\xff\xda"   # marker of a JPEG scan; inside a scan, byte 255 only precedes 0
+BAND = 1_048_576     # pixels converted at once
 
-_decoding = threading.Lock()   # one at a time, as each may take LIMITS.picture_work_bytes
+_decoding = threading.Lock()   # one at a time, as each may use LIMITS.picture_work_bytes
 
 
 def decode(content: bytes, name: str) -> "Image":
-    """Return the picture in a file, upright, in RGB without anything but its pixels, of at most LIMITS.picture_kept of
-    them. Raises UserError for what is no picture, is damaged or is too large, before memory is spent on it."""
+    """Decode a picture, upright, in RGB and without metadata, at most LIMITS.picture_kept pixels. Raises UserError if
+    it is not a picture, is damaged or is too large, before memory is allocated for it."""
     LIMITS.refuse_above("picture_bytes", len(content), name, "make it smaller")
     _refuse_format(content, name)
     return _upright(content, name)
 
 
 def _refuse_format(content: bytes, name: str) -> None:
-    """Raise UserError for another format, by its first bytes, so that none of Pillow's other readers ever runs."""
+    """Raise UserError for any other format, judged by its first bytes, so that none of Pillow's other readers ever
+    runs."""
     webp = (content[:4], content[8:12]) == (b"RIFF", b"WEBP")
     if not webp and not content.startswith((b"\x89PNG", b"\xff\xd8\xff")):
-        raise UserError(f"{name} is no PNG, JPEG or WebP picture; share or export it as one of these, a telephone's "
+        raise UserError(f"{name} is not a PNG, JPEG or WebP picture; export it as one of these, and a phone's "
                         f"HEIC as JPEG.")
 
 
@@ -60,7 +61,7 @@ def _upright(content: bytes, name: str) -> "Image":
             plain = _shrunk(image, size)
     except UserError:
         raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:   # Pillow's own bounds are wider
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:   # Pillow's own limits are higher
         raise UserError(f"{name} would unfold into far more than the {LIMITS.picture_pixels:,} pixels that are the "
                         f"limit; make it smaller.") from error
     except Exception as error:   # Pillow's readers raise OSError, SyntaxError, ValueError, struct.error and others
@@ -70,12 +71,12 @@ def _upright(content: bytes, name: str) -> "Image":
     if orientation in range(2, 9):
         plain.getexif()[0x0112] = orientation
         plain = ImageOps.exif_transpose(plain)
-    return Image.fromarray(np.asarray(plain))   # nothing but its pixels
+    return Image.fromarray(np.asarray(plain))   # drop all metadata
 
 
 def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
-    """Raise UserError for a picture of too many pixels, by itself or for the bytes of its file: a few kilobytes of one
-    colour may state millions of them."""
+    """Raise UserError for too many pixels, in total or per byte of the file: a few kilobytes of one colour may declare
+    millions of pixels."""
     whose, pixels = f"{name} ({width:,} × {height:,})", width * height
     LIMITS.refuse_above("picture_pixels", pixels, whose, "make it smaller")
     LIMITS.refuse_above("picture_length", max(width, height), whose, "cut it into shorter ones")
@@ -84,14 +85,14 @@ def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
 
 
 def bytes_a_pixel(image: "Image", scans: int) -> float:
-    """About how much memory decoding takes, by what Pillow and the libraries below it were measured to keep: a PNG's
-    pixels, four copies of a WebP's, the coefficients of a JPEG in several scans, and a smaller copy of each."""
+    """Estimate the bytes per pixel that decoding takes, as measured for Pillow and its libraries: a PNG's pixels, four
+    copies of a WebP's, the coefficients of a JPEG in several scans, plus a smaller copy of each."""
     from PIL.JpegImagePlugin import JpegImageFile
 
     if isinstance(image, JpegImageFile):
         _, across, down, _ = zip(*image.layer, strict=True)
         share = sum(a * d for a, d in zip(across, down, strict=True)) / (max(across) * max(down))
-        return 2 * share + 1 if scans > 1 else 1   # in one scan it is decoded at a fraction of its size
+        return 2 * share + 1 if scans > 1 else 1   # a JPEG in one scan is decoded at a fraction of its size
     if image.format == "WEBP":
         return 21 if image.mode == "RGBA" else 16
     return 2 if image.mode in ("1", "L", "P") else 3 if image.mode.startswith("I;16") else 6
@@ -100,13 +101,13 @@ def bytes_a_pixel(image: "Image", scans: int) -> float:
 def _refuse_work(amount: int, whose: str) -> None:
     most = LIMITS.picture_work_bytes
     if amount > most:
-        raise UserError(f"{whose} would take about {amount // MB:,} MB of memory while it is decoded and the limit is "
+        raise UserError(f"{whose} would take about {amount // MB:,} MB of memory to decode and the limit is "
                         f"{most // MB:,}; make it smaller or save it as JPEG.")
 
 
 def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":
-    """Return the picture in RGB and in this size. What its memory would not show (a palette, 16 bits, transparency) is
-    converted a band at a time, and each band is made smaller by a whole number before the rest is."""
+    """Resize the picture and convert it to RGB. Palettes, 16-bit channels and transparency are converted band by band,
+    and each band is shrunk by a whole number first, to save memory."""
     from PIL import Image
 
     if image.size != size and image.mode in ("L", "RGB", "CMYK", "YCbCr"):
@@ -117,15 +118,16 @@ def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":
     for top in range(0, image.height, rows):
         band = _rgb(image.crop((0, top, image.width, min(image.height, top + rows))))
         small.paste(band.reduce(by) if by > 1 else band, (0, top // by))
-    whole = (0, 0, image.width / by, image.height / by)   # without what the last column and row have too much
+    whole = (0, 0, image.width / by, image.height / by)   # leave out the padding of the last column and row
     return small.resize(size, Image.Resampling.LANCZOS, whole)
 
 
 def _rgb(image: "Image") -> "Image":
-    """Red, green and blue at 8 bits; what is transparent lies on white."""
+    """Convert to RGB at 8 bits per channel; transparent parts become white."""
     from PIL import Image
 
-    if image.mode.startswith("I") or image.mode == "F":   # 16 bits a channel: a conversion would cut at 255
+    # 16 bits per channel, which Pillow's conversion would clip at 255
+    if image.mode.startswith("I") or image.mode == "F":
         tones = (np.asarray(image).clip(0, 65535) / 257).round().astype(np.uint8)
         return Image.fromarray(tones).convert("RGB")
     if image.has_transparency_data:
@@ -136,7 +138,7 @@ def _rgb(image: "Image") -> "Image":
 
 
 SHIPPED = ASSETS / "images" / "pictures"
-EXAMPLES = ASSETS / "images" / "examples"   # a folder for each model that has pictures of its own
+EXAMPLES = ASSETS / "images" / "examples"   # one folder for each model with its own pictures
 OWN = "your own file"
 GONE = ("That picture is no longer in this server's memory, which takes {session} MB of one visitor's and "
         "{total} MB of everybody's; open it again, or choose one that is shipped.")
@@ -144,20 +146,19 @@ GONE = ("That picture is no longer in this server's memory, which takes {session
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture as it is held: upright, in red, green and blue, without what else its file said (place, camera,
-    date)."""
+    """A stored picture: upright, RGB, without the file's metadata (place, camera, date)."""
 
-    sha256: str      # of the file that was brought, 64 hexadecimal digits
-    name: str        # of the file, or of a shipped picture its title
-    width: int       # pixels, upright; of a large photograph after it was shrunk
+    sha256: str      # of the original file, 64 hexadecimal digits
+    name: str        # of the file, or the title of a shipped picture
+    width: int       # pixels, upright, after shrinking
     height: int      # pixels
-    licence: str     # as its source states it; "" of a file of one's own
-    source: str      # who made it and where it is from; OWN of a file of one's own
-    encoded: bytes   # a PNG of these pixels, for a page to show
+    licence: str     # as its source states it; "" for the user's own file
+    source: str      # author and origin; OWN for the user's own file
+    encoded: bytes   # a PNG of these pixels, for display
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
         return len(self.encoded)
 
     def pixels(self) -> np.ndarray:
@@ -169,7 +170,7 @@ class Picture:
 
 
 class Shipped(NamedTuple):
-    """A picture that comes with the program, as pictures.toml in its folder has it."""
+    """A picture shipped with the program, as listed in its folder's pictures.toml."""
 
     key: str                 # a short name, for links and lists
     file: str                # in that folder
@@ -177,11 +178,11 @@ class Shipped(NamedTuple):
     licence: str             # as its source states it
     source: str              # who made it and where it is from
     sha256: str              # of the file
-    folder: Path = SHIPPED   # in which it lies
+    folder: Path = SHIPPED   # that contains it
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The path of the file."""
         return self.folder / self.file
 
 
@@ -189,8 +190,8 @@ _store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMIT
 
 
 def keep(content: bytes, name: str, session: str = "") -> Picture:
-    """Return the picture in a file, held from now on. session: who brings it, for the bound of each. Raises UserError
-    for what is no picture, is damaged or is too large, before memory is spent on it."""
+    """Decode a picture and store it. `session` identifies who uploaded it, for the limit per session. Raises UserError
+    if it is not a picture, is damaged or is too large, before memory is allocated for it."""
     digest = hashlib.sha256(content).hexdigest()
     if digest in _shipped_by_hash():
         return _read_shipped(digest)
@@ -200,31 +201,30 @@ def keep(content: bytes, name: str, session: str = "") -> Picture:
 
 
 def find(sha256: str) -> Picture:
-    """Return the picture with this hash: one that is shipped, or one that is held. Raises UserError if it is
-    neither."""
+    """Return the shipped or stored picture with this hash. Raises UserError if there is none."""
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.get(sha256)
 
 
 def join(sha256: str, session: str) -> Picture:
-    """Return the same, which stays as long as this session too: it followed a link to it, or reloaded its page. Raises
-    UserError as `find`."""
+    """Return the picture and keep it for this session too, which followed a link to it or reloaded its page. Raises
+    UserError as `find` does."""
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.join(sha256, session)
 
 
 def forget(session: str) -> None:
-    """Drop what a session brought or joined, and no other has: it ended."""
+    """Drop the pictures that only this session, which has ended, was using."""
     _store.forget(session)
 
 
 @functools.cache
 def shipped() -> tuple[Shipped, ...]:
-    """Return the pictures that come with the program, in the order of their list."""
+    """Return the shipped pictures, in the order of their list."""
     return _listed(SHIPPED)
 
 
 @functools.cache
 def examples() -> dict[str, tuple[Shipped, ...]]:
-    """Return {model: the pictures that come with the program for it alone}, of the models trained here."""
+    """Return {model: the pictures shipped for it alone}, for the models trained here."""
     return {folder.name: _listed(folder) for folder in sorted(EXAMPLES.iterdir())}
 
 
@@ -234,13 +234,13 @@ def _listed(folder: Path) -> tuple[Shipped, ...]:
 
 
 def offered(model: str) -> tuple[Shipped, ...]:
-    """Return the pictures that are offered for a model: its own, where it has some, before those for every model."""
+    """Return the pictures offered for a model: its own first, then those for every model."""
     return (*examples().get(model.split("@")[0], ()), *shipped())
 
 
 def fitting(model: str, sha256: str) -> str:
-    """Return the picture to begin with when this model takes another's place: the same one, unless it is shipped and
-    this model has pictures of its own, or it belongs to another model."""
+    """Return the picture to start with after a change of model: the current one, unless it is a shipped one and the new
+    model has its own pictures, or it belongs to another model."""
     own = {entry.sha256 for entry in examples().get(model.split("@")[0], ())}
     of_others = {entry.sha256 for entries in examples().values() for entry in entries} - own
     fits = sha256 in own if own else sha256 not in of_others
@@ -259,8 +259,8 @@ def _read_shipped(sha256: str) -> Picture:
 
 
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
-    """Return the picture in a file. Raises UserError for a file that is refused."""
+    """Decode a picture into a `Picture`. Raises UserError for a file that is refused."""
     upright = decode(content, name)
     target = io.BytesIO()
-    upright.save(target, "PNG", compress_level=1)   # 6 takes five times as long for little
+    upright.save(target, "PNG", compress_level=1)   # level 6 takes five times as long and saves little
     return Picture(digest, name, upright.width, upright.height, licence, source, target.getvalue())

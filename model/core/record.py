@@ -1,8 +1,9 @@
-"""The vocabulary of answers: `AttentionRecord` and its parts. numpy only.
+"""The answer to a query: `AttentionRecord` and its parts. numpy only.
 
 A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record
 (`model.core.heads`). One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads
-count from 0. Everything is frozen, arrays are read-only, and each type checks itself where it is born. """
+count from 0. Everything is frozen, arrays are read-only, and each type validates itself on creation.
+"""
 import functools
 import itertools
 from collections.abc import Sequence
@@ -17,12 +18,12 @@ from model.core import record_file
 from model.core.masks import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
 from model.core.query import Box, Kind, Query, Span, UserError, check_finite, quoted
 
-CLS = "[CLS]"   # the token that a vision Transformer puts before the patches
+CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
 
 
 def special_ids(tokenizer: object) -> frozenset[int]:
-    """Return the ids of the marks of a tokenizer of the Hugging Face kind, which count as special where they are typed,
-    too: [SEP], </s>, <|im_start|>. What stands in the place of words, an unknown word's token and a mask, is none."""
+    """Return the ids of a Hugging Face tokenizer's special tokens, such as [SEP], </s> or <|im_start|>, which count as
+    special even when typed. Tokens that replace words, [UNK] and [MASK], are excluded."""
     added = getattr(tokenizer, "added_tokens_decoder", {})
     marks = {*getattr(tokenizer, "all_special_ids", ()), *(number for number, each in added.items() if each.special)}
     return frozenset(marks - {getattr(tokenizer, name, None) for name in ("unk_token_id", "mask_token_id")})
@@ -30,19 +31,20 @@ def special_ids(tokenizer: object) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of one side, one entry in each field for each token.
+    """The tokens of one side; every field has one entry per token.
 
-    A token stands for a piece of text, for a patch of a picture (it has a box then) or for neither: [CLS], [SEP],
-    registers. Text and patches may be mixed; there is one picture at most. """
+    A token is a piece of text, a patch of a picture (with a box) or neither: [CLS], [SEP], registers. Text and patches
+    may be mixed; there is at most one picture.
+    """
 
-    texts: tuple[str, ...]      # readable, as the person typed it; of a patch its row and column from 0: 3,5
-    ids: tuple[int, ...]        # numbers in the vocabulary; of a patch its number among the patches
-    special: tuple[bool, ...]   # whether it marks something and is no text: added by tokenizer or model, or typed
+    texts: tuple[str, ...]      # readable, as typed; for a patch its row and column from 0: 3,5
+    ids: tuple[int, ...]        # numbers in the vocabulary; for a patch its number among the patches
+    special: tuple[bool, ...]   # whether the token is a marker and not text, whether added or typed
     spans: tuple[Span, ...]     # (start, end) in code points of the text
-    words: tuple[int, ...]      # pieces of one word share a number; -1 outside any word
-    segments: tuple[int, ...]   # 0 for the first text, 1 for the second, -1 for a token of neither
-    unknown: tuple[bool, ...]   # whether the vocabulary has no piece for it
-    boxes: tuple[Box | None, ...] = ()   # where a patch lies in the picture; () where no token is a patch
+    words: tuple[int, ...]      # pieces of one word share a number; -1 outside words
+    segments: tuple[int, ...]   # 0 for the first text, 1 for the second, -1 for neither
+    unknown: tuple[bool, ...]   # whether the vocabulary lacks it
+    boxes: tuple[Box | None, ...] = ()   # the patches' boxes in the picture; () if no token is a patch
 
     def __post_init__(self) -> None:
         lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__
@@ -55,21 +57,21 @@ class Tokens:
                 raise ValueError(f"Tokens: expected boxes as shares of the picture, from 0 to 1, got {box}; divide by "
                                  f"its width and height.")
         if len(set(self._corners)) != len(self._corners):
-            raise ValueError("Tokens: expected one token for each patch, got two with the same corner; give each its "
+            raise ValueError("Tokens: expected one token per patch, got two with the same corner; give each its "
                              "own box.")
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def index(self, wanted: object) -> int:
-        """Return the position of a token: by its number, by its text, or by text#2 for the second of this text. Raises
-        UserError for anything else, and for a text that several tokens have."""
+        """Return a token's position, given by number, by text, or by text#2 for the second token with this text. Raises
+        UserError for anything else, and for a text that several tokens share."""
         if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
             if 0 <= (place := wanted.__index__()) < len(self):
                 return place
             raise UserError(f"There is no token {wanted}; choose a position from 0 to {len(self) - 1}.")
         if not isinstance(wanted, str):
-            raise UserError(f"A token is named by its position or its text, and not by {quoted(repr(wanted))}; choose "
+            raise UserError(f"A token is named by its position or its text, not by {quoted(repr(wanted))}; choose "
                             f"a position from 0 to {len(self) - 1}.")
         text, _, number = wanted.rpartition("#")
         found = [token for token, own in enumerate(self.texts) if own == wanted]
@@ -83,11 +85,11 @@ class Tokens:
                             f"choose a position, or one of {wanted}#1 to {wanted}#{len(found)}.")
         if wanted.isdecimal() and len(wanted) < 10:
             return self.index(int(wanted))
-        raise UserError(f"There is no token {quoted(wanted)}; choose among: {' '.join(self.texts)[:500]}")
+        raise UserError(f"There is no token {quoted(wanted)}; choose from: {' '.join(self.texts)[:500]}")
 
     @cached_property
     def patches(self) -> tuple[int, ...]:
-        """The tokens that are patches, by number."""
+        """The positions of the tokens that are patches."""
         return tuple(token for token, box in enumerate(self.boxes) if box is not None)
 
     @cached_property
@@ -96,7 +98,7 @@ class Tokens:
 
     @cached_property
     def grid(self) -> tuple[int, int] | None:
-        """(rows, columns) of the patches; None where no token is one."""
+        """(rows, columns) of the patches, or None if no token is a patch."""
         if not self._corners:
             return None
         tops, lefts = zip(*self._corners, strict=True)
@@ -109,11 +111,11 @@ class Tokens:
                 for token, (top, left) in zip(self.patches, self._corners, strict=True)}
 
     def place(self, token: int) -> tuple[int, int] | None:
-        """Return (row, column) of a patch in the grid, from 0; None for a token that is no patch."""
+        """Return (row, column) of a patch in the grid, from 0, or None if the token is not a patch."""
         return self._places.get(token)
 
     def patch_at(self, row: int, column: int) -> int | None:
-        """Return the token of the patch in this row and column; None where there is none."""
+        """Return the token of the patch in this row and column, or None."""
         return self._tokens_by_place.get((row, column))
 
     @cached_property
@@ -123,11 +125,10 @@ class Tokens:
 
 def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after: Sequence[str] = (),
                  covered: tuple[float, float] = (1, 1)) -> Tokens:
-    """Return the tokens of a picture that is cut into rows × columns patches, with special tokens before and after
-    them.
+    """Return the tokens of a picture that is cut into rows × columns patches, with special tokens before and after.
 
-    covered: the shares of the picture's width and height that the patches cover together, from its upper left corner;
-    what is left over at the right and at the bottom no patch sees.
+    covered: the shares of the picture's width and height that the patches cover, from the upper left corner; no patch
+    covers the rest at the right and bottom.
     """
     width, height = covered[0] / columns, covered[1] / rows
     boxes = [Box(column * width, row * height, min((column + 1) * width, 1), min((row + 1) * height, 1))
@@ -143,8 +144,8 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
 if TYPE_CHECKING:
     from torch import Tensor
 
-CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits
-ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some families report them rounded to 16 bits
+CANDIDATES = 20           # kept per predicted position: the best ones, never full logits
+ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some models round them to 16 bits
 
 
 def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndarray:
@@ -155,12 +156,12 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
     return frozen_array(array)
 
 
-KEPT = 2**18    # numbers of a block of a mask, at most, that is kept for the next layer
-SMALL = 2**20   # weights that numpy computes at once about as quickly as torch, so that short texts need no torch
+KEPT = 2**18    # largest block of a mask, in numbers, that is cached for the next layer
+SMALL = 2**20   # number of weights up to which numpy is about as fast as torch, so that short texts need no torch
 
 
 def tensor_of(array: np.ndarray) -> "Tensor":
-    """Return the array's memory as a tensor, without a copy where possible; nothing here writes to it."""
+    """Return a tensor on the array's memory, without a copy where possible; nothing here writes to it."""
     import torch
 
     try:
@@ -172,29 +173,30 @@ def tensor_of(array: np.ndarray) -> "Tensor":
 
 
 def _block(part: Mask | Relative, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
-    """Some rows of a mask or a bias, (row, key) or (head, row, key)."""
+    """Return rows of a mask or a bias, (row, key) or (head, row, key)."""
     if isinstance(rows, slice):
         return part.block(rows, keys)
     return np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
 
 
 def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return (0 where a row may look and -∞ elsewhere, which rows may look at nothing); None where all may look at
-    all."""
+    """Return (0 where a row may attend and -∞ elsewhere, which rows have no allowed key), or None if every row may
+    attend to every key."""
     block = _block(allowed, rows, keys)
     if block.all():
         return None
     return np.where(block, np.float32(0), np.float32(-np.inf)), np.logical_not(block.any(-1, keepdims=True))
 
 
-@functools.lru_cache(16)   # as all layers have the same: a seventh of the overview of SmolLM2 at 1,024 tokens
+# all layers have the same mask; caching saves a seventh of the overview of SmolLM2 at 1,024 tokens
+@functools.lru_cache(16)
 def _kept_additive(allowed: Mask, *ends: int) -> tuple[np.ndarray, np.ndarray] | None:
     return _additive(allowed, slice(*ends[:2]), slice(*ends[2:]))
 
 
 class Attends:
-    """Equation (1) over one attention's numbers: the only place where grouped heads, masks, biases, soft-caps,
-    temperatures and sinks meet it."""
+    """Compute equation (1) for one layer: the only place where it meets grouped heads, masks, biases, soft-caps,
+    temperatures and sinks."""
 
     query: np.ndarray                # (head, q, d_k)
     key: np.ndarray                  # (kv_head, k, d_k)
@@ -207,16 +209,16 @@ class Attends:
     temperature: np.ndarray | None   # (head)
 
     def scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
-        """Return the scores of some heads and rows over some keys, before mask and softmax, (head, row, key)."""
+        """Return scores before mask and softmax, (head, row, key), for some heads, rows and keys."""
         return np.asarray(self._scores(heads, rows, keys))
 
     def _scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "np.ndarray | Tensor":
-        """Return the same as an array of the library that is the better one for so many."""
+        """Return the same scores from numpy or torch, whichever is faster for this size."""
         from model.core import attention
 
         wanted = np.arange(len(self.query))[heads]
         query = self.query[heads][:, rows]
-        # all queries of a group look at one key head, which is never copied
+        # all queries of a group share one key head, which is not copied
         key = self.key if len(wanted) == len(self.query) else self.key[wanted // (len(self.query) // len(self.key))]
         key = key[:, keys]
         give = np.asarray if query.shape[0] * query.shape[1] * key.shape[1] <= SMALL else tensor_of
@@ -229,18 +231,18 @@ class Attends:
         return scores + give(np.ascontiguousarray(bias[wanted] if bias.ndim == 3 else bias))
 
     def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
-        """Return the weights of some heads and rows, (head, row, key); 0 in a row that may look at nothing. `keys` must
-        hold every key that these rows may look at."""
+        """Return weights, (head, row, key), for some heads and rows; 0 in rows without an allowed key. `keys` must
+        include every key that these rows may attend to."""
         from model.core import attention
 
         scores, wanted = self._scores(heads, rows, keys), np.arange(len(self.query))[heads]
         give = np.asarray if isinstance(scores, np.ndarray) else tensor_of
         mask = self._mask(rows, keys)
         if mask is not None:
-            scores += give(mask[0] if mask[0].ndim == 2 else mask[0][wanted])   # in place: n² numbers once
+            scores += give(mask[0] if mask[0].ndim == 2 else mask[0][wanted])   # in place, to allocate n² numbers once
         sink, temperature = (None if each is None else give(each[wanted])[:, None, None]
                              for each in (self.sink, self.temperature))
-        with np.errstate(invalid="ignore"):   # equation (1) gives NaN in a row that may look at nothing
+        with np.errstate(invalid="ignore"):   # equation (1) gives NaN in a row without an allowed key
             weights = np.asarray(attention.softmax(scores, temperature=1.0 if temperature is None else temperature,
                                                    sink=sink))
         if mask is None or not mask[1].any():
@@ -248,7 +250,7 @@ class Attends:
         return np.where(mask[1] if mask[1].ndim == 2 else mask[1][wanted], np.float32(0), weights)
 
     def mix(self, weights: np.ndarray) -> np.ndarray:
-        """weights · value, (head, row, d_v), for weights of all heads over all keys, (head, row, key)."""
+        """Return weights · value, (head, row, d_v), for weights (head, row, key) over all keys."""
         heads, rows, keys = weights.shape
         give = np.asarray if weights.size <= SMALL else tensor_of
         mixed = give(weights.reshape(len(self.value), -1, keys)) @ give(self.value)
@@ -263,7 +265,7 @@ class Attends:
 
 @dataclass(frozen=True, eq=False)
 class Layer(Attends):
-    """One attention layer as equation (1) of Vaswani et al. 2017 needs it, with what later models added to it.
+    """The inputs of equation (1) of Vaswani et al. 2017 in one layer, with the additions of later models.
 
     scores = softcap(query keyᵀ · scale) + bias; weights = softmax(scores / temperature) over the allowed keys and the
     sink. Query head h uses key and value head h // (heads / kv_heads). Arrays are float32 and finite.
@@ -274,10 +276,10 @@ class Layer(Attends):
     key: np.ndarray                         # (kv_head, k, d_k), after rotary positions
     value: np.ndarray                       # (kv_head, k, d_v)
     scale: float                            # 1/√d_k in the paper
-    allowed: Mask                           # who may look where
+    allowed: Mask                           # which keys each query may attend to
     bias: Bias = None                       # added to the scores
-    softcap: float | None = None            # bounds the scores: softcap · tanh(score / softcap)
-    sink: np.ndarray | None = None          # (head), one more logit that belongs to no token
+    softcap: float | None = None            # caps the scores: softcap · tanh(score / softcap)
+    sink: np.ndarray | None = None          # (head), an extra logit that belongs to no token
     temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
 
     def __post_init__(self) -> None:
@@ -313,7 +315,7 @@ class Layer(Attends):
 
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:
-        """Rows whose mask allows no key, bool (head, query). Their weights are 0, and so is their mix of values."""
+        """Rows whose mask allows no key, bool (head, query). Their weights and outputs are 0."""
         return np.broadcast_to(empty_rows(self.allowed, self.shape[1], self.shape[2]), self.shape[:2])
 
     @property
@@ -323,19 +325,19 @@ class Layer(Attends):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(head, query, key)"""
+        """(head, query, key)."""
         return self.heads, self.query.shape[1], self.key.shape[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Reported:
-    """The fallback: one layer's weights as the model itself reported them. Shown as reported, never as verified."""
+    """One layer's weights as the model itself reported them: the fallback, shown as reported and never as verified."""
 
     index: int            # the layer's number in the model
     weights: np.ndarray   # float32 (head, query, key)
     allowed: Mask
-    sink_share: np.ndarray | None = None   # float32 (head, query), what a sink takes of each row
-    tolerance: float = ROW_SUM_TOLERANCE   # how far from 1 a row may sum, the sink's share included
+    sink_share: np.ndarray | None = None   # float32 (head, query), the sink's share of each row
+    tolerance: float = ROW_SUM_TOLERANCE   # how far a row's sum, including the sink's share, may be from 1
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
@@ -362,7 +364,7 @@ class Reported:
             outside = np.where(self.allowed.block(rows, slice(0, self.weights.shape[2])), 0, self.weights[:, rows])
             if outside.max(initial=0) > 0:
                 raise ValueError(f"{owner}: expected no weight outside the mask, got {outside.max():.2g}; the model "
-                                 f"looks where it must not.")
+                                 f"attends outside its mask.")
 
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:
@@ -376,13 +378,13 @@ class Reported:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(head, query, key)"""
+        """(head, query, key)."""
         return self.weights.shape
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    """All attention layers of one kind over the same two lists of tokens."""
+    """All attention layers of one kind, over the same queries and keys."""
 
     kind: Kind
     queries: Tokens
@@ -410,23 +412,23 @@ class AttentionMap:
         raise KeyError(f"no attention layer {index}")
 
     def has(self, layer: int, head: int) -> bool:
-        """Return whether the model has this head: layer and head by number."""
+        """Return whether the model has this head, by layer and head number."""
         return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What the model answers at p positions: the best CANDIDATES of each, or one vector. Full logits are never kept."""
+    """A model's answer at p positions: the best CANDIDATES of each, or one vector. Full logits are never kept."""
 
     kind: str                                           # next, mask, target, label or vector
     positions: tuple[int, ...] = ()                     # (p), the tokens whose outputs predict
     ids: tuple[tuple[int, ...], ...] = ()               # (p, candidate), best first
-    texts: tuple[tuple[str, ...], ...] = ()             # (p, candidate), what the ids read as
+    texts: tuple[tuple[str, ...], ...] = ()             # (p, candidate), the ids as text
     probabilities: tuple[tuple[float, ...], ...] = ()   # (p, candidate), 0 to 1
     log_normaliser: tuple[float, ...] = ()              # (p), in nats: log Σ exp(logit) over the whole vocabulary
-    vector: np.ndarray | None = None                    # float32 (d_model), of models that answer with a vector
-    vectors: np.ndarray | None = None                   # float32 (token, d_model), of models of pictures
-    # (p, candidate), −1 to 1: cosines of a picture with texts, from which its probabilities are made
+    vector: np.ndarray | None = None                    # float32 (d_model), for models whose answer is a vector
+    vectors: np.ndarray | None = None                   # float32 (token, d_model), for vision models
+    # (p, candidate), −1 to 1: cosines of a picture with texts, from which the probabilities are computed
     cosines: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
@@ -445,65 +447,66 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Card:
-    """What the model is, for the page and for provenance."""
+    """A description of the model, for pages and provenance."""
 
-    id: str                  # its name on the Hub, or ours
+    id: str                  # its name on the Hub, or one of ours
     title: str               # its name on the pages
-    revision: str            # fingerprint of weights, config and tokenizer
+    revision: str            # fingerprint of weights, configuration and tokenizer
     architecture: str        # the class that computes it
     parameters: int          # count
-    d_model: int             # numbers in the vector of a token
-    d_head: int              # of them in a head's query
-    layers: int              # count
-    heads: int               # query heads in a layer
-    kv_heads: int            # key and value heads in a layer
-    positions: str           # in words: how the model knows the order of tokens
-    tokenizer: str           # in words: how it cuts a text
+    d_model: int             # dimensions of a token's vector
+    d_head: int              # dimensions of a head's query
+    layers: int              # number
+    heads: int               # query heads per layer
+    kv_heads: int            # key and value heads per layer
+    positions: str           # in words: how the model encodes token order
+    tokenizer: str           # in words: how it splits a text
     licence: str             # as its page or folder states it
-    max_tokens: int          # of one text
+    max_tokens: int          # per text
     dtype: str = "float32"   # of the weights
-    note: str = ""           # a sentence on anything else a reader must know
-    changed: str = ""        # a sentence where it is not what was first opened here under this name
+    note: str = ""           # a sentence on anything else that readers must know
+    changed: str = ""        # a sentence, if the model differs from what was first opened here under this name
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether the picture is right, with the figures behind that; NaN where a figure was not measured."""
+    """Whether the picture is correct, with the measured errors; NaN where an error was not measured."""
 
     # verified, reported, refused, imported, recorded (verified elsewhere) or kept (verified here before)
     status: str
-    # largest difference between weights · value and the output that the model really produced in this pass, as a share
-    # of the largest output
+    # largest difference between weights · value and the output that the model produced in this pass, as a share of the
+    # largest output
     max_error: float = float("nan")
-    row_sum_error: float = float("nan")  # how far any checked row is from 1 (with a sink: from 1 minus its share)
-    load_error: float = float("nan")     # largest difference from the model's own eager weights, on probes at load
+    # largest difference of a checked row's sum from 1 (with a sink: from 1 minus its share)
+    row_sum_error: float = float("nan")
+    load_error: float = float("nan")     # largest difference from the model's own eager weights, on probes at load time
     tolerance: float = 1e-4              # the largest max_error that counts as verified
-    rows_checked: int = 0                # count, over all layers
+    rows_checked: int = 0                # over all layers
     reasons: tuple[str, ...] = ()        # sentences on why it is not verified
 
 
 @dataclass(frozen=True)
 class Omission:
-    """The end of a text, which did not fit into the model's positions."""
+    """The end of a text that exceeded the model's maximum length."""
 
     count: int   # tokens left out
-    text: str    # what they read as
+    text: str    # their text
     limit: int   # tokens that fit
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionRecord:
-    """The whole answer to a Query."""
+    """The complete answer to a Query."""
 
     query: Query                           # what was asked
     card: Card                             # which model answered
-    maps: tuple[AttentionMap, ...]         # one for each kind of attention that the model has
-    verification: Verification             # whether the picture is right
-    prediction: Prediction | None = None   # None where the model predicts nothing
-    omitted: Omission | None = None        # None where the whole text was read
-    notes: tuple[str, ...] = ()            # sentences that belong under the picture
-    # what a model of pictures really got, cropped and resized as its own processor does: uint8 (height, width, RGB);
-    # the tokens' boxes are shares of it. None where the model reads text
+    maps: tuple[AttentionMap, ...]         # one for each kind of attention in the model
+    verification: Verification             # whether the picture is correct
+    prediction: Prediction | None = None   # None if the model predicts nothing
+    omitted: Omission | None = None        # None if the whole text was read
+    notes: tuple[str, ...] = ()            # sentences to show below the picture
+    # the picture as the model received it, cropped and resized by its own processor: uint8 (height, width, RGB); the
+    # tokens' boxes are shares of it. None for text models
     picture: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -524,12 +527,12 @@ class AttentionRecord:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that the model has."""
+        """The kinds of attention in the model."""
         return tuple(attention_map.kind for attention_map in self.maps)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, shared ones counted once."""
+        """Bytes of all arrays, counting shared ones once."""
         arrays = {}
         for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
             parts = [getattr(layer, name) for name in layer.__dataclass_fields__]
@@ -540,6 +543,6 @@ class AttentionRecord:
         return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything that it takes to draw the record again into a file whose name ends in .safetensors; the app
-        and `python -m viz export --record` open it. Raises UserError if that cannot be."""
+        """Save the record to a .safetensors file that the app and `python -m viz export --record` can open. Raises
+        UserError if that fails."""
         return record_file.save(self, path)

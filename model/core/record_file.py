@@ -1,9 +1,10 @@
-"""A record as one safetensors file that holds everything to draw it again: queries, keys, values, masks, biases,
-tokens, the card and the verification. What reads it back is `model.imported.record_file`.
+"""Save a record as one safetensors file that contains everything needed to draw it again: queries, keys, values, masks,
+biases, tokens, the card and the verification. `model.imported.record_file` reads it.
 
-The arrays are the file's tensors; everything else is JSON in its metadata under "clearhead", where an array stands as
-{"array": its name}. Nothing here names the record's types, which import this: a value is written by its type and its
-fields, and masks and biases are read by them, so that a new one needs no line here or there. """
+Arrays are the file's tensors; everything else is JSON in its metadata under "clearhead", where {"array": name} refers
+to an array. This module does not name the record's types, which import it: values are written by type and fields, and
+masks and biases are read the same way, so new types need no code here.
+"""
 import dataclasses
 import json
 import math
@@ -18,18 +19,18 @@ from model.core.query import UserError
 
 SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
-FIELDS = ("card", "verification", "omitted", "notes", "picture")   # of the record, beside query and maps
+FIELDS = ("card", "verification", "omitted", "notes", "picture")   # parts of the record, besides query and maps
 
 
 class _Arrays:
-    """The arrays of a record by name; those that several layers share once."""
+    """The arrays of a record by name; shared arrays are stored once."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, np.ndarray] = {}
         self._names: dict[tuple, str] = {}
 
     def add(self, name: str, array: np.ndarray) -> dict[str, str]:
-        """Return what stands for the array in the JSON."""
+        """Store an array and return the JSON that refers to it."""
         identity = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         known = self._names.setdefault(identity, name)
         if known == name:
@@ -38,11 +39,11 @@ class _Arrays:
 
 
 def save(record: Any, path: str | Path) -> Path:
-    """Write the record and says where. Raises UserError for a name without the ending, for a record that no Clearhead
-    would open again by its limits, and where the place cannot be written."""
+    """Write the record and return the path. Raises UserError for a name without the file extension, for a record whose
+    size exceeds the limits for opening it, or if the file cannot be written."""
     place = Path(path)
     if place.suffix.lower() != SUFFIX:
-        raise UserError(f"{place.name} does not say its format; end it in {SUFFIX}.")
+        raise UserError(f"{place.name} has no file extension that says its format; end the name in {SUFFIX}.")
     content = encode(record)
     LIMITS.refuse_above("file_bytes", len(content), f"The record for {place.name}", "look at fewer tokens or layers")
     files.write(place, content)
@@ -50,7 +51,7 @@ def save(record: Any, path: str | Path) -> Path:
 
 
 def encode(record: Any, **more: Any) -> bytes:
-    """Return the file's content. more: other parts of the record, by their names."""
+    """Return the file's content. `more`: other parts of the record, by name."""
     import safetensors.numpy
 
     arrays = _Arrays()
@@ -65,14 +66,14 @@ def encode(record: Any, **more: Any) -> bytes:
 
 
 def query_of(query: Any) -> dict[str, Any]:
-    """Return the question's texts; edits in words, as they cannot be asked again of a file."""
+    """Return the question's texts, and its edits in words, since a file cannot be asked again."""
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
     edits = sorted(repr(edit)[:300] for edit in query.edits)
     return {name: getattr(query, name, None) for name in names} | {"edits": edits}
 
 
 def _typed(value: Any, name: str, arrays: _Arrays) -> dict[str, Any]:
-    """Return a value of one of several types, by its type and its fields."""
+    """Return a value of one of several types as its type's name and fields."""
     fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
               for field in dataclasses.fields(value)}
     return {"type": type(value).__name__, **fields}
@@ -87,7 +88,7 @@ def _value(value: Any, name: str, arrays: _Arrays) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold: NaN, which says that something was not measured, is null."""
+    """Convert to JSON types; NaN, which means "not measured", becomes null."""
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple | list):

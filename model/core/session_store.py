@@ -1,4 +1,4 @@
-"""Files that visitors bring, held in this process: bounded in bytes for one session and for all together."""
+"""Hold visitors' files in this process, with limits in bytes per session and in total."""
 import threading
 from collections import OrderedDict, deque
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -8,15 +8,15 @@ from model.core.query import UserError
 
 
 class Sized(Protocol):
-    """What can be held here."""
+    """A file that the store can hold."""
 
     @property
     def name(self) -> str:
-        """As its visitor knows it."""
+        """The name that its visitor gave it."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Size in bytes."""
 
 
 File = TypeVar("File", bound=Sized)
@@ -26,25 +26,26 @@ class Held(NamedTuple, Generic[File]):
     """A file in memory."""
 
     file: File
-    sessions: frozenset[str]   # that brought it, or look at it
+    sessions: frozenset[str]   # that uploaded it or look at it
 
 
 class SessionStore(Generic[File]):
-    """Files by fingerprint: the least recently used go first, a session's own where that session has too much. Safe for
-    threads.
+    """Files by fingerprint, evicting the least recently used: first those of a session above its own limit.
+    Thread-safe.
 
-    gone: the sentence on a file that is not here, or no longer, with the two bounds as {session} and {total}
-    megabytes. """
+    gone: the error message for a file that is missing or was evicted, with the two limits in megabytes as {session} and
+    {total}.
+    """
 
     def __init__(self, session_bytes: int, total_bytes: int, gone: str) -> None:
         self.session_bytes, self.total_bytes = session_bytes, total_bytes
         self._gone = gone.format(session=session_bytes // MB, total=total_bytes // MB)
-        self._files: OrderedDict[str, Held[File]] = OrderedDict()   # by fingerprint, the least recently used first
+        self._files: OrderedDict[str, Held[File]] = OrderedDict()   # by fingerprint, least recently used first
         self._ended: deque[str] = deque()   # sessions whose files are to be dropped
         self._lock = threading.Lock()
 
     def put(self, fingerprint: str, file: File, session: str) -> None:
-        """Keep a file, and drops what no longer has room beside it."""
+        """Store a file, evicting others to make room."""
         with self._lock:
             self._drop_ended()
             held = self._files.get(fingerprint)
@@ -57,7 +58,8 @@ class SessionStore(Generic[File]):
         return [key for key, held in self._files.items() if session in held.sessions]
 
     def _drop(self, most: int, among: list[str]) -> None:
-        """Drop the first of these until they have room; the newest stays, as it has been held against its limits."""
+        """Evict from these, in order, until they fit into `most` bytes; the newest stays, since its size was already
+        checked."""
         size = sum(self._files[key].file.nbytes for key in among)
         for key in among[:-1]:
             if size <= most:
@@ -65,7 +67,7 @@ class SessionStore(Generic[File]):
             size -= self._files.pop(key).file.nbytes
 
     def get(self, fingerprint: str) -> File:
-        """Return the file, which was used now. Raises UserError for one that is not there."""
+        """Return the file and mark it as used. Raises UserError if it is missing."""
         with self._lock:
             self._drop_ended()
             if fingerprint not in self._files:
@@ -74,16 +76,15 @@ class SessionStore(Generic[File]):
             return self._files[fingerprint].file
 
     def join(self, fingerprint: str, session: str) -> File:
-        """Return the file, which from now on stays for this session too: it reloaded its page, or followed a link.
-        Raises UserError for one that is not there."""
+        """Return the file and keep it for this session too, which reloaded its page or followed a link. Raises
+        UserError if it is missing."""
         file = self.get(fingerprint)
         self.put(fingerprint, file, session)
         return file
 
     def forget(self, session: str) -> None:
-        """Drop what this session has and no other. It never waits, so that a session that is taken out of memory may
-        call it wherever that happens, in the midst of another call of this store too; who comes next drops the files
-        then."""
+        """Mark the files that only this session uses for removal. It never waits for the lock, so a session may call it
+        during garbage collection, even inside another call to this store; the next call removes the files."""
         self._ended.append(session)
         if self._lock.acquire(blocking=False):
             try:

@@ -1,7 +1,7 @@
-"""Statistics that several parts need: entropy and divergence, cosines, rank correlation, intervals by the
-bootstrap, and luck.
+"""Statistics that several modules share: entropy and divergence, cosines, rank correlation, bootstrap intervals and
+null distributions.
 
-numpy; scipy.stats, whose import takes half a second, inside the functions that need it.
+scipy.stats takes half a second to import, so the functions that need it import it themselves.
 """
 import functools
 import math
@@ -11,54 +11,56 @@ from dataclasses import dataclass
 import numpy as np
 
 LOGARITHMS = {2: np.log2, math.e: np.log}
-DRAWS = 2_000      # of a bootstrap, and of swapped sets
+DRAWS = 2_000      # per bootstrap, and per permutation test
 LEVEL = 0.95
 SEED = 2019
 
 
 def x_log_x(x: np.ndarray, base: float) -> np.ndarray:
-    """x log x, with 0 log 0 = 0."""
+    """Compute x log x, with 0 log 0 = 0."""
     return x * LOGARITHMS[base](x, out=np.zeros_like(x), where=x > 0)
 
 
 def entropy(p: np.ndarray, base: float) -> np.ndarray:
-    """−Σ p log p over the last axis, at least 0: in bits with base 2, in nats with base e (Shannon 1948)."""
+    """Compute −Σ p log p over the last axis, at least 0: in bits with base 2, in nats with base e (Shannon 1948)."""
     return np.maximum(-x_log_x(p, base).sum(-1), 0)
 
 
 def jensen_shannon(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to one (Lin 1991)."""
+    """Compute the Jensen–Shannon divergence in bits, 0 to 1, of rows (..., key) that each sum to 1 (Lin 1991)."""
     return np.maximum(entropy((p + q) / 2, base=2) - (entropy(p, base=2) + entropy(q, base=2)) / 2, 0)
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:
-    """Of two vectors (d), −1 to 1."""
+    """Compute the cosine of two vectors (d), −1 to 1."""
     a, b = one.astype(np.float64), other.astype(np.float64)
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Return each row of vectors (..., d) divided by its length, float64; a row of length 0 stays 0."""
+    """Divide each row of vectors (..., d) by its length, float64; a row of length 0 stays 0."""
     vectors = vectors.astype(np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-30)
 
 
 def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Of every two rows, float64 (n, m) of vectors (n, d) and (m, d); a vector of length 0 is similar to nothing."""
+    """Compute the cosines of all pairs of rows, float64 (n, m), of vectors (n, d) and (m, d); 0 for a vector of length
+    0."""
     return unit_rows(one) @ unit_rows(other).T
 
 
 def rounded_shares(values: np.ndarray) -> np.ndarray:
-    """Return the values as shares of the row's largest to ten decimals, (..., value), so that what differs by rounding
-    only is equal."""
+    """Divide by the row's largest value and round to ten decimals, (..., value), so that values that differ only by
+    rounding errors become ties."""
     values = np.asarray(values, np.float64)
     return np.round(values / np.maximum(np.abs(values).max(-1, keepdims=True, initial=0), 1e-300), 10)
 
 
 def rank_correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Spearman's ρ (1904) of every row of `first` (n, value) with every row of `second` (m, value), float64 (n, m).
+    """Compute Spearman's ρ (1904) of every row of `first` (n, value) with every row of `second` (m, value), float64 (n,
+    m).
 
-    NaN where a row is constant up to rounding.
+    NaN for rows that are constant up to rounding.
     """
     from scipy.stats import rankdata
 
@@ -69,14 +71,13 @@ def rank_correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def spearman(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's ρ of two lists of values (value)."""
+    """Compute Spearman's ρ of two lists of values (value)."""
     return float(rank_correlations(first[None], second[None])[0, 0])
 
 
 @functools.lru_cache(maxsize=256)
 def critical_rho(count: int, draws: int = 20_000) -> float:
-    """Return the |ρ| that two unrelated rankings of so many values reach at most one time in twenty, over random orders
-    with a fixed seed."""
+    """Return the 5 % critical value of |ρ| for `count` values, from random orders with a fixed seed."""
     rng = np.random.default_rng(SEED)
     order = rng.permuted(np.tile(np.arange(count, dtype=np.float64), (draws, 1)), axis=1)
     centred = np.arange(count) - (count - 1) / 2
@@ -87,27 +88,27 @@ def critical_rho(count: int, draws: int = 20_000) -> float:
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean over texts with its 95 % interval; NaN where no text has the number, low and high also where there is one
-    group of texts only."""
+    """A mean over texts with its 95 % interval. NaN if no text has the number; low and high are also NaN for a single
+    group of texts."""
 
     value: float
     low: float
     high: float
-    texts: int   # that have the number
+    texts: int   # number of texts that have the number
 
 
 UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0)
 
 
 def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Sum over the texts of each group: (group, …) of (text, …). groups (text): the number of each text's group."""
+    """Sum over the texts of each group: (text, …) to (group, …). `groups`, (text), holds each text's group number."""
     total = np.zeros((groups.max() + 1, *values.shape[1:]))
     np.add.at(total, groups, values)
     return total
 
 
 def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list[MeanInterval]:
-    """Return the mean of each column of `values` (text, column), NaN left out, with the percentile interval of a
+    """Return the mean of each column of `values` (text, column), ignoring NaN, with the percentile interval of a
     bootstrap (Efron 1979) over groups of texts."""
     values = np.asarray(values, np.float64)
     groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -122,11 +123,11 @@ def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list
 
 
 def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """Return the percentile interval of Σ above / Σ below, both (group), when groups are drawn together."""
+    """Return the bootstrap percentile interval of Σ above / Σ below, both (group), drawn together."""
     from scipy import stats
 
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")   # of draws in which no group has the number
+        warnings.simplefilter("ignore")   # draws in which no group has the number
         drawn = stats.bootstrap((above, below), lambda one, other, axis: one.sum(axis) / other.sum(axis), paired=True,
                                 vectorized=True, n_resamples=DRAWS, method="percentile",
                                 rng=np.random.default_rng(SEED)).bootstrap_distribution
@@ -139,7 +140,7 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     bootstrap over groups of texts.
 
     The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups).
-    Where every group has the same share, which no drawing can widen, the exact bound for n groups stands in (Clopper
+    If all groups have the same share, so that resampling has no variance, the exact bound for n groups is used (Clopper
     and Pearson 1934).
     """
     from scipy import stats
@@ -147,7 +148,8 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     values, count = correct.mean(0), int(groups.max()) + 1
     if count < 2:
         return [MeanInterval(float(value), math.nan, math.nan, len(correct)) for value in values]
-    times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws)   # each group is there
+    # how often each group is drawn
+    times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws)
     means = (times @ sums_by_group(correct, groups)) / (times @ np.bincount(groups))[:, None]
     tail = stats.norm.cdf(stats.t.ppf((1 - LEVEL) / 2, count - 1) * math.sqrt(count / (count - 1)))
     low, high = np.quantile(means, (tail, 1 - tail), axis=0)
@@ -182,18 +184,17 @@ def held_out_accuracy(correct: np.ndarray, weight: np.ndarray, groups: np.ndarra
 
 @dataclass(frozen=True)
 class Luck:
-    """What the best of all columns reaches when right and wrong are swapped at random, once a group, jointly over
-    columns."""
+    """The null distribution of the best column's accuracy when right and wrong are swapped at random per group, jointly
+    over all columns."""
 
-    best: float      # the accuracy that the best column really reaches
-    mean: float      # of the best accuracy over the swapped sets
+    best: float      # accuracy of the best column
+    mean: float      # mean of the best accuracy under the null
     high: float      # its 95th percentile
-    p_value: float   # how often it reaches the real best, (1 + count) / (1 + draws)
+    p_value: float   # how often the null reaches the observed best, (1 + count) / (1 + draws)
 
 
 def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> Luck:
-    """Return how far the best column of `correct` (text, column) is beyond what the best of as many that know nothing
-    would reach."""
+    """Run a max-statistic permutation test over the columns of `correct` (text, column)."""
     leaning = sums_by_group(correct - 0.5, groups)
     signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
     swapped = 0.5 + (signs @ leaning).max(1) / len(correct)

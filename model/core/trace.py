@@ -1,10 +1,10 @@
-"""What a model computes round its attention: embeddings, residual stream, projections by head, layer-norm scales,
+"""What a model computes around its attention: embeddings, residual stream, projections per head, layer-norm scales and
 feed-forward activations.
 
-Asked once for all pages that need it: a `TraceQuery` (model/core/models.py) is answered by a `Trace` of the very pass
-that the query's record comes from, so record and trace fit to the last bit. Rows are tokens and vectors are rows, y = x
-· W + b; layers and heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what
-belongs to the trace alone. """
+A `TraceQuery` (model/core/models.py) is answered by a `Trace` of the same pass as the query's record, so the two agree
+to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are
+read-only views of the model's memory; `nbytes` counts only what belongs to the trace.
+"""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ import numpy as np
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query, check_finite
 
-# two vectors count as equal if no number differs by more than this share of the largest; rounding differs by less
+# largest difference between equal vectors, as a share of the largest number; rounding errors are smaller
 CLOSE = 1e-4
 
 
 def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two arrays are the same numbers, up to rounding (CLOSE)."""
+    """Return whether two arrays are equal up to rounding (CLOSE)."""
     if one.shape != other.shape:
         return False
     largest = max(float(np.abs(other).max(initial=0)), 1e-30)
@@ -37,12 +37,12 @@ class LastVectors:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the vectors."""
+        """Size of the vectors in bytes."""
         return self.vectors.nbytes
 
 
 def _freeze(owner: object, **axes: int) -> None:
-    """Check the named arrays' numbers of axes and makes them read-only; None stays None."""
+    """Check the named arrays' numbers of axes and make them read-only; None is kept."""
     for name, count in axes.items():
         array = getattr(owner, name)
         if array is None:
@@ -55,7 +55,7 @@ def _freeze(owner: object, **axes: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """One matrix, cut by head."""
+    """A projection matrix, split by head."""
 
     weight: np.ndarray        # (head, input, output)
     bias: np.ndarray | None   # (head, output)
@@ -64,25 +64,25 @@ class Projection:
         _freeze(self, weight=3, bias=2)
 
     def apply(self, x: np.ndarray, head: int) -> np.ndarray:
-        """x · W + b of one head, (…, output), for x (…, input)."""
+        """Compute x · W + b of one head, (…, output), for x (…, input)."""
         return x @ self.weight[head] + (0 if self.bias is None else self.bias[head])
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionTrace:
-    """The matrices round equation (1) in one layer, and what went through them."""
+    """The projections around equation (1) in one layer, with their inputs and outputs."""
 
     kind: Kind                                # of attention
     index: int                                # the layer's number in the model
-    x: np.ndarray                             # (q, d_model): what queries are made of
-    memory: np.ndarray                        # (k, d_model): what keys and values are made of; x in self-attention
+    x: np.ndarray                             # (q, d_model): the input of the queries
+    memory: np.ndarray                        # (k, d_model): the input of keys and values; x in self-attention
     query: Projection                         # W_Q
     key: Projection                           # W_K
     value: Projection                         # W_V
-    w_output: np.ndarray                      # (head, d_v, d_model): W_O, cut into the rows that each head meets
+    w_output: np.ndarray                      # (head, d_v, d_model): W_O, split by head
     b_output: np.ndarray | None               # (d_model)
-    output: np.ndarray                        # (q, d_model): what the sub-layer put out
-    pairs: tuple[tuple[int, int], ...] = ()   # dimensions of a head that rotary positions turn together, fastest first
+    output: np.ndarray                        # (q, d_model): the sub-layer's output
+    pairs: tuple[tuple[int, int], ...] = ()   # pairs of a head's dimensions that rotary positions rotate, fastest first
 
     def __post_init__(self) -> None:
         _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2)
@@ -96,8 +96,8 @@ class AttentionTrace:
 
 def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
            pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Vectors (…, d_k) turned as rotary positions turned `before` into `after`, (…, d_k) too: each pair of dimensions
-    is a complex number, which a rotation multiplies."""
+    """Rotate vectors (…, d_k) as rotary positions rotated `before` into `after`: each pair of dimensions is a complex
+    number, which a rotation multiplies."""
     found = np.array(vectors, np.float64)
     for a, b in pairs:
         turn = (after[..., a] + 1j * after[..., b]) / (before[..., a] + 1j * before[..., b])
@@ -110,7 +110,7 @@ def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
 class Norm:
     """One normalisation of t vectors."""
 
-    name: str                 # of the module in its block
+    name: str                 # the module's name in its block
     kind: str                 # "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019)
     input: np.ndarray         # (t, d_model)
     output: np.ndarray        # (t, d_model)
@@ -123,12 +123,11 @@ class Norm:
 
     @property
     def scales(self) -> np.ndarray:
-        """What each token was multiplied with before the gain, float64 (t): 1/√(variance + ε), or 1/√(mean square +
-        ε)."""
+        """The factor applied to each token before the gain, float64 (t): 1/√(variance + ε), or 1/√(mean square + ε)."""
         return self._scales(self.input.astype(np.float64))
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        """This normalisation of other vectors (…, d_model), its scale taken from them, float64."""
+        """Apply this normalisation to other vectors (…, d_model), with scales computed from them, float64."""
         x = x.astype(np.float64)
         centred = x - x.mean(-1, keepdims=True) if self.kind == "layer" else x
         scaled = centred * self._scales(x)[..., None] * self.gain
@@ -145,7 +144,7 @@ class FeedForwardTrace:
     activation: str      # its name
     before: np.ndarray   # (t, d_ff): x · W_1 + b_1
     active: np.ndarray   # (t, d_ff): the activation of `before`
-    hidden: np.ndarray   # (t, d_ff): what W_2 reads: `active`, times a second projection in a gated layer
+    hidden: np.ndarray   # (t, d_ff): the input of W_2: `active`, in a gated layer times a second projection
     output: np.ndarray   # (t, d_model)
 
     def __post_init__(self) -> None:
@@ -161,14 +160,14 @@ class FeedForwardTrace:
 class Block:
     """One layer of a stack."""
 
-    kind: Kind                               # SELF of an encoder, CAUSAL of a decoder, with its cross-attention
+    kind: Kind  # SELF in an encoder, CAUSAL in a decoder, which includes its cross-attention
     index: int                               # the layer's number in the stack
-    before: np.ndarray                       # (t, d_model): the residual stream that enters
-    after: np.ndarray                        # (t, d_model): the residual stream that leaves
-    attentions: tuple[AttentionTrace, ...]   # one, or self- and cross-attention
-    norms: tuple[Norm, ...]                  # in the order in which the pass met them
-    norm_first: bool                         # pre-LN, where the stream itself is never normalised
-    feed_forward: FeedForwardTrace | None    # None where its form is not known (experts, for example)
+    before: np.ndarray                       # (t, d_model): the residual stream entering the block
+    after: np.ndarray                        # (t, d_model): the residual stream leaving the block
+    attentions: tuple[AttentionTrace, ...]   # self-attention, or self- and cross-attention
+    norms: tuple[Norm, ...]                  # in the order of the pass
+    norm_first: bool                         # pre-LN: the residual stream itself is not normalised
+    feed_forward: FeedForwardTrace | None    # None if its form is unknown (mixture of experts, for example)
 
     def __post_init__(self) -> None:
         _freeze(self, before=2, after=2)
@@ -177,13 +176,14 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """How a stack's first vectors are made."""
+    """A stack's embedding layer."""
 
-    kind: Kind                                  # of the stack's self-attention
-    parts: tuple[tuple[str, np.ndarray], ...]   # (name, (t, d_model)), whose sum is normed; empty if made otherwise
+    kind: Kind                                  # kind of the stack's self-attention
+    # (name, (t, d_model)), whose sum is normalised; empty if the embedding is computed differently
+    parts: tuple[tuple[str, np.ndarray], ...]
     norm: Norm | None                           # of the sum
-    output: np.ndarray                          # (t, d_model): what the first block reads
-    learned: np.ndarray | None = None           # (position, d_model): the whole table of learned positions
+    output: np.ndarray                          # (t, d_model): the input of the first block
+    learned: np.ndarray | None = None           # (position, d_model): the full table of learned positions
 
     def __post_init__(self) -> None:
         _freeze(self, output=2, learned=2)
@@ -192,31 +192,31 @@ class Embedded:
 
 @dataclass(frozen=True, eq=False)
 class Unembedding:
-    """From the vectors behind the last block to the logits: x · weightᵀ · scale + bias. What it says of the answer was
-    checked against the logits of the pass."""
+    """The map from the final vectors to the logits: x · weightᵀ · scale + bias. Checked against the logits of the
+    pass."""
 
     weight: np.ndarray        # W_U, (vocabulary, d_model)
     bias: np.ndarray | None   # (vocabulary)
-    scale: float              # 1 but for models that divide the last vectors or their logits
+    scale: float              # 1 except in models that scale the final vectors or the logits
 
     def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
-        """Return the logits of vectors x (…, d_model), of all words or of these ids, float64 (…, id)."""
+        """Compute logits of vectors x (…, d_model) for all words or for these ids, float64 (…, id)."""
         found = x.astype(np.float64) @ self.weight[ids].T.astype(np.float64) * self.scale
         return found if self.bias is None else found + self.bias[ids]
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The answer to a TraceQuery: one `Embedded` a stack, every block, and what follows the last ones."""
+    """The answer to a TraceQuery: one `Embedded` per stack, every block, and what follows the last blocks."""
 
     query: Query
     embedded: tuple[Embedded, ...]
     blocks: tuple[Block, ...]
-    final: tuple[Norm, ...] = ()              # norms of what the last block of a stack puts out
-    unembedding: Unembedding | None = None    # None where logits are no linear function of the last vectors
+    final: tuple[Norm, ...] = ()              # norms of each stack's final output
+    unembedding: Unembedding | None = None    # None if the logits are not a linear function of the final vectors
 
     def block(self, kind: Kind, index: int) -> Block:
-        """Return the block whose attention of this kind has this number. Raises KeyError if there is none."""
+        """Return the block that contains this attention layer. Raises KeyError if there is none."""
         return self.find(kind, index)[0]
 
     def attention(self, kind: Kind, index: int) -> AttentionTrace:
@@ -224,7 +224,7 @@ class Trace:
         return self.find(kind, index)[1]
 
     def find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
-        """Return the block and its attention of this kind and layer. Raises KeyError if there is none."""
+        """Return the block and the attention of this kind and layer. Raises KeyError if there is none."""
         for block in self.blocks:
             for attention in block.attentions:
                 if (attention.kind, attention.index) == (kind, index):
@@ -232,20 +232,19 @@ class Trace:
         raise KeyError(f"no {kind} attention in layer {index}")
 
     def start(self, kind: Kind) -> Embedded:
-        """Return how the stack that these queries belong to begins; cross-attention's queries belong to the decoder."""
+        """Return the embedding of the stack that the queries belong to; for cross-attention, the decoder."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
         return next(embedded for embedded in self.embedded if embedded.kind is stack)
 
     def last(self, kind: Kind) -> tuple[Block, Norm | None]:
-        """Return the last block of a stack, and the norm of what it puts out; cross-attention belongs to the
-        decoder."""
+        """Return the last block of a stack and the norm of its output; for cross-attention, the decoder's."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
         block = [block for block in self.blocks if block.kind is stack][-1]
         return block, next((norm for norm in self.final if same_numbers(norm.input, block.after)), None)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all activations, shared ones counted once; the weights are the model's."""
+        """Size of all activations in bytes, counting shared ones once and leaving out the model's weights."""
         arrays = [array for embedded in self.embedded
                   for array in (embedded.output, *(part for _, part in embedded.parts))]
         for block in self.blocks:

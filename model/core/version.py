@@ -1,4 +1,4 @@
-"""Which Clearhead this is: its version, and the commit it was built from or runs in."""
+"""Clearhead's version, and the commit it was built from or runs in."""
 import functools
 import subprocess
 from pathlib import Path
@@ -9,8 +9,7 @@ VERSION = "1.0.0"
 
 @functools.cache
 def commit() -> str:
-    """Return the commit, 40 hexadecimal digits: written into a wheel when it is built, else asked of git; "" if neither
-    knows it."""
+    """Return the commit, 40 hexadecimal digits, as written into the wheel or reported by git; "" if unknown."""
     written = ROOT / "clearhead" / "commit.txt"
     if written.is_file():
         return written.read_text(encoding="utf-8").strip()

@@ -1,5 +1,5 @@
-"""How a record is looked at: which head, which token, how shown. It chooses; it never computes and never asks for
-another record."""
+"""How a record is displayed: which head, which token, which filters. A view selects; it never computes and never asks
+for another record."""
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -12,38 +12,38 @@ from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, To
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
-# those that are a subject first: of "she … her" a page asks about *she*
+# subjects come first: in "she … her", a page asks about *she*
 SUBJECTS = ("it", "he", "she", "they")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
-# English words that are seldom what a sentence is about
+# English words that a sentence is rarely about
 _FUNCTION_WORDS = """
 a an the this that these those and or but nor so yet if than as at by for from in into of on onto to with without about
 over under up down out off i you we me us my your our is are was were be been being am do does did has have had will
 would can could may might must shall should not no too very just also again there here now then s t
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, columns of the second letter's
+QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows from the first letter's text, columns from the second letter's
 
 
 @dataclass(frozen=True)
 class View:
-    """One way to look at a record. Tokens are positions in the map's queries and keys."""
+    """A way to display a record. Tokens are positions in the map's queries and keys."""
 
     kind: Kind = Kind.SELF                # of the open head
-    layer: int = 0                        # of the open head, the layer's number in the model
+    layer: int = 0                        # of the open head, by number in the model
     head: int = 0                         # the open head
-    token: int | None = None              # the query token that is held
-    pair: tuple[int, int] | None = None   # the pair of tokens that ranks the heads: (query, key)
+    token: int | None = None              # the query token in focus
+    pair: tuple[int, int] | None = None   # the pair of tokens that the heads are ranked by: (query, key)
     lens: str = "matrix"                  # one of LENSES: how the head is drawn
-    scale: str = "linear"                 # one of SCALES: from weight to colour
-    transpose: bool = False               # keys as rows
-    overlay: tuple[HeadId, ...] = ()      # heads drawn together with the open one in the lines lens
-    keep: float = 1.0                     # the share of each row's mass that is shown, above 0 to 1
-    hide_special: bool = False            # leave out the tokens that the tokenizer added
-    renormalise: bool = False             # rows sum to 1 again after filtering
-    words: bool = False                   # pieces of one word as one row and one column
-    order: str = "layer"                  # of the heads in the grid: "layer" or the name of a measure
-    quadrant: str = ""                    # one of QUADRANTS: of a pair of texts
+    scale: str = "linear"                 # one of SCALES: maps weight to colour
+    transpose: bool = False               # draw keys as rows
+    overlay: tuple[HeadId, ...] = ()      # heads that the lines lens draws together with the open one
+    keep: float = 1.0                     # share of each row's weight to show, above 0 and up to 1
+    hide_special: bool = False            # leave out special tokens
+    renormalise: bool = False             # rescale rows to sum to 1 after filtering
+    words: bool = False                   # merge the pieces of a word into one row and one column
+    order: str = "layer"                  # order of the grid's heads: "layer" or a measure's name
+    quadrant: str = ""                    # one of QUADRANTS, for a pair of texts
 
     def __post_init__(self) -> None:
         for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES),
@@ -56,19 +56,19 @@ class View:
                              f"row's mass to show.")
 
 
-BLIND_NAMED = 6      # rows that see nothing, at most, that a note names
-MAX_UNPOOLED = 2048  # a head of more tokens than this is shown pooled, and in exact tiles
+BLIND_NAMED = 6      # most rows without an allowed key that a note lists
+MAX_UNPOOLED = 2048  # a head with more tokens than this is shown pooled, with exact tiles
 
 
 @dataclass(frozen=True)
 class AxisItem:
-    """A row or a column: one token, or the tokens of one word."""
+    """A row or column: one token, or the tokens of one word."""
 
     text: str                 # readable
     tokens: tuple[int, ...]   # positions in the list of tokens
-    special: bool             # whether the tokenizer added all of them
-    unknown: bool             # whether the vocabulary has no piece for one of them
-    joined: bool              # whether it continues the word of the token before it
+    special: bool             # whether all of them are special
+    unknown: bool             # whether the vocabulary lacks one of them
+    joined: bool              # whether it continues the previous token's word
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +81,21 @@ class DisplayedHead:
     rows: tuple[AxisItem, ...]     # queries
     columns: tuple[AxisItem, ...]  # keys
     weights: np.ndarray            # float32 (row, column), 0 where filtered out
-    # float32 (row, column), NaN where the mask forbids; None where scores have no meaning (words) or are not reported
+    # float32 (row, column), NaN where masked; None where scores have no meaning (merged words) or are not reported
     scores: np.ndarray | None
-    notes: tuple[str, ...]         # sentences on what differs from the plain head
-    blind: tuple[int, ...] = ()    # rows that see nothing: the mask allows them no key
+    notes: tuple[str, ...]         # sentences on how this differs from the unfiltered head
+    blind: tuple[int, ...] = ()    # rows whose mask allows no key
 
     def row_of(self, token: int | None) -> int | None:
-        """Return the row in which this query token stands, if it is shown."""
+        """Return the row of this query token, or None if it is not shown."""
         return _index_of(self.rows, token)
 
     def column_of(self, token: int | None) -> int | None:
-        """Return the column in which this key token stands, if it is shown."""
+        """Return the column of this key token, or None if it is not shown."""
         return _index_of(self.columns, token)
 
     def cell_of(self, pair: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the row and column of a query and a key token, if both are shown."""
+        """Return the row and column of a query and a key token, or None if one is not shown."""
         row, column = self.row_of(pair[0]), self.column_of(pair[1])
         return None if row is None or column is None else (row, column)
 
@@ -105,7 +105,7 @@ def _index_of(items: tuple[AxisItem, ...], token: int | None) -> int | None:
 
 
 def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
-    """Return the rows or columns that a list of tokens makes: one each, or one a word."""
+    """Return the rows or columns for a list of tokens: one per token, or one per word."""
     groups: list[list[int]] = []
     for token in range(len(tokens)):
         groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
@@ -120,15 +120,15 @@ def _axis_item(tokens: Tokens, group: list[int]) -> AxisItem:
 
 
 def _joined(tokens: Tokens, token: int) -> bool:
-    """Return whether a token continues the word of the token before it."""
+    """Return whether a token continues the previous token's word."""
     return (token > 0 and tokens.words[token] >= 0 and tokens.words[token] == tokens.words[token - 1]
             and tokens.segments[token] == tokens.segments[token - 1])
 
 
 def telling_token(tokens: Tokens) -> int:
-    """Return the token of a text that a reader looks at first: the last pronoun behind the first word, a subject rather
-    than another, else the last word that is not a function word, else the last word, else the last token that is not
-    special. Of a word in several pieces it is the first one."""
+    """Return the token that a reader would look at first: the last pronoun after the first word, preferably a subject;
+    else the last content word, the last word, or the last token that is not special. For a word in several pieces,
+    return the first piece."""
     words = [(item.text.strip().lower(), item.tokens[0]) for item in axis_items(tokens, words=True)
              if not item.special and not item.unknown and any(map(str.isalpha, item.text))]
     for known in (SUBJECTS, PRONOUNS):
@@ -140,14 +140,14 @@ def telling_token(tokens: Tokens) -> int:
 
 
 def _bare(piece: str) -> str:
-    """Return a word piece without the mark that says it continues a word."""
+    """Strip the continuation mark from a word piece."""
     return piece.removeprefix("##")
 
 
 def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...],
              columns: tuple[AxisItem, ...]) -> np.ndarray:
-    """Sum over the pieces attended to, mean over the pieces attending (Clark et al. 2019, section 4.1); a piece that
-    sees nothing is left out of the mean."""
+    """Merge pieces into words: sum over keys, average over queries (Clark et al. 2019, section 4.1). Pieces without an
+    allowed key are left out of the average."""
     summed = np.add.reduceat(weights, [item.tokens[0] for item in columns], axis=1)
     starts = [item.tokens[0] for item in rows]
     seeing = np.add.reduceat(~nothing, starts, dtype=np.float32)[:, None]
@@ -155,8 +155,8 @@ def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
-    """Return the fewest largest weights of each row that together reach `share` of the row's sum; the others become 0.
-    float32 (row, column)."""
+    """Keep the fewest largest weights of each row that reach `share` of its sum and set the others to 0. float32 (row,
+    column)."""
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
@@ -165,16 +165,15 @@ def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
 
 
 def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:
-    """Return the indices of the items that the view's filters leave; `letter` of the quadrant says which text."""
+    """Return the indices of the items that pass the view's filters; `letter` is the quadrant's letter for this text."""
     segment = {"A": 0, "B": 1}.get(letter)
     return [index for index, item in enumerate(items) if not (view.hide_special and item.special)
             and (segment is None or tokens.segments[item.tokens[0]] == segment)]
 
 
 def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray, ...]:
-    """Return what the view's token looks at in every head: for each layer float32 (head, key) after the view's filters,
-    as rows of `displayed_head` without words and quadrants; NaN where the mask forbids a key or a filter leaves it
-    out."""
+    """Return the weights of the view's token in every head: for each layer float32 (head, key) after the view's
+    filters, like a row of `displayed_head` without words and quadrants; NaN where masked or filtered out."""
     token = view.token or 0
     visible = np.array([not (view.hide_special and special) for special in attention_map.keys.special])
     return tuple(_filtered_row(heads.row_weights(layer, token), allowed_keys(layer, token) & visible, view)
@@ -187,19 +186,19 @@ def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndar
 
 
 def allowed_keys(layer: Layer | Reported, query: int) -> np.ndarray:
-    """Return where a token may look, bool (head or 1, key)."""
+    """Return which keys a token may attend to, bool (head or 1, key)."""
     n_keys = layer.shape[2]
     return layer.allowed.block(slice(query, query + 1), slice(0, n_keys)).reshape(-1, n_keys)
 
 
 def overlaid_heads(record: AttentionRecord, view: View) -> list[DisplayedHead]:
-    """Return the further heads that the lines lens draws over the open one, in the view's order."""
+    """Return the heads that the lines lens draws besides the open one, in the view's order."""
     further = view.overlay if view.lens == "lines" else ()
     return [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in further]
 
 
 def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
-    """Return the open head of a view. Raises UserError if the record has no such head or the filters leave nothing to
+    """Return the view's open head. Raises UserError if the record has no such head or the filters leave nothing to
     show."""
     if view.kind not in record.kinds or not record[view.kind].has(view.layer, view.head):
         raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a "
@@ -216,7 +215,7 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     rows = _visible(attention_map.queries, all_rows, view, view.quadrant[:1])
     columns = _visible(attention_map.keys, all_columns, view, view.quadrant[1:])
     if not rows or not columns:
-        raise UserError("Nothing is left to show with these filters; show special tokens again or choose all "
+        raise UserError("These filters leave nothing to show; show special tokens again or choose all "
                         "quadrants.")
     cut = len(rows) < len(all_rows) or len(columns) < len(all_columns)
     blind = tuple(at for at, row in enumerate(rows) if nothing[list(all_rows[row].tokens)].all())
@@ -229,7 +228,7 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
 
 
 def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
-    """Return which rows see nothing, in words."""
+    """Describe in words which rows have no allowed key."""
     if not blind:
         return ()
     if len(blind) == count:
@@ -249,14 +248,14 @@ def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
 
 
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
-    """Return a head of more than MAX_UNPOOLED tokens: the largest weight of every size × size tokens, made block by
-    block, so that nothing n² is ever held."""
+    """Max-pool a head with more than MAX_UNPOOLED tokens over size × size tokens, block by block, so that nothing n² is
+    held in memory."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
     weights = np.zeros((len(rows), len(columns)), np.float32)
     step = max(1, heads.ROWS // size) * size
     for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=step):
-        # a window's block may begin inside a pool
+        # a window's block may start inside a pool
         starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})
         by_column = np.maximum.reduceat(block[0], starts, axis=1)
         pooled = np.maximum.reduceat(by_column, range(0, some.stop - some.start, size), axis=0)
@@ -268,14 +267,14 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
 
 
 def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
-    """Return rows or columns of `size` tokens each."""
+    """Group tokens into rows or columns of `size` tokens."""
     return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))),
                           tokens.special[start], tokens.unknown[start], False)
                  for start in range(0, len(tokens), size))
 
 
 def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
-    """Return what a reader must know so that the picture is not taken for the plain head."""
+    """Describe in words how the picture differs from the unfiltered head."""
     notes = []
     if view.words:
         notes.append("words: summed over the pieces attended to, averaged over the pieces attending")
@@ -294,39 +293,39 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class TokenRankingQuery:
-    """The heads of one kind by what they do at one token."""
+    """Rank the heads of one kind by their weights at one token."""
 
     query: Query
     kind: Kind
     token: int   # a position in the map's queries
 
     def answer(self, models: Models, report: Progress) -> "TokenRanking":
-        """Return the ranking in the query's record."""
+        """Rank the heads in the query's record."""
         return token_ranking(models.record(self.query, report)[self.kind], self.token)
 
 
 @dataclass(frozen=True)
 class Link:
-    """The largest weight of one head between a token and another one."""
+    """The largest weight of one head between a token and another."""
 
-    layer: int      # its number in the model
-    head: int       # its number in the layer
-    other: int      # the other token: a key of links from the token, a query of links at it
+    layer: int      # number of the layer in the model
+    head: int       # number of the head in the layer
+    other: int      # the other token: a key if the link starts at the token, a query if it ends there
     weight: float   # 0 to 1
 
 
 @dataclass(frozen=True)
 class TokenRanking:
-    """Every head once on each side, the largest weight first; ties in the model's own order."""
+    """Each head at most once in either direction, largest weight first, ties in model order."""
 
     from_token: tuple[Link, ...]
-    at_token: tuple[Link, ...]   # empty for cross-attention, whose queries nobody looks at
+    at_token: tuple[Link, ...]   # empty for cross-attention, whose queries cannot be attended to
 
 
 def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
-    """Return the ranking for one token. The token itself, its neighbours, the first token of a model that reads left to
-    right and those that the tokenizer added are no partners: most heads rest on them. A head whose weights to all
-    partners are 0 does not stand in it."""
+    """Rank the heads for one token. Excluded as partners are the token itself, its neighbours, special tokens and, in
+    causal models, the first token, since most heads rest on those. Heads whose weights to all partners are 0 are left
+    out."""
     if attention_map.kind.base is Kind.CROSS:
         return TokenRanking(links_from(attention_map, token), ())
     columns = ((layer.index, _column(layer, token)) for layer in attention_map.layers)
@@ -334,7 +333,7 @@ def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
 
 
 def links_from(attention_map: AttentionMap, token: int) -> tuple[Link, ...]:
-    """Return the first side of `token_ranking`, which needs one row of each head."""
+    """Return only the links from the token, which needs one row per head."""
     partners = _partners(attention_map.keys, None if attention_map.kind.base is Kind.CROSS else token)
     if attention_map.kind.base is Kind.CAUSAL:
         partners[0] = False
@@ -349,7 +348,7 @@ def _partners(side: Tokens, token: int | None) -> np.ndarray:
 
 
 def _column(layer: Layer | Reported, key: int) -> np.ndarray:
-    """Return what one token gets in every head of the layer, float32 (head, query)."""
+    """Return the weights that one token receives in every head of the layer, float32 (head, query)."""
     column = np.zeros(layer.shape[:2], np.float32)
     for rows, keys, block in heads.weight_blocks(layer):
         if keys.start <= key < keys.stop:
@@ -358,7 +357,7 @@ def _column(layer: Layer | Reported, key: int) -> np.ndarray:
 
 
 def _largest(layers: Iterator[tuple[int, np.ndarray]], partners: np.ndarray) -> tuple[Link, ...]:
-    """Return the largest weight of every head among the partners; `layers` gives (number, (head, token))."""
+    """Find every head's largest weight among the partners; `layers` yields (number, (head, token))."""
     links = []
     for layer, numbers in layers:
         among = np.where(partners, numbers, 0)

@@ -1,1 +1,1 @@
-"""Attention that other tools saved: read from an NPZ file, checked, shown in the same views, never called verified."""
+"""Attention saved by other tools: read from a file, validated, shown in the same views, never called verified."""

@@ -1,11 +1,11 @@
-"""Read attention that another tool saved as NPZ, and check that these are softmax weights.
+"""Read attention that another tool saved as NPZ, and check that it consists of softmax weights.
 
-Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key)
-with `tokens`, or with `queries` and `keys` where those differ; `sink` (layer, head, query) is what a sink takes of each
-row, if there is one. Square attention without a weight above the diagonal is taken for a decoder's.
+Two layouts are accepted: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with
+`tokens`, or with `queries` and `keys` if those differ; `sink` (layer, head, query) optionally holds a sink's share of
+each row. Square attention without weights above the diagonal is treated as a decoder's.
 
-The file is a stranger's: what it takes unpacked is known from its directory before anything is unpacked, and object
-arrays, which are pickles, are refused.
+Files are untrusted: their unpacked size is read from the directory before anything is unpacked, and object arrays,
+which are pickles, are refused.
 """
 import io
 import re
@@ -27,21 +27,21 @@ from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
           OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)   # other kinds are unpacked whole, whatever is asked for
-ENTRY = b"PK\x01\x02"   # begins each entry of an archive's directory
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)   # other compression methods would be unpacked whole
+ENTRY = b"PK\x01\x02"   # signature of an entry in the archive's directory
 HEADER = 10_000         # bytes of an array's header
-WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # by the kinds of numpy that are read
+WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # by the numpy kinds that are accepted
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
 UNKNOWN = ("[UNK]", "<unk>")
-LAYER_BYTES = 300   # of Python's objects
+LAYER_BYTES = 300   # overhead of Python objects
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
 
 
 class Arrays:
-    """The arrays of one file. Everything here raises UserError, with the file's name, for what it cannot read."""
+    """The arrays of one file. All errors are UserError and name the file."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
@@ -53,11 +53,11 @@ class Arrays:
         self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
         LIMITS.refuse_above("import_bytes", sum(entry.file_size for entry in entries), f"{name}, unpacked,", FEWER)
         if len(self._entries) < len(entries) or any(entry.compress_type not in PACKED for entry in entries):
-            raise self.refused("an array is there twice, or packed in a way that is not read; save it again with "
+            raise self.refused("an array occurs twice or has an unsupported compression; save it again with "
                                "numpy.savez")
 
     def refused(self, why: str) -> UserError:
-        """Return the sentence on the file."""
+        """Return an error about the file."""
         return UserError(f"{self.name}: {why}.")
 
     def __contains__(self, array: object) -> bool:
@@ -73,7 +73,7 @@ class Arrays:
 
     def _read(self, array: str, kinds: str) -> np.ndarray:
         if array not in self:
-            raise self.refused(f"there is no array named {array}; save it beside the attention")
+            raise self.refused(f"there is no array named {array}; save it with the attention")
         with self._readable(), self._archive.open(self._entries[array]) as file:
             try:
                 values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
@@ -90,16 +90,16 @@ class Arrays:
         return values
 
     def weights(self, array: str, axes: str) -> np.ndarray:
-        """Return an array of float16, float32 or float64 as float32, none of whose axes is empty. axes: their names."""
+        """Return a float16, float32 or float64 array as float32; no axis may be empty. axes: their names."""
         values = np.ascontiguousarray(self._read(array, "f"), np.float32)
         if values.ndim != axes.count(",") + 1 or not values.size or max(values.shape[2:]) > LIMITS.tokens:
-            raise self.refused(f"{array} has the shape {str(values.shape)[:100]}, and ({axes}) with 1 to "
+            raise self.refused(f"{array} has the shape {str(values.shape)[:100]}, but ({axes}) with 1 to "
                                f"{LIMITS.tokens:,} tokens is expected; stack the layers and drop the batch")
         LIMITS.refuse_above("heads", values.shape[0] * values.shape[1], f"{self.name}: {array}", FEWER)
         return values
 
     def integers(self, array: str, otherwise: list[int], low: int, high: int) -> list[int]:
-        """As many integers as in `otherwise`, which stands for an array that is not there."""
+        """Return as many integers as in `otherwise`, the default if the array is missing."""
         if array not in self:
             return otherwise
         values = self._read(array, "iu").ravel()
@@ -108,28 +108,29 @@ class Arrays:
         return [int(value) for value in values]
 
     def texts(self, array: str) -> list[str]:
-        """Strings of one axis, as many as there may be tokens; bytes are read as UTF-8."""
+        """Return the strings of a one-dimensional array, limited to the maximum number of tokens; bytes are decoded as
+        UTF-8."""
         values = self._read(array, "US").ravel()
         LIMITS.refuse_above("tokens", len(values), f"{self.name}: {array}", FEWER)
-        with self._readable():   # a lone surrogate is no text: no page and no file could hold it
+        with self._readable():   # a lone surrogate cannot be encoded in pages or files
             return [(text if isinstance(text, bytes) else text.encode("utf-8")).decode("utf-8")
                     for text in values.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
 class ImportedFile:
-    """What a file holds."""
+    """The content of a file."""
 
     name: str                        # of the file
-    text: str                        # the tokens of its first map, joined
-    maps: tuple[AttentionMap, ...]   # one for each kind in it
-    row_sum_error: float             # how far any row is from a sum of 1
-    stated_source: str               # where the file says it comes from; empty if it does not
-    notes: tuple[str, ...] = ()      # sentences under the picture
+    text: str                        # tokens of its first map, joined
+    maps: tuple[AttentionMap, ...]   # one per kind
+    row_sum_error: float             # largest distance of a row's sum from 1
+    stated_source: str               # the source stated in the file, or ""
+    notes: tuple[str, ...] = ()      # sentences to show below the picture
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes of memory: weights, texts, and what each layer costs beside them."""
+        """Size in memory in bytes: weights, texts and the overhead per layer."""
         layers = [cast(Reported, layer) for part in self.maps for layer in part.layers]
         texts = [text for part in self.maps for side in (part.queries, part.keys) for text in side.texts]
         own = {id(text): sys.getsizeof(text) for text in (self.text, *texts)}   # queries may be the keys
@@ -138,7 +139,7 @@ class ImportedFile:
 
 
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
-    """Return the attention in an NPZ file. Raises UserError for a file that holds none or is too large."""
+    """Read the attention in an NPZ file. Raises UserError for a file that has none or is too large."""
     arrays = Arrays(file, name)
     plain = next((array for array in PLAIN if array in arrays), None)
     kinds = [kind for kind in Kind.every() if kind.value in arrays]
@@ -149,7 +150,7 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
     LIMITS.refuse_above("heads", sum(layer.heads for layer in layers), name, "save fewer layers")
     if all(layer.sees_nothing.all() for layer in layers):
-        raise arrays.refused(f"there is nothing but zeros; {WAY_OUT}")
+        raise arrays.refused(f"all weights are zero; {WAY_OUT}")
     error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max(initial=0))
                 for layer in layers)
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
@@ -160,7 +161,7 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:
-    """Return the map of a file with one array of attention."""
+    """Return the map of a file with a single attention array."""
     weights = arrays.weights(array, "layer, head, query, key")
     if "queries" in arrays and "keys" in arrays:
         return _map(arrays, Kind.CROSS, ("queries", "keys"), dict(enumerate(weights)), "sink")
@@ -170,14 +171,14 @@ def _plain(arrays: Arrays, array: str) -> AttentionMap:
 
 
 def _ours(arrays: Arrays, kind: Kind) -> AttentionMap:
-    """Return a map of a file that Clearhead exported: what stands behind a layer's number of heads is padding."""
+    """Return one map of a file exported by Clearhead; heads beyond a layer's own number are padding."""
     weights = arrays.weights(kind.value, "layer, head, query, key")
     count, most = weights.shape[:2]
     heads = arrays.integers(f"heads_{kind}", [most] * count, 1, most)
     numbers = arrays.integers(f"layers_{kind}", list(range(count)), 0, 10**6)
     layers = {number: layer[:own] for number, layer, own in zip(numbers, weights, heads, strict=True)}
     if len(layers) < count:
-        raise arrays.refused(f"layers_{kind} has a number twice; number each layer")
+        raise arrays.refused(f"layers_{kind} contains a number twice; number each layer")
     return _map(arrays, kind, (f"queries_{kind}", f"keys_{kind}"), layers, f"sink_{kind}")
 
 
@@ -188,8 +189,8 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
     shape = next(iter(layers.values())).shape
     queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
     if kind.base is not Kind.CROSS and queries != keys:
-        raise arrays.refused(f"{kind} attention has the same tokens on both sides, and here they differ; save other "
-                             f"keys as queries and keys")
+        raise arrays.refused(f"{kind} attention has the same tokens on both sides, but here they differ; save "
+                             f"different keys as queries and keys")
     allowed = Causal() if kind.base is Kind.CAUSAL else Full()
     return AttentionMap(kind, queries, queries if queries == keys else keys, tuple(
         Reported(index, weights, allowed, shares.get(index), _rounding(weights)[1])
@@ -197,30 +198,30 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
 
 
 def _shares(arrays: Arrays, array: str, layers: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-    """Return what a sink takes of each row, (head, query) by the layer's number."""
+    """Return the sink's share of each row, {layer number: (head, query)}."""
     values, queries = arrays.weights(array, "layer, head, query"), next(iter(layers.values())).shape[1]
     if len(values) != len(layers) or values.shape[1] < max(map(len, layers.values())) or values.shape[2] != queries:
-        raise arrays.refused(f"{array} has the shape {values.shape}, and (layer, head, query) of the weights is "
-                             f"expected; save one number a row")
+        raise arrays.refused(f"{array} has the shape {values.shape}, but (layer, head, query) of the weights is "
+                             f"expected; save one number per row")
     shares = {index: np.ascontiguousarray(share[:len(weights)])
               for (index, weights), share in zip(layers.items(), values, strict=True)}
     if not all(np.isfinite(share).all() and share.min() >= 0 for share in shares.values()):
-        raise arrays.refused(f"{array} has numbers that are no shares from 0 to 1; {WAY_OUT}")
+        raise arrays.refused(f"{array} has numbers outside 0 to 1; {WAY_OUT}")
     return shares
 
 
 def _sums(weights: np.ndarray, share: np.ndarray | None) -> np.ndarray:
-    """Return the sums of the rows with the sink's share, (head, query)."""
+    """Return the row sums including the sink's share, (head, query)."""
     return weights.sum(-1) if share is None else weights.sum(-1) + share
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:
-    """Return the 16-bit type that holds all of these float32 weights, and how far from 1 a row may sum that was
-    computed or rounded in it: one step of the type at 1, and half of its smallest number a key."""
+    """Return the 16-bit type that can hold all of these float32 weights, and how far a row's sum may be from 1 when
+    computed or rounded in it: one step of the type at 1, plus half of its smallest number per key."""
     bits = np.ascontiguousarray(weights, np.float32).view(np.uint32)
     with np.errstate(over="ignore"):
         half = (weights.astype(np.float16) == weights).all()
-    if half:   # before bfloat16, which also holds some short rows of float16
+    if half:   # tested before bfloat16, which can also hold some short float16 rows
         tolerance = 2**-10 + weights.shape[-1] * 2**-25
         if np.abs(weights.sum(-1) - 1).max(initial=0) <= tolerance or (bits & 0xFFFF).any():
             return "float16", max(ROW_SUM_TOLERANCE, tolerance)
@@ -228,26 +229,26 @@ def _rounding(weights: np.ndarray) -> tuple[str, float]:
 
 
 def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> None:
-    """Raise UserError, with the place and the likely cause, where the numbers are no softmax weights."""
+    """Raise UserError, with location and likely cause, unless the numbers are softmax weights."""
     low, high, tolerance = float(weights.min()), float(weights.max()), _rounding(weights)[1]
     if not np.isfinite(weights).all():
         raise arrays.refused(f"layer {index} has NaN or infinite weights; {_not_finite(weights)}")
     sums = _sums(weights, share)
     if low < 0 or high > 1 + tolerance:
-        raise arrays.refused(f"layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
+        raise arrays.refused(f"layer {index} has numbers from {low:.3g} to {high:.3g}, but weights are from 0 to 1; "
                              f"{_cause(weights, sums, tolerance)}")
-    off = np.abs(sums - 1) * (sums > 0)   # a row of zeros sees nothing
+    off = np.abs(sums - 1) * (sums > 0)   # a row of zeros is fully masked
     if off.max() > tolerance:
         head, row = np.unravel_index(off.argmax(), sums.shape)
         raise arrays.refused(f"row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
                              f"{_cause(weights, sums, tolerance)}")
     if kind.base is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
-        raise arrays.refused(f"layer {index} looks ahead, which a decoder's (causal) attention never does; name the "
-                             f"array self")
+        raise arrays.refused(f"layer {index} attends to later tokens, which a decoder's (causal) attention never does; "
+                             f"name the array self")
 
 
 def _not_finite(weights: np.ndarray) -> str:
-    """Return why some numbers are not finite, and the way out."""
+    """Explain why some numbers are not finite, with the way out."""
     if np.isneginf(weights).any() and not np.isnan(weights).any():
         return "-inf is what a mask adds before the softmax, so save them after it"
     if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all():
@@ -256,7 +257,7 @@ def _not_finite(weights: np.ndarray) -> str:
 
 
 def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
-    """Return why finite numbers are no rows of weights that sum to 1, and the way out."""
+    """Explain why finite numbers are not rows of weights that sum to 1, with the way out."""
     if weights.max() <= 0 and np.abs(np.exp(weights).sum(-1) - 1).max() < 0.01:
         return "they are logarithms of weights, so save their exponential"
     if weights.min() < 0:
@@ -266,7 +267,7 @@ def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
     seen = sums[sums > 0]
     if np.ptp(seen) <= 0.02 * seen.mean():
         return f"every row sums to {seen.mean():.4g}, so divide by that, or save all keys and a sink's share"
-    # a causal row has zeros that are no dropout's
+    # the zeros above a causal diagonal do not come from dropout
     causal = weights.shape[1] == weights.shape[2] and not np.triu(weights.max(0), 1).any()
     cells = weights[:, *np.tril_indices(weights.shape[1])] if causal else weights
     if (cells == 0).any() and (seen > 1.02).any() and abs(float(seen.mean()) - 1) < 0.3:
@@ -277,11 +278,11 @@ def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
-    """Return tokens that are known by their texts only: equal texts have equal numbers, brackets mark special ones, ##
-    continues a word."""
+    """Return tokens known only by their texts: equal texts share an id, brackets mark special tokens, ## continues a
+    word."""
     texts = arrays.texts(array)
     if len(texts) != count:
-        raise arrays.refused(f"{array} has {len(texts)} texts for {count} rows or columns; save one text a token")
+        raise arrays.refused(f"{array} has {len(texts)} texts for {count} rows or columns; save one text per token")
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
     words: list[int] = []

@@ -1,4 +1,4 @@
-"""Read back a record that Clearhead saved elsewhere (model/core/record_file.py), checking every value."""
+"""Read a record that Clearhead saved elsewhere (model/core/record_file.py), validating every value."""
 import io
 import json
 import math
@@ -31,14 +31,13 @@ SAVE_AGAIN = "save the record again with record.save"
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 HASH = re.compile("[0-9a-f]{64}")
 FINITE = 1e37      # of any number
-TOO_LARGE = 1e30   # of a score and of a value: far beyond any model's, and far enough from the end of float32
+TOO_LARGE = 1e30   # for scores and values: far beyond any model's, and far below the limit of float32
 LARGEST = 2**53    # of any whole number
 OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
 
 
 class Tensors:
-    """The arrays of one file, and the JSON beside them. Raises UserError, with the file's name, for what it cannot
-    read."""
+    """The arrays of one file and the JSON beside them. All errors are UserError and name the file."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         import safetensors.numpy
@@ -47,7 +46,7 @@ class Tensors:
         length = min(int.from_bytes(content[:8], "little"), len(content))
         LIMITS.refuse_above("header_bytes", length, f"The header of {name}", SAVE_AGAIN)
         try:
-            self._arrays = safetensors.numpy.load(content)   # which checks all of the header
+            self._arrays = safetensors.numpy.load(content)   # validates the whole header
             header = parse_json(content[8:8 + length], name)
             self.about = parse_json(header.get("__metadata__", {})["clearhead"].encode("utf-8"), name)
         except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
@@ -57,12 +56,12 @@ class Tensors:
         self.nbytes = len(content) + 2 * len(json.dumps(self.about))
 
     def damaged(self, why: str) -> UserError:
-        """Return the sentence for a file that is not what a record is saved as."""
-        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # it may quote the file
+        """Return the error for a file that does not have a record's format."""
+        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # the text may quote the file
         return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
 
     def array(self, name: Any, kind: str = "F32") -> np.ndarray:
-        """Return a tensor of this type, with an axis to three and at least one number."""
+        """Return a tensor of this type with one to three axes and at least one number."""
         values = self._arrays[name]
         if values.dtype != TYPES[kind] or not 1 <= values.ndim <= 3 or not values.size:
             raise ValueError(f"{name[:60]} is {values.dtype} {values.shape}")
@@ -75,22 +74,22 @@ class Tensors:
 
 @dataclass(frozen=True, eq=False)
 class RecordFile(ImportedFile):
-    """A record as a file holds it."""
+    """The content of a record's file."""
 
-    card: Card | None = None                   # of the model, as the file states it
-    verification: Verification | None = None   # the proof, as the file states it
-    omitted: Omission | None = None            # what did not fit
+    card: Card | None = None                   # the model, as stated in the file
+    verification: Verification | None = None   # the verification, as stated in the file
+    omitted: Omission | None = None            # the part of the text that did not fit
     picture: np.ndarray | None = None          # uint8 (height, width, 3)
     content_bytes: int = 0                     # of all arrays
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes of memory."""
+        """Size in memory in bytes."""
         return self.content_bytes
 
 
 def read_record(file: BinaryIO, name: str) -> RecordFile:
-    """Return the record in a safetensors file. Raises UserError for a file that holds none, is damaged or too large."""
+    """Read the record in a safetensors file. Raises UserError for a file that has none, is damaged or too large."""
     tensors = Tensors(file, name)
     try:
         return _Reader(tensors).record()
@@ -101,8 +100,8 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
 
 
 def read_kept(content: bytes, query: Query) -> AttentionRecord:
-    """Return the record of this query that this program kept for itself, with its prediction, as it was. Raises
-    UserError for a file that is damaged, or of another query."""
+    """Return the record of this query as this program cached it, with its prediction. Raises UserError for a file that
+    is damaged or belongs to another query."""
     tensors = Tensors(io.BytesIO(content), "a kept record")
     try:
         return _Reader(tensors).kept(query)
@@ -111,7 +110,7 @@ def read_kept(content: bytes, query: Query) -> AttentionRecord:
 
 
 class _Reader:
-    """One file while it is read. Everything raises an error that `read_record` makes a sentence of."""
+    """Reads one file. Any error it raises becomes `read_record`'s error message."""
 
     def __init__(self, tensors: Tensors) -> None:
         self.tensors, self.about, self.name = tensors, tensors.about, tensors.name
@@ -120,7 +119,7 @@ class _Reader:
         self._check_size()
         maps, query, verification = tuple(map(self._map, self.about["maps"])), self.about["query"], self._verification()
         if len({part.kind for part in maps}) != len(maps) or not maps:
-            raise ValueError("each kind of attention is expected once, and at least one")
+            raise ValueError("each kind of attention must occur once, and there must be at least one")
         pixels = self._made(np.ndarray | None, self.about["picture"], "U8")
         if pixels is not None:
             if pixels.ndim != 3 or pixels.shape[2] != 3:
@@ -146,7 +145,7 @@ class _Reader:
                                omitted, self._made(tuple[str, ...], self.about["notes"]))
 
     def _check_size(self) -> None:
-        """How many heads and weights there are, by the tensors' shapes, before anything is computed of them."""
+        """Check the numbers of heads and weights by the tensors' shapes, before any computation."""
         heads, cells, layers = 0, 0, 0
         for part in self.about["maps"]:
             count = len(part["queries"]["texts"]) * len(part["keys"]["texts"])
@@ -161,7 +160,7 @@ class _Reader:
     def _map(self, part: dict[str, Any]) -> AttentionMap:
         kind, queries, keys = Kind(part["kind"]), self._tokens(part["queries"]), self._tokens(part["keys"])
         if kind.base is not Kind.CROSS and queries != keys:
-            raise ValueError(f"{kind} attention has the same tokens on both sides, and here they differ")
+            raise ValueError(f"{kind} attention has the same tokens on both sides, but here they differ")
         return AttentionMap(kind, queries, queries if queries == keys else keys,
                             tuple(map(self._layer, _typed(part["layers"], list))))
 
@@ -169,24 +168,24 @@ class _Reader:
         LIMITS.refuse_above("tokens", len(given["texts"]), self.name, "look at a shorter text")
         tokens: Tokens = self._made(Tokens, given)
         if max(tokens.segments) > 1 or min(start for start, _ in tokens.spans) < 0:
-            raise ValueError("a token is of no text, or before it")
+            raise ValueError("a token belongs to no text or starts before it")
         return tokens
 
     def _layer(self, given: dict[str, Any]) -> Layer | Reported:
         layer: Layer | Reported = self._made(Layer | Reported, given)
         if isinstance(layer, Layer):
             if layer.temperature is not None and not (layer.temperature > 0).all():
-                raise ValueError("a temperature is above 0")
+                raise ValueError("a temperature must be above 0")
             score, value = (float(np.abs(part).max()) for part in (layer.query, layer.value))
             score *= float(np.abs(layer.key).max()) * layer.query.shape[2] * abs(layer.scale)
             if max(score, value) > TOO_LARGE:
-                raise ValueError(f"layer {layer.index} has numbers whose products no float32 holds")
+                raise ValueError(f"layer {layer.index} has numbers whose products overflow float32")
             return replace(layer, softcap=layer.softcap or None)
         return layer
 
     def _made(self, kind: Any, given: Any, array: str = "F32") -> Any:
-        """Return the value of this type that JSON holds as `model.core.record_file` writes it: one of several types by
-        its name, an array as {"array": its tensor}, NaN as null. array: the type of the tensors."""
+        """Return the value of this type from JSON in the format of `model.core.record_file`: {type's name: fields} for
+        one of several types, {"array": tensor} for arrays, null for NaN. array: the tensors' type."""
         parts = get_args(kind)
         if isinstance(kind, UnionType):
             if given is None and type(None) in parts:
@@ -207,12 +206,12 @@ class _Reader:
             return Box(*(self._made(float, value) for value in _typed(given, list)))
         if kind is float:
             if given is not None and (type(given) not in (int, float) or not abs(given) < TOO_LARGE):
-                raise ValueError(f"a number was expected, and {str(given)[:40]} is there")
+                raise ValueError(f"expected a number, got {str(given)[:40]}")
             return math.nan if given is None else float(given)
         if kind is int and not -1 <= _typed(given, int) <= LARGEST:
-            raise ValueError(f"{str(given)[:40]} is no number of anything")
+            raise ValueError(f"{str(given)[:40]} is not a valid number")
         if kind is str:
-            given.encode("utf-8")   # a lone surrogate is no text
+            given.encode("utf-8")   # rejects lone surrogates
         return _typed(given, kind)
 
     def _card(self) -> Card:
@@ -220,8 +219,8 @@ class _Reader:
         return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])), changed="")
 
     def _verification(self) -> Verification:
-        """Return the proof as the file states it: recorded where it says that every layer was verified, within a
-        tolerance that it states too; else imported, which is never verified."""
+        """Return the verification stated in the file: "recorded" if it says that every layer was verified within a
+        stated tolerance, else "imported", which is never verified."""
         stated: Verification = self._made(Verification, self.about["verification"])
         proved = stated.status in ("verified", "recorded") and 0 <= stated.max_error <= stated.tolerance <= 0.1
         return replace(stated, status="recorded" if proved else "imported", reasons=stated.reasons[:20])
@@ -229,13 +228,13 @@ class _Reader:
 
 def _typed(value: Any, kind: type) -> Any:
     if type(value) is not kind:
-        raise ValueError(f"{kind.__name__} was expected, and {str(value)[:40]!r} is there")
+        raise ValueError(f"expected {kind.__name__}, got {str(value)[:40]!r}")
     return value
 
 
 def _asked(query: dict[str, Any], tokens: Tokens) -> str:
-    """Return what a record without a text was asked about: of a picture its name, licence and hash, if it is one of
-    those that are shipped, else its hash; of anything else the tokens."""
+    """Describe the input of a record without text: a shipped picture's name, licence and hash, another picture's hash,
+    or else the tokens."""
     image = query.get("image")
     if not isinstance(image, str) or not HASH.fullmatch(image) or tokens.grid is None:
         return " ".join(tokens.texts)

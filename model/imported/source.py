@@ -1,5 +1,4 @@
-"""Imported files as if they were models: each answers one question, its own text, and nothing else. Kept in this
-process only."""
+"""Present imported files as models; each answers only one question, its own text. Kept in this process only."""
 import hashlib
 import io
 from dataclasses import replace
@@ -14,7 +13,7 @@ from model.imported.reading import ImportedFile, read_attention
 from model.imported.record_file import RecordFile, read_record
 
 PREFIX = "imported:"
-READERS = {".npz": read_attention, ".safetensors": read_record}   # by the ending of a file's name
+READERS = {".npz": read_attention, ".safetensors": read_record}   # by file extension
 ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
                 "choose a model.")
 GONE = ("That imported file is no longer in this server's memory, which takes {session} MB of one visitor's and "
@@ -32,17 +31,17 @@ _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
 
 
 def is_imported(model_id: str) -> bool:
-    """Return whether the id is one of an imported file, which may be gone."""
+    """Return whether the id belongs to an imported file, which may be gone."""
     return model_id.startswith(PREFIX)
 
 
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """Return (model id, text) under which the file can be asked for from now on. session: who brings it, for the bound
-    of each. Raises UserError for one that is no attention or too large."""
+    """Store the file and return (model id, text) to ask for it. session: who uploaded it, for the limit per session.
+    Raises UserError if it is not attention or is too large."""
     LIMITS.refuse_above("file_bytes", len(content), name, "save fewer layers")
     read = READERS.get(PurePath(name).suffix.lower())
     if read is None:
-        raise UserError(f"{name} does not say how it holds attention; end its name in {' or '.join(READERS)}.")
+        raise UserError(f"{name} has no file extension that says its format; end its name in {' or '.join(READERS)}.")
     file = read(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     _store.put(fingerprint, file, session)
@@ -54,7 +53,7 @@ def _file(model_id: str) -> ImportedFile:
 
 
 def title(model_id: str) -> str:
-    """Return the file's name, or that it is gone."""
+    """Return the file's name, or a note that it is gone."""
     try:
         return _file(model_id).name
     except UserError:
@@ -62,18 +61,18 @@ def title(model_id: str) -> str:
 
 
 def revision(model_id: str) -> str:
-    """Return the fingerprint of the file. Raises UserError if it is not there."""
+    """Return the file's fingerprint. Raises UserError if it is missing."""
     _file(model_id)
     return model_id.removeprefix(PREFIX)
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """Return what the file can be asked beside its text: nothing."""
+    """Return what the file can be asked besides its text: nothing."""
     return frozenset()
 
 
 class OpenedFile:
-    """An imported file in the place of a model. It holds no arrays itself, so that a file that is dropped is gone."""
+    """An imported file that acts as a model. It holds no arrays itself, so dropping the file frees its memory."""
 
     nbytes = 0
 
@@ -82,7 +81,7 @@ class OpenedFile:
 
     @property
     def card(self) -> Card:
-        """What is known of the model behind the file. Raises UserError if the file is gone."""
+        """A description of the model behind the file. Raises UserError if the file is gone."""
         file = _file(self.id)
         if isinstance(file, RecordFile) and file.card is not None:
             return replace(file.card, id=self.id, revision=revision(self.id))
@@ -110,13 +109,13 @@ class OpenedFile:
         return AttentionRecord(query, self.card, file.maps, verification, notes=file.notes)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a model can do needs the model."""
+        """Refuse everything else, which needs the model."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise UserError(ONLY_WEIGHTS)
 
 
 def open_model(model_id: str, report: Progress = quiet) -> OpenedFile:
-    """Return the file, to be asked like a model. Raises UserError if it is not there."""
+    """Return the file as a model. Raises UserError if it is missing."""
     _file(model_id)
     return OpenedFile(model_id)

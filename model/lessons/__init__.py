@@ -1,2 +1,2 @@
-"""What the lesson pages compute: pure functions of arrays, numpy in and numpy out; torch, where equation (1) is asked,
-inside the functions."""
+"""Compute what the lesson pages show: pure functions from numpy arrays to numpy arrays; torch is imported inside those
+that use equation (1)."""

@@ -1,5 +1,5 @@
-"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0 and what
-its nonlinearity is good for, dropout, what depth does at initialisation."""
+"""One Transformer block: its parts, normalisation step by step, inactive units and the nonlinearity of the feed-forward
+layer, dropout, and the effect of depth at initialisation."""
 import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -12,18 +12,19 @@ from model.core.limits import seeded
 from model.core.query import Kind
 from model.core.trace import Block, Norm
 
-WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied
+WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth varies
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
-RUNS = ASSETS / "lessons" / "block.json"                 # made by python -m benchmarks.depth
+RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m benchmarks.depth
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """One box of a block's drawing. kind: in, norm, attention, cross, feed_forward, add, or add_norm. name: the same,
+    """A box in the drawing of a block. kind: in, norm, attention, cross, feed_forward, add or add_norm. name: the kind,
     numbered by its sub-layer.
 
-    output (t, d_model): what leaves it, None where the model's feed-forward layer is not of a known form. norm: the
-    normalisation in it. """
+    output (t, d_model): what leaves it, None if the form of the model's feed-forward layer is unknown. norm: the
+    normalisation in it.
+    """
 
     name: str
     kind: str
@@ -32,9 +33,9 @@ class Box:
 
 
 def boxes(block: Block) -> list[Box]:
-    """Return the block's boxes from the bottom up, told by the numbers: a norm stands before a sub-layer if it reads
-    the stream, behind it if it reads what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it
-    reads their sum and the model is post-LN."""
+    """Return the block's boxes from the bottom up, identified by the numbers: a norm precedes a sub-layer if its input
+    is the stream, follows it if its input is the sub-layer's output (Gemma 2, OLMo 2), and is part of *add & norm* if
+    its input is their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
     stack = [Box("in", "in", stream)]
     parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output)
@@ -54,7 +55,7 @@ def boxes(block: Block) -> list[Box]:
 
 
 def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
-    """Take out of `norms` the first that read these vectors (t, d), within rounding."""
+    """Remove from `norms` the first whose input is these vectors (t, d), up to rounding, and return it."""
     for norm in norms:
         if read is not None and np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
             norms.remove(norm)
@@ -64,7 +65,7 @@ def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """One vector x through a normalisation, step by step, float64 (d) each."""
+    """A vector x through a normalisation, step by step, float64 (d) each."""
 
     mean: float           # of x; 0 for RMS
     variance: float       # of x, biased; the mean square for RMS
@@ -75,8 +76,8 @@ class Steps:
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, epsilon: float = 1e-5) -> Steps:
-    """Ba, Kiros, Hinton 2016: over the features of one token, with the biased variance (divided by d) and ε inside the
-    root."""
+    """Normalise the features of one token with the biased variance (divided by d) and ε inside the root (Ba, Kiros,
+    Hinton 2016)."""
     x = np.asarray(x, np.float64)
     mean, variance = float(x.mean()), float(x.var())
     normal = (x - mean) / np.sqrt(variance + epsilon)
@@ -84,7 +85,8 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, 
 
 
 def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
-    """Zhang and Sennrich 2019: no mean is taken away and no bias added; `variance` is the mean square."""
+    """Normalise without subtracting a mean or adding a bias; `variance` is the mean square (Zhang and Sennrich
+    2019)."""
     x = np.asarray(x, np.float64)
     square = float((x * x).mean())
     normal = x / np.sqrt(square + epsilon)
@@ -92,22 +94,22 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
 
 
 def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
-    """Return (share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU
-    would make 0), each 0 to 1."""
+    """Return three shares of the activations, each 0 to 1: exactly 0; smaller than `share` of the largest; 0 if the
+    activation were a ReLU."""
     size = np.abs(active)
     return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
 
 
 def drop(x: np.ndarray, rate: float, seed: int, draws: int = 1) -> np.ndarray:
-    """Dropout (Srivastava et al. 2014) as libraries compute it in training: each number of x (d) is 0 with probability
-    `rate`, the others are divided by 1 − rate; (draw, d)."""
+    """Apply dropout (Srivastava et al. 2014) as libraries do in training: each number of x (d) becomes 0 with
+    probability `rate`, the others are divided by 1 − rate; (draw, d)."""
     kept = np.random.default_rng(seed).random((draws, len(x))) >= rate
     return kept * np.asarray(x, np.float64) / (1 - rate)
 
 
 def bent_fit(target: np.ndarray, x: np.ndarray, units: int) -> np.ndarray:
-    """Return the least-squares fit to target (n) at x (n) of a line and so many ReLU units with evenly spaced bends:
-    what a feed-forward layer of that width can do for one feature; float64 (n)."""
+    """Fit `target` (n) at x (n) by least squares with a line and `units` ReLU units with evenly spaced bends, which is
+    what a feed-forward layer of that width can do with one feature; float64 (n)."""
     bends = np.linspace(x[0], x[-1], units + 2)[1:-1]
     columns = np.column_stack([np.ones_like(x), x, *(np.maximum(0, x - bend) for bend in bends)])
     return columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
@@ -118,8 +120,8 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     """Return (mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2),
     both float64 (layer).
 
-    An encoder of ours at initialisation (width 64, Xavier), random texts, the loss of naming random tokens from the
-    last block's output: what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm.
+    The setting follows figure 3 of Xiong et al. 2020: an encoder of ours at initialisation (width 64, Xavier), random
+    texts, and the loss of predicting random tokens from the last block's output. Pre-LN includes its final norm.
     """
     import torch
 
@@ -141,18 +143,17 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
 
 @dataclass(frozen=True, eq=False)
 class DepthRuns:
-    """The mean over seeds at one depth, float64 (layer) each."""
+    """Means over seeds at one depth, float64 (layer) each."""
 
     stream: np.ndarray      # mean length of the residual stream after each block
     gradient: np.ndarray    # Frobenius norm of the gradient of W_2
-    low: np.ndarray         # its smallest among the seeds
-    high: np.ndarray        # its largest
+    low: np.ndarray         # smallest value over seeds
+    high: np.ndarray        # largest value over seeds
 
 
 @cache
 def depth_runs() -> tuple[dict[str, dict[int, DepthRuns]], dict]:
-    """Return ({"post" or "pre": {layers: runs}}, {what the file says of itself}) of the runs that come with the
-    program."""
+    """Return ({"post" or "pre": {layers: runs}}, metadata) of the shipped runs."""
     stored = json.loads(RUNS.read_text(encoding="utf-8"))
     return {kind: {int(layers): DepthRuns(**{name: np.array(numbers) for name, numbers in found.items()})
                    for layers, found in stored.pop(kind).items()} for kind in ("post", "pre")}, stored

@@ -1,9 +1,10 @@
-r"""What attention costs: one layer's multiplications counted, its time and its memory measured on this machine.
+r"""Count the multiplications of one attention layer, and measure its time and memory on this machine.
 
 Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K; the linear layers take float32 (n,
-d_model). One text, no mask but the window's. A question is one way of computing at one length, so that a queue may put
-other people's questions between any two; it is measured with one thread of torch by that thread's own clock, which
-stands still while the machine computes something else (see `clock`). """
+d_model). One text, with no mask except the window's. Each question covers one method at one length, so that the queue
+can serve other people in between. It is measured on one torch thread by that thread's own clock, which stops while the
+machine does something else (see `clock`).
+"""
 import functools
 import json
 import math
@@ -31,19 +32,19 @@ D_K = 64
 START, END = 64, 131_072                 # lengths: each the double of the one before
 LENGTHS = tuple(START * 2**power for power in range((END // START).bit_length()))
 WINDOW = 64                              # keys on each side of the sliding window
-LONGEST = 1.5                            # seconds that one computation may take by what the length before took
-# seconds: shorter computations are repeated for so long and the shortest counts
+LONGEST = 1.5                            # most seconds of one computation, predicted from the previous length
+# seconds: shorter computations are repeated for this long, and the shortest counts
 ENOUGH = 0.04
-SHARE = 1 / 4                            # of the memory that is free, at most
+SHARE = 1 / 4                            # most of the free memory to use
 MOST_WIDTH = 1024
-# numbers that torch's fused kernel holds at most for one thread (FlashAttentionKernel.cpp)
+# most numbers that torch's fused kernel holds per thread (FlashAttentionKernel.cpp)
 BLOCK = 256 * 640
-FITTED = 4                               # lengths, the longest ones, that a power is fitted to
+FITTED = 4                               # the power law is fitted to this many of the longest lengths
 
 
 @dataclass(frozen=True)
 class CostQuery:
-    """One way of WAYS at one length. again: asks for another measurement of the same."""
+    """One method of WAYS at one length. again: requests another measurement."""
 
     way: str
     n: int
@@ -51,13 +52,13 @@ class CostQuery:
     again: int = 0
 
     def answer(self, models: Models, report: Progress) -> "Cost":
-        """Return the measurement. Raises UserError for what is no question or does not fit."""
+        """Measure it. Raises UserError for an invalid question or one that does not fit into memory."""
         return measure(self, report)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one computation, and the most bytes that it held at once beyond what it was given."""
+    """Seconds of one computation, and its peak memory in bytes beyond its inputs."""
 
     seconds: float
     peak: int
@@ -83,23 +84,23 @@ class CostsQuery:
 
 
 def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
-    """Equation (1) as it is written, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
+    """Compute equation (1) literally, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
     from model.core import attention
 
     return attention.attention(query, key, value)[0]
 
 
 def fused(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
-    """torch's fused kernel: the same numbers tile by tile, with no matrix kept. Without an axis for the batch torch
-    would not take it."""
+    """Compute the same numbers with torch's fused kernel, tile by tile, without storing a matrix. torch requires a
+    batch axis for that."""
     import torch
 
     return torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
 def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) -> "Tensor":
-    """Keys at most `side` tokens away, (head, n, d_k): blocks of `side` queries over the three blocks of keys round
-    them, as LongT5 and BigBird do."""
+    """Attend to keys at most `side` tokens away, (head, n, d_k): each block of `side` queries attends to the three
+    surrounding blocks of keys, as in LongT5 and BigBird."""
     import torch
     from torch.nn.functional import pad
 
@@ -117,8 +118,8 @@ def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) 
 
 
 def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
-    """Return everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads,
-    and the feed-forward layer of 4 d."""
+    """Compute the rest of a layer, (n, d_model): the projections to queries, keys and values, the output projection,
+    and the feed-forward layer of width 4 d."""
     *projections, up, down = weights
     for projection in projections:
         tokens = tokens @ projection
@@ -126,10 +127,10 @@ def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
 
 
 def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = WINDOW) -> np.ndarray | float:
-    """Multiplications of one layer: 2 n² d for the scores and the mix, 2 n (2r + 1) d within a window (at most n² d),
-    12 n d² for the linear layers.
+    """Count the multiplications of one layer: 2 n² d for scores and outputs, 2 n (2r + 1) d within a window (at most n²
+    d), 12 n d² for the linear layers.
 
-    The softmax has none that grow with d and is left out; so are the additions, one for each multiplication.
+    The softmax is left out because its cost does not grow with d, and so are the additions, one per multiplication.
     """
     if way == "linear":
         return 12 * n * d_model**2
@@ -137,21 +138,21 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
 
 
 def balanced_length(d_model: int) -> int:
-    """Return the length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12
-    n d²."""
+    """Return the length n = 6 d at which scores and outputs need as many multiplications as the linear layers: 2 n² d =
+    12 n d²."""
     return 6 * d_model
 
 
 def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) -> np.ndarray | int:
-    """Return bytes that the formulas ask for at once: scores and weights of every head (one number a row for the fused
-    kernel), and the output."""
+    """Return the memory in bytes according to the formulas: scores and weights of every head (one number per row for
+    the fused kernel), and the output."""
     heads = d_model // D_K
     numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * side + 1)}
     return FLOAT * (numbers[way] + n * d_model)
 
 
 def bytes_needed(way: str, n: int, d_model: int) -> int:
-    """Return what a computation takes at most on its way, in bytes, given and made: decides whether it may run."""
+    """Return an upper bound on a computation's memory in bytes, inputs included; it decides whether it may run."""
     heads = d_model // D_K
     held = {"plain": 2 * heads * n * n, "fused": 2 * n * d_model + BLOCK,
             "window": 12 * heads * n * WINDOW + n * d_model, "linear": 8 * n * d_model}
@@ -159,15 +160,15 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
 
 
 def bytes_allowed() -> float:
-    """Return bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is
-    free."""
+    """Return the memory in bytes that a measurement may use: CLEARHEAD_MEASURE_MB (1024), but at most a quarter of the
+    free memory."""
     from model.core.limits import memory_free
 
     return min(LIMITS.measure_bytes, SHARE * memory_free())
 
 
 def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
-    """Return why length n is not measured: "memory", "time" (by what n/2 took), "length"; None if it is."""
+    """Return why length n is not measured ("memory", "time" predicted from n/2, or "length"), or None if it is."""
     if n > END:
         return "length"
     if bytes_needed(way, n, d_model) > bytes_allowed():
@@ -177,7 +178,7 @@ def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | No
 
 
 def prepare(way: str, n: int, d_model: int) -> Callable:
-    """Return the computation on random numbers, ready to be called."""
+    """Return a function that runs the computation on random numbers."""
     import torch
 
     def random(*shape: int) -> "Tensor":
@@ -193,9 +194,8 @@ def prepare(way: str, n: int, d_model: int) -> Callable:
 
 
 def peak_bytes(call: Callable) -> int:
-    """Return the most bytes that torch held at once for a call, beyond what it was given; by torch's own count of every
-    allocation."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # else each profile writes to the server's log
+    """Return the peak memory of a call in bytes beyond its inputs, from torch's record of every allocation."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # otherwise every profile writes to the server's log
     from torch.autograd.profiler import profile
 
     with profile(profile_memory=True) as seen:
@@ -209,14 +209,13 @@ def peak_bytes(call: Callable) -> int:
 
 
 def clock() -> Callable[[], float]:
-    """This thread's own clock; on Windows, where that one moves in steps of a 64th of a second, the performance
-    counter."""
+    """Return this thread's own clock, or on Windows, where that has steps of 1/64 s, the performance counter."""
     return time.perf_counter if sys.platform == "win32" else time.thread_time
 
 
 def seconds_of(call: Callable) -> float:
-    """Return seconds by that clock, the shortest of as many calls as fit into ENOUGH, at least one: what else the
-    machine does only ever adds."""
+    """Return the seconds of a call by that clock: the shortest of as many calls as fit into ENOUGH, at least one, since
+    interference only adds time."""
     now, best, spent = clock(), math.inf, 0.0
     while spent < ENOUGH:
         start = now()
@@ -227,21 +226,21 @@ def seconds_of(call: Callable) -> float:
 
 
 def measure(question: CostQuery, report: Progress) -> Cost:
-    """Measures; stops between the two calls when nobody waits any more. Raises UserError for what is no question or
-    does not fit."""
+    """Measure; stops between the two calls if nobody waits any more. Raises UserError for an invalid question or one
+    that does not fit into memory."""
     import torch
 
     from model.core.limits import one_thread
 
     way, n, d_model = question.way, question.n, question.d_model
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:
-        raise UserError(f"A measurement is one of {', '.join(WAYS)}, at most {END:,} tokens, and a width of {D_K} to "
+        raise UserError(f"Choose one of {', '.join(WAYS)}, at most {END:,} tokens, and a width from {D_K} to "
                         f"{MOST_WIDTH} in steps of {D_K}.")
     needed, free = bytes_needed(way, n, d_model) / 2**20, bytes_allowed() / 2**20
     if needed > free:
-        raise UserError(f"{n:,} tokens would take {needed:,.0f} MB and a measurement may take {free:,.0f} MB here; "
+        raise UserError(f"{n:,} tokens would take {needed:,.0f} MB, but a measurement may take {free:,.0f} MB here; "
                         f"measure fewer tokens.")
-    done = max(0.0, math.log(n / START, END / START))   # of all lengths
+    done = max(0.0, math.log(n / START, END / START))   # share of all lengths
     with torch.inference_mode(), one_thread():
         call = prepare(way, n, d_model)
         report(done, f"{way}, {n:,} tokens: memory")
@@ -260,15 +259,13 @@ def machine() -> str:
 
 
 def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
-    """Return (exponent p, factor c) of numbers ≈ c · nᵖ by least squares on both logarithms, over the FITTED longest
-    lengths."""
+    """Fit numbers ≈ c · nᵖ by least squares on both logarithms over the FITTED longest lengths; return (p, c)."""
     p, log_c = np.polyfit(np.log(lengths[-FITTED:]), np.log(numbers[-FITTED:]), 1)
     return float(p), float(np.exp(log_c))
 
 
 def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | None:
-    """Return the length from which `one` costs more than `other` for good, between measured lengths by powers; None if
-    there is none."""
+    """Return the length from which `one` permanently costs more than `other`, interpolated by powers, or None."""
     lengths = sorted(set(one) & set(other))
     gaps = [math.log(one[n] / other[n]) for n in lengths]
     below = [place for place, gap in enumerate(gaps) if gap <= 0]
@@ -281,13 +278,13 @@ def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | No
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The running numbers after one tile."""
+    """The running values after one tile."""
 
-    keys: tuple[int, int]   # the tile's places (from, to)
+    keys: tuple[int, int]   # the tile's keys (start, end)
     m: float                # running maximum
     l: float               # running sum  # noqa: E741 (the paper's letter)
-    o: np.ndarray           # running mix, (d_v)
-    kept: float             # what the old l and o were multiplied by
+    o: np.ndarray           # running output, (d_v)
+    kept: float             # factor applied to the previous l and o
 
     @property
     def answer(self) -> np.ndarray:
@@ -296,8 +293,8 @@ class Step:
 
 
 def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
-    """Return one row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer
-    is the row's output."""
+    """Process one row's scores (key) and values (key, d_v) in tiles of `tile` keys, float64. The last step's answer is
+    the row's output."""
     tiles = []
     m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     for start in range(0, len(scores), tile):
@@ -310,8 +307,8 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
 
 
 def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
-    """Return softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile
-    of queries take the steps at once."""
+    """Compute softmax(Q Kᵀ / √d_k) V, (query, d_v), with at most tile × tile scores at a time: all rows of a tile of
+    queries are processed together."""
     out = np.empty((len(query), value.shape[1]), query.dtype)
     for first in range(0, len(query), tile):
         rows = query[first:first + tile]
@@ -329,8 +326,8 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
 
 @functools.cache
 def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> tuple[float, float]:
-    """Return the largest differences from equation (1) in float64 of the same attention on random numbers in float32:
-    in tiles, and by torch's fused kernel."""
+    """Return the largest differences from equation (1) in float64, on random float32 inputs: for tiled attention, and
+    for torch's fused kernel."""
     import torch
 
     from model.core import attention
@@ -345,13 +342,14 @@ def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> tuple[float, f
 TYPES = ("attention", "recurrent", "convolution", "restricted")
 COLUMNS = ("complexity", "steps", "path")
 TOKENS, WIDTH = 24, 16      # of the shuffled text
-KERNEL, NEAR = 3, 5         # of the layers that it is put through
+KERNEL, NEAR = 3, 5         # of the layers compared
 
 
 def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str, np.ndarray | float]:
-    """Return one row of table 1, for every n: complexity of a layer, sequential steps, longest path between two tokens.
+    """Return one row of table 1 for every n: complexity per layer, sequential operations, maximum path length between
+    two tokens.
 
-    The convolution is dilated, log_k n; one with a contiguous kernel needs n / k layers (the paper, section 4).
+    The convolution is dilated, log_k n; with a contiguous kernel it needs n / k layers (the paper, section 4).
     """
     one = np.ones_like(n, dtype=float) if isinstance(n, np.ndarray) else 1.0
     rows = {"attention": (1.0 * n * n * d, one, one), "recurrent": (1.0 * n * d * d, n * one, n * one),
@@ -361,14 +359,14 @@ def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str,
 
 
 def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
-    """Return the types with the least complexity: several where they are equal."""
+    """Return the types with the lowest complexity; more than one in a tie."""
     costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
     return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
 
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Random weights that the four layers share, float64: three square matrices (d, d) and a kernel (k, d, d)."""
+    """Random weights shared by the four layer types, float64: three square matrices (d, d) and a kernel (k, d, d)."""
 
     a: np.ndarray
     b: np.ndarray
@@ -377,15 +375,15 @@ class Weights:
 
 
 def weights(k: int = KERNEL, seed: int = 0) -> Weights:
-    """Return weights drawn with a seed, for a convolution of k tokens."""
+    """Draw weights for a convolution of k tokens."""
     rng = np.random.default_rng(seed)
     a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
 
 
 def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
-    """Return one layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to
-    each token's own place."""
+    """Apply one layer of this type, without positions, to tokens (n, d), float64. restricted: attention to the r
+    nearest keys."""
     if kind == "recurrent":
         return _recurrent(tokens, w)
     if kind == "convolution":
@@ -399,7 +397,7 @@ def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
 
 
 def _recurrent(tokens: np.ndarray, w: Weights) -> np.ndarray:
-    """h_t = tanh(x_t A + h_{t−1} B): each step waits for the one before (Elman 1990)."""
+    """Compute h_t = tanh(x_t A + h_{t−1} B), where each step depends on the previous one (Elman 1990)."""
     state, states = np.zeros(WIDTH), []
     for token in tokens:
         state = np.tanh(token @ w.a + state @ w.b)
@@ -408,15 +406,14 @@ def _recurrent(tokens: np.ndarray, w: Weights) -> np.ndarray:
 
 
 def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """y_t = Σ_i x_{t+i−⌊k/2⌋} K_i, with zeros beyond both ends."""
+    """Compute y_t = Σ_i x_{t+i−⌊k/2⌋} K_i, with zeros beyond both ends."""
     k = len(kernel)
     padded = np.pad(tokens, ((k // 2, k - 1 - k // 2), (0, 0)))
     return sum(padded[i:i + len(tokens)] @ kernel[i] for i in range(k))
 
 
 def order_sensitivity(kind: str, seed: int = 0) -> float:
-    """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their
-    order."""
+    """Return ‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer ignores their order."""
     rng = np.random.default_rng(seed)
     tokens, order = rng.standard_normal((TOKENS, WIDTH)), rng.permutation(TOKENS)
     w = weights(seed=seed)
@@ -424,12 +421,12 @@ def order_sensitivity(kind: str, seed: int = 0) -> float:
     return float(np.linalg.norm(run(kind, tokens[order], w) - straight[order]) / np.linalg.norm(straight))
 
 
-Unit = tuple[int, int]   # (its layer, its place); layer 0 are the tokens
+Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens
 
 
 def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
-    """Return what is joined to what in as many layers of this type (attention, recurrent, convolution) as it takes to
-    bring two of the tokens together, at least one."""
+    """Return the connections in as many layers of this type (attention, recurrent, convolution) as are needed to
+    connect two tokens, at least one."""
     places = range(tokens)
     if kind == "recurrent":
         return [((0, place), (1, place)) for place in places] + [((1, place), (1, place + 1)) for place in places[:-1]]
@@ -439,15 +436,14 @@ def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> l
 
 
 def path_length(kind: str, first: int, second: int, k: int = KERNEL) -> int:
-    """Return how many layers (attention, a contiguous convolution) or steps (a recurrence) it takes until one unit has
-    something of both tokens; 0 for a token and itself."""
+    """Return the number of layers (attention, a contiguous convolution) or steps (a recurrence) until one unit depends
+    on both tokens; 0 for a token and itself."""
     apart = abs(second - first)
     return {"attention": min(apart, 1), "recurrent": apart, "convolution": -(-apart // (k - 1))}[kind]
 
 
 def path(kind: str, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
-    """Return the shortest way on which something of both tokens comes together, edge by edge; none for a token and
-    itself."""
+    """Return the shortest path that connects both tokens, edge by edge; empty for a token and itself."""
     low, high = sorted((first, second))
     if low == high:
         return []

@@ -1,4 +1,4 @@
-"""Treat pictures as sentences of patches: digits that small networks read, and patches in order."""
+"""Treat pictures as sequences of patches: digits for small networks, and a picture with its patches reordered."""
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from model.scratch.transformer import Transformer
 
 
-KINDS = ("convolution", "transformer", "unplaced")   # the last: the Transformer without positions
-COUNTS = (100, 300, 1_000)                           # digits to learn from
-STEPS, SIZE, EVERY = 300, 32, 10                     # steps; digits a step; steps between two tests
-RATE, WARM_UP = 3e-3, 30                             # the learning rate at its peak; steps until it is reached
-PATCH, WIDTH, HEADS, LAYERS = 2, 32, 4, 2            # of the Transformer: pixels; d_model; a layer; blocks
-CHANNELS = (16, 32, 32)                              # of the convolution, of 3 × 3 pixels each
+KINDS = ("convolution", "transformer", "unplaced")   # the last is the Transformer without positions
+COUNTS = (100, 300, 1_000)                           # training digits
+STEPS, SIZE, EVERY = 300, 32, 10                     # training steps; digits per step; steps between two tests
+RATE, WARM_UP = 3e-3, 30                             # peak learning rate; warm-up steps
+PATCH, WIDTH, HEADS, LAYERS = 2, 32, 4, 2  # of the Transformer: patch side in pixels; d_model; heads per layer; layers
+CHANNELS = (16, 32, 32)                              # of the convolutional network, with 3 × 3 kernels
 SEEDS = 5
 
 
 @dataclass(frozen=True)
 class DigitRunQuery:
-    """One network's training."""
+    """The training of one network."""
 
     kind: str = "transformer"   # one of KINDS
-    count: int = 100            # digits to learn from, one of COUNTS
-    seed: int = 1               # of the first weights, of which digits, and of their order
+    count: int = 100            # number of training digits, one of COUNTS
+    seed: int = 1               # for initial weights, choice of digits and their order
 
     def answer(self, models: Models, report: Progress) -> "DigitRun":
-        """Return the curves of the training."""
+        """Run the training and return its curves."""
         return run(self, report)
 
 
@@ -43,10 +43,10 @@ class DigitRun:
     """The curves of a training, float64 arrays over its steps or its tests."""
 
     loss: np.ndarray      # nats (step)
-    tested: np.ndarray    # the steps before which the held-out digits were read (test)
-    right: np.ndarray     # share of the held-out digits that is read right (test)
-    learned: float        # share of the digits it learned from that is read right in the end
-    parameters: int       # numbers that are learned
+    tested: np.ndarray    # steps before which the held-out digits were tested (test)
+    right: np.ndarray     # accuracy on the held-out digits (test)
+    learned: float        # final accuracy on the training digits
+    parameters: int       # number of parameters
 
 
 def network(kind: str, seed: int) -> "nn.Module":
@@ -72,7 +72,7 @@ def network(kind: str, seed: int) -> "nn.Module":
 
 @cache
 def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
-    """Return the digits to learn from: ink (digit, 8, 8) and what they are (digit)."""
+    """Return the training digits: ink (digit, 8, 8) and labels (digit)."""
     import torch
 
     from model.scratch.canvas import digits
@@ -83,12 +83,12 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
 
 
 def rate(step: int) -> float:
-    """Return the learning rate of a step: a linear warm-up, then a linear fall to 0."""
+    """Return a step's learning rate: linear warm-up, then linear decay to 0."""
     return RATE * min((step + 1) / WARM_UP, (STEPS - step) / (STEPS - WARM_UP))
 
 
 def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
-    """Trains, one to three seconds on one core; report is called after every step and stops it by raising."""
+    """Train, one to three seconds on one core; report is called after every step and may raise to stop."""
     import torch
 
     from model.core.limits import one_thread
@@ -120,7 +120,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
 
 
 def share_right(model: "nn.Module", ink: "Tensor", labels: "Tensor") -> float:
-    """Return the share of digits that the model reads right."""
+    """Return the share of digits that the model classifies correctly."""
     import torch
 
     with torch.no_grad():
@@ -128,9 +128,9 @@ def share_right(model: "nn.Module", ink: "Tensor", labels: "Tensor") -> float:
 
 
 MODEL = "marked-digit"
-ROWS = COLUMNS = 5   # patches of its pictures, as in model/scratch/canvas.py
-SIDE = 8             # pixels of a patch
-PICTURES = 8         # canvases to choose from, held out of training
+ROWS = COLUMNS = 5   # patches per picture, as in model/scratch/canvas.py
+SIDE = 8             # patch side in pixels
+PICTURES = 8         # held-out canvases to choose from
 
 
 @cache
@@ -144,36 +144,36 @@ def patch_network() -> "Transformer":
 
 @cache
 def canvases() -> "tuple[Canvas, ...]":
-    """Return the first pictures of the test, twins beside each other."""
+    """Return the first test pictures, with twins next to each other."""
     from model.scratch.tasks.marked_digit import test_canvases
 
     return tuple(test_canvases("test", PICTURES))
 
 
 def swapped(patches: int, moved: int, seed: int) -> np.ndarray:
-    """Return an order of so many patches in which `moved` of them have changed places in a ring, int (patch): where the
-    patch of each place came from. One patch alone cannot move."""
+    """Return an order of patches in which `moved` of them are cyclically exchanged, int (patch): the source of each
+    position's patch. A single patch cannot move."""
     order, chosen = np.arange(patches), np.random.default_rng(seed).permutation(patches)[:moved]
     order[chosen] = np.roll(chosen, 1)
     return order
 
 
 def cut(pixels: np.ndarray, side: int) -> np.ndarray:
-    """Square patches of a picture (row, column), row by row: (patch, side, side)."""
+    """Split a picture (row, column) into square patches, row by row: (patch, side, side)."""
     rows, columns = (length // side for length in pixels.shape)
     return pixels.reshape(rows, side, columns, side).swapaxes(1, 2).reshape(rows * columns, side, side)
 
 
 def laid(patches: np.ndarray, columns: int) -> np.ndarray:
-    """Patches (patch, side, side) as a picture again, (row, column)."""
+    """Assemble patches (patch, side, side) into a picture, (row, column)."""
     count, side, _ = patches.shape
     return patches.reshape(count // columns, columns, side, side).swapaxes(1, 2).reshape(-1, columns * side)
 
 
 def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
-    """Return the logits at [CLS], float32 (digit), of a picture (row, column), uint8, from black 0 to white 255.
-    placed: with the learned places; without them every token has its content alone, all else being as it was
-    trained."""
+    """Return the logits at [CLS], float32 (digit), for a picture (row, column), uint8, from black 0 to white 255.
+    placed: with the learned positions; without them, every token only has its content and the trained weights are
+    unchanged."""
     import torch
 
     from model.scratch.tasks.marked_digit import ink
@@ -187,18 +187,18 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
 
 
 def place_vectors() -> np.ndarray:
-    """Return the learned vector of each place, float64 (place, d_model), [CLS]'s left out."""
+    """Return the learned position vectors, float64 (position, d_model), without [CLS]'s."""
     return patch_network().embedding.positions.table.detach().double().numpy()[1:]
 
 
 def numbers(height: int, width: int, side: int, d_model: int) -> dict[str, int]:
-    """Return what a patch's side in pixels decides: tokens, with [CLS]; pixels a patch; weights of a head's matrix;
-    numbers of the linear map with its bias, and of the table of places."""
+    """Return the numbers that depend on a patch's side in pixels: tokens, including [CLS]; pixels per patch; weights in
+    a head's matrix; parameters of the linear map, and of the position table."""
     patches = (height // side) * (width // side)
     return {"tokens": patches + 1, "pixels": side**2, "weights": (patches + 1) ** 2,
             "map": side**2 * d_model + d_model, "places": (patches + 1) * d_model}
 
 
 def blocks() -> int:
-    """Return numbers in the blocks of the model, which know nothing of pictures."""
+    """Return the number of parameters in the model's blocks, which do not depend on the patches."""
     return sum(parameter.numel() for parameter in patch_network().encoder.parameters())

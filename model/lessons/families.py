@@ -1,4 +1,4 @@
-"""Encoder, decoder, or both: who may see what, and what of an encoder–decoder goes where, told from a record and its
+"""Encoder, decoder or both: which tokens see which, and how an encoder–decoder is wired, derived from a record and its
 trace."""
 from dataclasses import dataclass
 from typing import cast
@@ -11,8 +11,8 @@ from model.core.trace import Trace
 
 
 def allowed(attention_map: AttentionMap) -> np.ndarray:
-    """Who may look where in the first layer, bool (query, key); of masks that differ by head, where any head may
-    look."""
+    """Return which keys each query may attend to in the first layer, bool (query, key); for masks that differ by head,
+    where any head may attend."""
     layer = attention_map.layers[0]
     queries, keys = layer.shape[1:]
     block = np.asarray(layer.allowed.block(slice(0, queries), slice(0, keys)), bool)
@@ -21,19 +21,19 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """What the decoder of an encoder–decoder is given."""
+    """The inputs of an encoder–decoder's decoder."""
 
     memory: np.ndarray       # H = f_enc(X), (k, d_model)
-    stream: np.ndarray       # what the first cross-attention makes its queries of, (q, d_model)
-    layers: int              # how many cross-attentions there are
-    apart: float             # largest difference between H W_K + b, H W_V + b and the keys and values of the pass
-    query: tuple[int, ...]   # the queries' shape
-    key: tuple[int, ...]     # the keys' shape
-    value: tuple[int, ...]   # the values' shape
+    stream: np.ndarray       # the input of the first cross-attention's queries, (q, d_model)
+    layers: int              # number of cross-attention layers
+    apart: float             # largest difference between H W_K + b, H W_V + b and the pass's keys and values
+    query: tuple[int, ...]   # shape of the queries
+    key: tuple[int, ...]     # shape of the keys
+    value: tuple[int, ...]   # shape of the values
 
 
 def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
-    """Read off trace and record of one query; raises KeyError for a model without cross-attention."""
+    """Extract the wiring from one query's trace and record. Raises KeyError for a model without cross-attention."""
     crossing = [attention for block in trace.blocks for attention in block.attentions if attention.kind is Kind.CROSS]
     if not crossing:
         raise KeyError("no cross-attention in this trace")
@@ -47,6 +47,6 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
 
 
 def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return how far each token's vector (token, d_model) moved, relative to its length, float64 (token)."""
+    """Return how far each token's vector (token, d_model) moved relative to its length, float64 (token)."""
     first, second = before.astype(np.float64), after.astype(np.float64)
     return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)

@@ -1,9 +1,9 @@
-r"""One token's way through one head, with the numbers of a record: every step between its query and what the head hands
-on.
+r"""Follow one token through one head with the numbers of a record: every step from its query to the head's output.
 
 Equation (1) of Vaswani et al. 2017 for one query i, step by step in float64: products q_c k_jc, their sum over c, times
 the scale, capped, plus bias, over the temperature, masked, softmax, and the mix Σ_j w_ij v_j. Arrays: (key, …); vectors
-are rows. """
+are rows.
+"""
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,25 +13,25 @@ from model.core.record import Layer
 
 @dataclass(frozen=True, eq=False)
 class HeadSteps:
-    """Every step of one head for one token, float64."""
+    """Every step in one head for one token, float64."""
 
     query: np.ndarray      # (d_k)
     keys: np.ndarray       # (key, d_k)
     values: np.ndarray     # (key, d_v)
     products: np.ndarray   # q_c · k_jc, (key, d_k)
     dots: np.ndarray       # their sums, (key)
-    scaled: np.ndarray     # times the scale, and capped, (key)
+    scaled: np.ndarray     # times the scale, then capped, (key)
     bias: np.ndarray       # (key)
-    logits: np.ndarray     # what the softmax gets, (key)
+    logits: np.ndarray     # input of the softmax, (key)
     allowed: np.ndarray    # bool (key)
     weights: np.ndarray    # (key)
     weighted: np.ndarray   # w_j v_j, (key, d_v)
     mixed: np.ndarray      # their sum, (d_v)
-    sink: float            # the share of weight that no token gets
+    sink: float            # the sink's share of the weight
 
 
 def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
-    """Return every step of one head for one token, float64."""
+    """Compute every step in one head for one token, float64."""
     shared = head * len(layer.key) // layer.heads
     query, keys, values = (each.astype(np.float64)
                            for each in (layer.query[head, token], layer.key[shared], layer.value[shared]))
@@ -52,13 +52,13 @@ def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
 
 
 def _row(block: np.ndarray, head: int) -> np.ndarray:
-    """Return the only row of a mask or bias, (key)."""
+    """Return the single row of a mask or bias, (key)."""
     row = (block[head if len(block) > 1 else 0] if block.ndim == 3 else block)[0]
     return row if row.dtype == bool else row.astype(np.float64)
 
 
 def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = None) -> tuple[np.ndarray, float]:
-    """Return softmax over the allowed keys (key), and the share of a sink: one more logit that no token owns."""
+    """Return the softmax over the allowed keys (key), and the share of a sink: an extra logit without a token."""
     top = max(float(logits[allowed].max(initial=-np.inf)), -np.inf if sink is None else sink)
     raised = np.where(allowed, np.exp(np.where(allowed, logits - top, 0)), 0)
     rest = 0.0 if sink is None else float(np.exp(sink - top))
@@ -67,11 +67,11 @@ def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = No
 
 def ranked_products(products: np.ndarray, keep: int,
                     pairs: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, float]]:
-    """Return (name, share of q·k) of the `keep` largest in size, in their order, and the small rest as one; the sum of
-    all is q·k.
+    """Return (name, contribution to q·k) of the `keep` largest products by magnitude, in their order, and of the rest
+    combined; they sum to q·k.
 
-    products (d_k). Dimensions that rotary positions turn together stand together, since only their sum keeps its
-    meaning under the turn.
+    products (d_k). Dimensions that rotary positions rotate together are kept together, since only their sum is
+    meaningful.
     """
     paired = {each for pair in pairs for each in pair}
     named = [(f"{a}+{b}", float(products[a] + products[b])) for a, b in pairs]
@@ -82,8 +82,8 @@ def ranked_products(products: np.ndarray, keep: int,
 
 
 def angle(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the angle between two vectors in degrees, 0 to 180; exact near both ends (Kahan 2006): 2 atan2(‖a−b‖,
-    ‖a+b‖) of the unit vectors."""
+    """Return the angle between two vectors in degrees, 0 to 180, as 2 atan2(‖a−b‖, ‖a+b‖) of the unit vectors, which is
+    accurate near both ends (Kahan 2006)."""
     lengths = np.linalg.norm(one), np.linalg.norm(other)
     if min(lengths) == 0:
         return float("nan")
@@ -92,10 +92,10 @@ def angle(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the plane that shows most of these points (point, d): (centre (d), axes (2, d), share of their variance
-    that it shows, 0 to 1).
+    """Return the plane that preserves most variance of these points (point, d): (centre (d), axes (2, d), share of
+    variance, 0 to 1).
 
-    Principal components (Pearson 1901). The picture of a point is (point − centre) · axesᵀ.
+    Principal components (Pearson 1901). A point's coordinates are (point − centre) · axesᵀ.
     """
     centre = points.mean(0)
     _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
@@ -106,27 +106,27 @@ def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points`;
-    of points on one line its two ends."""
+    """Return the corners of the convex hull of points in a plane (point, 2), counter-clockwise, as indices; for
+    collinear points its two ends."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
         return ConvexHull(points).vertices
-    except (QhullError, ValueError):   # fewer than three points, or all on one line
+    except (QhullError, ValueError):   # fewer than three points, or all collinear
         order = np.lexsort((points[:, 1], points[:, 0]))
         return np.unique(order[[0, -1]])
 
 
 def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
-    """Return what each head adds to the residual stream, float64 (head, d_model): its mixed values (head, d_v) through
-    its rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is
-    missing to the sub-layer's output is its bias."""
+    """Return each head's contribution to the residual stream, float64 (head, d_model): its output (head, d_v) through
+    its rows of W_O (head, d_v, d_model). Their sum is Concat(heads) · W_O, so concatenation mixes nothing; only the
+    bias is missing from the sub-layer's output."""
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class SmallHead:
-    """One token's row of the head, float64."""
+    """One token's row in the small head, float64."""
 
     dots: np.ndarray      # q · k, (key)
     scores: np.ndarray    # divided by √2, (key)
@@ -135,7 +135,7 @@ class SmallHead:
 
 
 def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead:
-    """Return what a query (2) makes of keys and values (key, 2)."""
+    """Attend with a query (2) to keys and values (key, 2)."""
     dots = keys @ query
     scores = dots / np.sqrt(2)
     weights, _ = row_softmax(scores, np.ones(len(keys), bool))
@@ -143,8 +143,8 @@ def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead
 
 
 def inside_by(point: np.ndarray, values: np.ndarray) -> float:
-    """Return how far a point (2) of the hull of values (value, 2) is from its nearest edge; below 0 for one beyond it,
-    0 where the hull is a line or a point."""
+    """Return the distance of a point (2) in the hull of values (value, 2) from its nearest edge; negative outside, 0 if
+    the hull is a line or a point."""
     corners = values[hull(values)]
     if len(corners) < 3:
         return 0.0

@@ -1,10 +1,10 @@
-r"""What heads tell and what they share, in bits: entropy, mutual information between query and attended position,
-divergence between heads.
+r"""Measure heads in bits: entropy, mutual information between query and attended position, divergence between heads.
 
-A head's rows are distributions w_i over keys, float (query, key); with every query as likely as any other they are a
-joint distribution of query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover &
-Thomas 2006, chapter 2). Jensen–Shannon divergence: Lin 1991; its root is a metric: Endres & Schindelin 2003. Between
-the heads of a model: Clark et al. 2019, section 6. """
+A head's rows are distributions w_i over keys, float (query, key); with equally likely queries they form a joint
+distribution of query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover & Thomas
+2006, chapter 2). Jensen–Shannon divergence: Lin 1991; its root is a metric: Endres & Schindelin 2003. Between the heads
+of a model: Clark et al. 2019, section 6.
+"""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,47 +19,46 @@ from model.core.statistics import entropy
 from model.core.trace import AttentionTrace, Projection
 from model.core.view import MAX_UNPOOLED
 
-# numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep
-# it
+# most numbers processed when comparing all pairs of heads on one text; beyond that, rows are left out evenly
 BUDGET = 4e8
-LONGEST = MAX_UNPOOLED           # tokens of a text: every head's whole matrix is looked at
-NAMES = ("entropy", "mutual", "distance")   # of the measures
+LONGEST = MAX_UNPOOLED           # most tokens of a text, since every head's whole matrix is needed
+NAMES = ("entropy", "mutual", "distance")   # names of the measures
 TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 
 @dataclass(frozen=True)
 class InformationQuery:
-    """What the heads of one kind tell on one text."""
+    """The information measures of the heads of one kind on one text."""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Information":
-        """Return the measures of the query's record. Raises UserError for a text that is too long."""
+        """Compute the measures of the query's record. Raises UserError for an overlong text."""
         return measure_text(models.record(self.query, report)[self.kind], report)
 
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Measures of the heads of one kind, float64, one number a head."""
+    """Measures of the heads of one kind, float64, one number per head."""
 
     places: tuple[HeadId, ...]      # (layer, head), in the order of the arrays
     values: dict[str, np.ndarray]   # entropy: mean H(row); mutual: I; distance: mean |i − j|, NaN across two texts
-    blank: dict[str, np.ndarray]    # the same of equal weights under each layer's mask
+    blank: dict[str, np.ndarray]    # the same for uniform weights under each layer's mask
     divergence: np.ndarray          # mean Jensen–Shannon divergence, 0 to 1, (head, head)
-    tokens: float                   # of the text, or their mean over texts
-    texts: int = 1                  # how many it is the mean over
+    tokens: float                   # in the text, or the mean over texts
+    texts: int = 1                  # number of texts averaged
 
 
 def mutual(weights: np.ndarray) -> np.ndarray:
-    """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H
-    of the rows."""
+    """Return I between query and attended position for matrices (..., query, key), in bits: H of the mean row minus the
+    mean H of the rows."""
     return np.maximum(entropy(weights.mean(-2), base=2) - entropy(weights, base=2).mean(-1), 0)
 
 
 def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
-    """Return a head of n tokens that does one thing, (query, key): share `sharpness` of it, the rest spread evenly over
-    what it may see."""
+    """Return a head of n tokens with a single function, (query, key): it gets the share `sharpness`, and the rest is
+    spread evenly over the allowed keys."""
     full, causal = np.full((n, n), 1 / n), np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
     if name in ("uniform", "causal"):
         return full if name == "uniform" else causal
@@ -68,14 +67,14 @@ def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
 
 
 def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
-    """Return everything on one text. A layer's sink is one more thing to attend to, so that rows always sum to 1."""
+    """Compute all measures on one text. A layer's sink counts as an extra key, so that rows sum to 1."""
     shape = len(attention_map.queries), len(attention_map.keys)
     if max(shape) > LONGEST:
-        raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten "
-                        f"it.")
+        raise UserError(f"The text has {max(shape):,} tokens, but heads can be compared on at most {LONGEST:,}; "
+                        f"shorten it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
     compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
-    values: list[tuple] = []   # of each head, by NAMES
+    values: list[tuple] = []   # of each head, in the order of NAMES
     blank: list[tuple] = []
     places, sampled = [], []
     for number, layer in enumerate(attention_map.layers):
@@ -98,24 +97,24 @@ def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
 
 
 def _whole(layer: Layer | Reported, head: int) -> np.ndarray:
-    """Return the head's rows in float64, each summing to 1: a sink's share is the last column."""
+    """Return the head's rows in float64, each with a sum of 1; a sink's share is the last column."""
     weights = heads.weights(layer, head).astype(np.float64)
     rest = 1 - weights.sum(1, keepdims=True)
     return np.hstack([weights, np.maximum(rest, 0)]) if rest.max() > 1e-3 else weights / weights.sum(1, keepdims=True)
 
 
 def _even(layer: Layer | Reported, head: int, shape: tuple[int, int]) -> np.ndarray:
-    """Equal weights on whatever the head's mask lets each query see."""
+    """Return uniform weights on the keys that the head's mask allows each query."""
     allowed = layer.allowed.block(slice(0, shape[0]), slice(0, shape[1]))
     allowed = (allowed[head] if allowed.ndim == 3 else allowed).astype(float)
     return allowed / np.maximum(allowed.sum(1, keepdims=True), 1)
 
 
 def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
-    """Mean Jensen–Shannon divergence of the rows of every two heads, float64 (head, head), in bits, from weights (head,
-    row, key) that sum to 1.
+    """Return the mean Jensen–Shannon divergence between the rows of every two heads, float64 (head, head), in bits,
+    from weights (head, row, key) that sum to 1.
 
-    H of the middle of two rows minus the middle of their H.
+    It is H of two rows' average minus the average of their H.
     """
     own = entropy(weights, base=2).mean(-1, dtype=np.float64)
     divergence = np.zeros((len(weights), len(weights)))
@@ -127,7 +126,7 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
 
 
 def mean_over_texts(texts: Sequence[Information]) -> Information:
-    """Return the mean over texts of one model, each text counting alike."""
+    """Average the measures of one model over texts, with equal weight per text."""
     first = texts[0]
 
     def mean(field: str) -> dict[str, np.ndarray]:
@@ -139,7 +138,8 @@ def mean_over_texts(texts: Sequence[Information]) -> Information:
 
 
 def within_and_between(measured: Information, distances: np.ndarray) -> tuple[float, float]:
-    """Mean distance (head, head) of two heads of the same layer, and of two layers; NaN where there is no such pair."""
+    """Return the mean distance (head, head) of two heads in the same layer, and in different layers; NaN if there is no
+    such pair."""
     layers = np.array([layer for layer, _ in measured.places])
     above = np.triu(np.ones_like(distances, bool), 1)
     same = layers[:, None] == layers
@@ -149,8 +149,8 @@ def within_and_between(measured: Information, distances: np.ndarray) -> tuple[fl
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """I(X;Y) of a joint distribution, and what a model q(y|x) shows of it: H(Y) − its cross-entropy, for every `share`
-    that it has learnt."""
+    """I(X;Y) of a joint distribution, and the lower bound H(Y) − cross-entropy from a model q(y|x), for every `share`
+    that the model has learned."""
 
     information: float
     entropy: float
@@ -158,10 +158,10 @@ class Bound:
 
 
 def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> Bound:
-    """Return a random joint p(x, y); the model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it knows how often each y comes, at
-    s = 1 everything; beyond, too sure.
+    """Compute the bound for a random joint p(x, y). The model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it only knows how
+    often each y occurs, at s = 1 everything; beyond that it is overconfident.
 
-    −E log₂ q(y|x) is the cross-entropy; I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
+    The cross-entropy is −E log₂ q(y|x); I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
     """
     scores = strength * np.random.default_rng(seed).standard_normal((size, size))
     joint = np.exp(scores - scores.max())
@@ -174,37 +174,37 @@ def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> 
 
 
 STEPS = 300
-ENOUGH = 1e-7     # relative gain in stress at which SMACOF stops
+ENOUGH = 1e-7     # relative improvement of stress at which SMACOF stops
 
 
 def between(points: np.ndarray) -> np.ndarray:
-    """Euclidean distances, (point, point)."""
+    """Return the Euclidean distances, (point, point)."""
     from scipy.spatial.distance import cdist
 
     return cdist(points, points)
 
 
 def stress(points: np.ndarray, wanted: np.ndarray) -> float:
-    """Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1 fair and
-    0.2 poor."""
+    """Compute Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1
+    fair and 0.2 poor."""
     distances = between(points)
     return float(np.sqrt(((distances - wanted) ** 2).sum() / max((distances**2).sum(), 1e-300)))
 
 
 def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
-    """Return the plane that keeps most of the doubly centred squares −½ J D² J; exact if the dissimilarities are
-    distances in a plane."""
+    """Run classical multidimensional scaling: the plane that preserves most of −½ J D² J, exact if the dissimilarities
+    are distances in a plane."""
     centre = np.eye(len(wanted)) - 1 / len(wanted)
     values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
     return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
 
 
 def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[np.ndarray, list[float]]:
-    """Return points with a locally least Σ (distance − wanted)², from `start`, and the raw stress after each step,
-    which never grows.
+    """Minimise Σ (distance − wanted)² locally, from `start`; return the points and the raw stress after each step,
+    which never increases.
 
-    Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij beside the diagonal, whose
-    rows sum to 0.
+    Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij off the diagonal and rows
+    that sum to 0.
     """
     points, apart, raw = start.copy(), between(start), []
     for _ in range(steps):
@@ -218,26 +218,25 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
 
 
 def plane(wanted: np.ndarray, method: str) -> np.ndarray:
-    """Return points (point, 2) by "classical" or, from there, by "smacof"."""
+    """Return points (point, 2) by "classical" scaling or, starting there, by "smacof"."""
     return classical(wanted) if method == "classical" else smacof(wanted, classical(wanted))[0]
 
 
 MATRICES = ("query", "key", "value")
-DRAWS = 30      # pairs of random subspaces that heads are compared with
+DRAWS = 30      # pairs of random subspaces for comparison
 SEED = 0
 
 
 @dataclass(frozen=True)
 class SubspacesQuery:
-    """The ranges of the heads of one kind in one layer, and what is lost on the query's text when each head sees its
-    slice only."""
+    """Compare the ranges of one layer's heads, and restrict each head to its slice of d_model on the query's text."""
 
     query: Query
     kind: Kind
     layer: int
 
     def answer(self, models: Models, report: Progress) -> "Subspaces":
-        """Return the measures. Raises UserError for a model whose matrices cannot be had."""
+        """Compute the measures. Raises UserError for a model whose matrices are not accessible."""
         trace, record = models.trace(self.query, report), models.record(self.query, report)
         layer = record[self.kind].layer(self.layer)
         if not isinstance(layer, Layer):
@@ -249,13 +248,13 @@ class SubspacesQuery:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """One matrix of all heads of a layer, float64."""
+    """One matrix of all heads in a layer, float64."""
 
-    angles: np.ndarray   # between the ranges of every two heads, radians, smallest first (pair, angle)
-    random: np.ndarray   # the same between random subspaces as large (draw, angle)
-    width: int           # d_k, of one range
-    together: int        # dimensions that all heads' ranges span together
-    heads: int           # heads that have a matrix of their own
+    angles: np.ndarray   # principal angles between the ranges of every two heads, radians, smallest first (pair, angle)
+    random: np.ndarray   # the same between random subspaces of that size (draw, angle)
+    width: int           # d_k, the dimension of one range
+    together: int        # dimension of the span of all heads' ranges
+    heads: int           # number of heads with their own matrix
 
     @property
     def overlap(self) -> np.ndarray:
@@ -265,19 +264,20 @@ class Ranges:
 
 @dataclass(frozen=True, eq=False)
 class Subspaces:
-    """What the heads of a layer read, and what is left of it in slices."""
+    """What one layer's heads read, and how much of it is in their slices."""
 
     d_model: int
-    ranges: dict[str, Ranges]    # by MATRICES; without pairs where heads share one matrix
-    own: dict[str, float]        # {"query_key", …: overlap of two matrices of one head, mean over heads}
-    inside: dict[str, float]     # by MATRICES: share of a matrix' squares in its head's own slice, mean over heads
+    ranges: dict[str, Ranges]    # by MATRICES; without pairs if heads share one matrix
+    own: dict[str, float]        # {"query_key", …: overlap of two matrices of a head, mean over heads}
+    # by MATRICES: share of a matrix's squared entries in its head's own slice, mean over heads
+    inside: dict[str, float]
     moved: np.ndarray            # total variation between rows and those from slices, mean over tokens (head)
-    same: np.ndarray             # share of tokens whose largest weight is on the same token still (head)
+    same: np.ndarray             # share of tokens whose largest weight stays on the same token (head)
 
 
 def bases(matrices: np.ndarray) -> np.ndarray:
-    """Orthonormal bases of the ranges of matrices (head, d_model, d_k), float64 (head, d_model, width): width is the
-    least of their ranks, and of a matrix with more the directions that it reads most strongly."""
+    """Return orthonormal bases of the ranges of matrices (head, d_model, d_k), float64 (head, d_model, width). width is
+    the lowest rank among them; for higher ranks, the directions with the largest singular values are kept."""
     import torch
 
     left, sizes, _ = (each.numpy() for each in torch.linalg.svd(torch.tensor(matrices, dtype=torch.float64),
@@ -286,13 +286,13 @@ def bases(matrices: np.ndarray) -> np.ndarray:
 
 
 def _counted(sizes: np.ndarray, largest_side: int) -> np.ndarray:
-    """Return how many singular values (..., value) of matrices of float32 are more than rounding, (...)."""
+    """Return how many singular values (..., value) of float32 matrices exceed rounding errors, (...)."""
     return (sizes > sizes.max(-1, keepdims=True) * largest_side * np.finfo(np.float32).eps).sum(-1)
 
 
 def principal_angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the angles between subspaces given by orthonormal bases (..., d_model, d), radians, smallest first (...,
-    d): the arc cosines of the singular values of oneᵀ other, which are good to about 1e-8."""
+    """Return the principal angles between subspaces with orthonormal bases (..., d_model, d), radians, smallest first
+    (..., d): the arc cosines of the singular values of oneᵀ other, accurate to about 1e-8."""
     import torch
 
     cosines = torch.linalg.svdvals(torch.tensor(one).mT @ torch.tensor(other))
@@ -300,22 +300,22 @@ def principal_angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def ranges(matrices: np.ndarray) -> Ranges:
-    """Of matrices (head, d_model, d_k)."""
+    """Compare the ranges of matrices (head, d_model, d_k)."""
     import torch
 
     own = bases(matrices)
     first, second = np.triu_indices(len(own), 1)
     drawn = bases(np.random.default_rng(SEED).standard_normal((2 * DRAWS, *own.shape[1:]))).reshape(2, DRAWS,
                                                                                                   *own.shape[1:])
-    # of unit vectors, so that how strongly a head reads does not count
+    # unit vectors, so that the magnitude of a head's matrix does not matter
     sizes = torch.linalg.svdvals(torch.tensor(np.concatenate(own, 1))).numpy()
     together = int(_counted(sizes, max(own.shape)))
     return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
 
 
 def sliced(projection: Projection) -> Projection:
-    """Return the matrix with everything put to 0 that a head would read outside its slice of d_model, which is cut into
-    as many equal ones as there are heads."""
+    """Set everything in the matrix to 0 that a head reads outside its own slice of d_model, which is split evenly among
+    the heads."""
     weight = np.zeros_like(projection.weight)
     count, d_model, _ = weight.shape
     for head, matrix in enumerate(projection.weight):
@@ -325,7 +325,7 @@ def sliced(projection: Projection) -> Projection:
 
 
 def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
-    """Return everything of one layer."""
+    """Compute all measures of one layer."""
     parts = {name: getattr(attention, name) for name in MATRICES}
     inside = {name: float(np.mean((sliced(part).weight**2).sum((1, 2)) / (part.weight**2).sum((1, 2))))
               for name, part in parts.items()}
@@ -340,7 +340,7 @@ def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
 
 
 def _own(parts: dict[str, Projection]) -> dict[str, float]:
-    """Overlap of the ranges of two matrices of one head, mean over the query heads."""
+    """Return the overlap of the ranges of two matrices of the same head, averaged over query heads."""
     count = len(parts["query"].weight)
     of = {name: bases(part.weight)[np.arange(count) * len(part.weight) // count] for name, part in parts.items()}
     return {f"{one}_{other}": float((np.cos(principal_angles(of[one], of[other])) ** 2).mean())
@@ -348,7 +348,7 @@ def _own(parts: dict[str, Projection]) -> dict[str, float]:
 
 
 def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key: Projection) -> Layer:
-    """Return the layer with queries and keys made by other matrices from the same x, turned by the same rotary
+    """Return the layer with queries and keys recomputed by other matrices from the same x, with the same rotary
     positions."""
     made = {}
     for name, old, new, x in (("query", attention.query, query, attention.x),
@@ -361,8 +361,8 @@ def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key
 
 def _turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
             pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """vectors (head, t, d) with every pair of dimensions turned as `before` was turned into `after`; nothing is turned
-    where there are no pairs."""
+    """Rotate vectors (head, t, d) in every pair of dimensions as `before` was rotated into `after`; unchanged if there
+    are no pairs."""
     turned = vectors.copy()
     for a, b in pairs:
         old, new, own = (each[..., a] + 1j * each[..., b] for each in (before, after, vectors))

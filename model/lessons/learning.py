@@ -1,4 +1,5 @@
-"""Show how a network learns: a short run, gradient descent, distillation, and the divergences that they lower."""
+"""Show how a network learns: a short training, gradient descent, distillation, and the divergences that they
+minimise."""
 import math
 import random
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from model.scratch.transformer import Transformer
 
 
-# steps, sentences a step, sentences of the test, steps between two tests
+# steps, sentences per step, test sentences, steps between two tests
 STEPS, SIZE, TESTED, EVERY = 300, 32, 200, 10
 WIDTH = 32
 FRAME = "cross"   # the animal didn't cross the street because it was too ...
@@ -27,11 +28,11 @@ TARGETS = ("word", "smooth", "teacher", "other")
 
 @dataclass(frozen=True)
 class RunQuery:
-    """One short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to
-    a run of 300 steps.
+    """A short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to 300
+    steps.
 
-    Targets: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (distillation: what the
-    plain run says), "other" (fine-tuning: the plain run's weights learn to name the other noun).
+    Targets: "word" (the noun that "it" refers to), "smooth" (the same with label smoothing), "teacher" (distillation:
+    the plain run's output), "other" (fine-tuning: the plain run's weights learn to predict the other noun).
     """
 
     target: str = "word"         # one of TARGETS
@@ -39,15 +40,15 @@ class RunQuery:
     definition: str = "others"   # of label smoothing: one of model.lessons.learning.DEFINITIONS
     beta2: float = 0.98          # of Adam
     adam_epsilon: float = 1e-9   # of Adam
-    rate: float = 0.01           # the learning rate at its peak
+    rate: float = 0.01           # peak learning rate
     warm_up: int = 30            # steps; 0 for none
     decay: bool = True           # whether the rate falls after the warm-up
-    clip: float = 0.0            # length that gradients are shortened to; 0 for never
-    seed: int = 1                # of the first weights and of the sentences
-    fresh: bool = False          # "other" from untrained weights, to compare with
+    clip: float = 0.0            # length to which gradients are clipped; 0 for none
+    seed: int = 1                # for initial weights and sentences
+    fresh: bool = False          # start "other" from untrained weights, for comparison
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
-        """Return the curves of the training."""
+        """Run the training and return its curves."""
         return run(self, report)
 
 
@@ -56,17 +57,17 @@ class ShortRun:
     """The curves of a training, float64 arrays over its steps or its tests."""
 
     loss: np.ndarray       # nats (step)
-    floor: np.ndarray      # the target's entropy, which no loss goes below, nats (step)
+    floor: np.ndarray      # the target's entropy, a lower bound of the loss, nats (step)
     gradient: np.ndarray   # length of the gradient before clipping (step)
-    tested: np.ndarray     # the steps at which sentences of unseen pairs of nouns were tried (test)
-    nats: np.ndarray       # −ln p of the right word there (test)
-    right: np.ndarray      # share of these sentences whose noun is named right (test)
+    tested: np.ndarray     # steps at which sentences with held-out noun pairs were tested (test)
+    nats: np.ndarray       # −ln p of the right word in them (test)
+    right: np.ndarray      # share of them whose noun is predicted correctly (test)
 
 
 @lru_cache(maxsize=2 * STEPS)
 def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
-    """Return (ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences;
-    step −1 is the test."""
+    """Return (ids (b, t), position of "it" (b), id of its noun (b), id of the other noun (b)) for one step's sentences;
+    step −1 is the test set."""
     import torch
 
     from model.scratch import grammar
@@ -83,7 +84,7 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 
 def untrained_model(seed: int) -> "Transformer":
-    """Return the tiny encoder: the wide resolver with d_model 32."""
+    """Return the small encoder: the wide resolver with d_model 32."""
     from model.scratch.tasks import resolver
     from model.scratch.transformer import Transformer
 
@@ -92,12 +93,12 @@ def untrained_model(seed: int) -> "Transformer":
 
 
 def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":
-    """Return logits at "it" (b, word)."""
+    """Return the logits at "it" (b, word)."""
     return model.output(model.encode(ids)[range(len(ids)), places])
 
 
 def targets(question: RunQuery, step: int, teacher: "Transformer | None", words: int) -> "Tensor":
-    """Return what the model should say at "it", float32 (b, word): the P in −Σ P ln Q."""
+    """Return the target distribution at "it", float32 (b, word): the P in −Σ P ln Q."""
     import torch
 
     ids, places, nouns, others = sentences(question.seed, step)
@@ -112,13 +113,12 @@ def targets(question: RunQuery, step: int, teacher: "Transformer | None", words:
 
 @lru_cache(maxsize=4)
 def trained_plainly(seed: int) -> "Transformer":
-    """Return the plain run's trained model: the teacher of distillation, the start of fine-tuning."""
+    """Return the plain run's model: the teacher in distillation, and the start of fine-tuning."""
     return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
 
 
 def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
-    """Train with these settings, a few seconds on one core; report is called after every step and stops it by
-    raising."""
+    """Train with these settings, a few seconds on one core; report is called after every step and may raise to stop."""
     from model.core.limits import one_thread
 
     with one_thread():
@@ -158,7 +158,7 @@ def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None
 
 
 def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
-    """Return (−ln p of the right word, share right) on sentences that are never trained."""
+    """Return (−ln p of the right word, accuracy) on held-out sentences."""
     import torch
 
     ids, places, nouns, others = sentences(0, -1)
@@ -169,16 +169,16 @@ def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
 
 
 SIGNALS = ("steady", "noisy", "spike", "fading")
-DESCENT_STEPS = 400               # gradients of a signal
-SPIKE, AT = 100.0, 100    # how large the one large gradient is, and at which step it comes
-UNFOLDED = 50             # steps of the recurrent unit behind the cliff
-WANTED = 0.7              # what it should put out
-LOW, HIGH = (4.2, -3.4), (6.2, -1.8)   # the corner of the plane (weight, bias) that is drawn
+DESCENT_STEPS = 400               # length of a signal
+SPIKE, AT = 100.0, 100    # size of the single large gradient, and its step
+UNFOLDED = 50             # steps of the recurrent unit whose loss has the cliff
+WANTED = 0.7              # its target output
+LOW, HIGH = (4.2, -3.4), (6.2, -1.8)   # corners of the drawn plane (weight, bias)
 
 
 def signal(kind: str) -> np.ndarray:
-    """Gradients of one weight, float64 (step): always 1; noise about 0.1; 1 with one of 100; falling by ten every 40
-    steps."""
+    """Return the gradients of one weight, float64 (step): constant 1; noise around 0.1; 1 with a single 100; or falling
+    tenfold every 40 steps."""
     if kind == "noisy":
         return 0.1 + np.random.default_rng(1).normal(size=DESCENT_STEPS)
     gradients = np.ones(DESCENT_STEPS) if kind != "fading" else 10.0 ** (-np.arange(DESCENT_STEPS) / 40)
@@ -188,8 +188,8 @@ def signal(kind: str) -> np.ndarray:
 
 
 def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon: float = 1e-9) -> np.ndarray:
-    """Return the steps of Adam in units of the learning rate, float64 (step): m̂ / (√v̂ + ε), Kingma and Ba 2015,
-    algorithm 1.
+    """Return Adam's steps in units of the learning rate, float64 (step): m̂ / (√v̂ + ε), Kingma and Ba 2015, algorithm
+    1.
 
     The defaults are those of Vaswani et al. 2017, section 5.3.
     """
@@ -202,31 +202,31 @@ def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon
 
 
 def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
-    """Equation (3) of Vaswani et al. 2017: d_model^-½ · min(step^-½, step · warm_up^-1½), for steps from 1; its peak is
-    (d_model · warm_up)^-½."""
+    """Compute equation (3) of Vaswani et al. 2017: d_model^-½ · min(step^-½, step · warm_up^-1½), for steps from 1; its
+    peak is (d_model · warm_up)^-½."""
     step = np.asarray(step, np.float64)
     return d_model**-0.5 * np.minimum(step**-0.5, step * float(warm_up) ** -1.5)
 
 
 def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
-    """Return the shape of equation (3) with a peak of one's own, for steps from 1. warm_up 0: none. Without decay the
-    rate stays at its peak."""
+    """Return equation (3) rescaled to another peak, for steps from 1. warm_up 0: none. Without decay the rate stays at
+    its peak."""
     rising = min(1.0, step / warm_up) if warm_up else 1.0
     return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
 
 
 def clip(gradient: np.ndarray, limit: float) -> np.ndarray:
-    """Return the gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013,
-    algorithm 1). 0: never."""
+    """Shorten the gradient to length `limit` if it is longer, keeping its direction (Pascanu et al. 2013, algorithm 1).
+    0: never."""
     length = np.linalg.norm(gradient)
     return gradient if not limit or length <= limit else gradient * (limit / length)
 
 
 def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 times from 0.5, whose σ(h)
-    should be 0.7, squared.
+    """Return (loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 steps from 0.5; the loss is
+    the squared error of σ(h) from 0.7.
 
-    The landscape of Pascanu et al. 2013, figure 6: nearly flat, with a wall where the unit tips over.
+    This is the landscape in figure 6 of Pascanu et al. 2013: nearly flat, with a wall where the unit switches.
     """
     weight, bias = np.broadcast_arrays(np.asarray(weight, np.float64), np.asarray(bias, np.float64))
     h, slope = np.full(weight.shape, 0.5), np.zeros((*weight.shape, 2))
@@ -239,14 +239,14 @@ def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def landscape(size: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (weights (x), biases (y), loss (y, x)) of the drawn corner."""
+    """Return (weights (x), biases (y), loss (y, x)) over the drawn plane."""
     weights, biases = (np.linspace(low, high, size) for low, high in zip(LOW, HIGH, strict=True))
     return weights, biases, cliff(weights[None], biases[:, None])[0]
 
 
 def descend(start: tuple[float, float], step: float, limit: float, steps: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Return (places (steps + 1, 2), length of each gradient before clipping (steps)) of plain gradient descent on the
-    cliff, without momentum."""
+    """Run plain gradient descent on the cliff, without momentum; return (points (steps + 1, 2), length of each gradient
+    before clipping (steps))."""
     places, lengths = [np.array(start, np.float64)], []
     for _ in range(steps):
         gradient = cliff(*places[-1])[1]
@@ -255,11 +255,11 @@ def descend(start: tuple[float, float], step: float, limit: float, steps: int = 
     return np.array(places), np.array(lengths)
 
 
-TEACHER = "induction"   # the trained decoder; its students are its own snapshots on the way
+TEACHER = "induction"   # the trained decoder; its students are its own earlier snapshots
 
 
 def steps() -> list[int]:
-    """Return the steps of training at which the teacher was photographed, the first untrained."""
+    """Return the training steps with a snapshot of the teacher, starting with the untrained one."""
     from model.scratch import models
     from model.scratch.source import film_path, weights_file
 
@@ -267,34 +267,34 @@ def steps() -> list[int]:
 
 
 def student(step: int) -> str:
-    """Return the id of the teacher as it was after `step` steps."""
+    """Return the id of the teacher's snapshot after `step` steps."""
     from model.scratch.source import SNAPSHOT
 
     return f"{TEACHER}{SNAPSHOT}{step}"
 
 
 def vocabulary() -> tuple[str, ...]:
-    """Return the letters and digits that teacher and students know, by id."""
+    """Return the letters and digits in the vocabulary of teacher and students, by id."""
     from model.scratch.tasks.induction import WORDS
 
     return tuple(WORDS)
 
 
 def one_hot(right: int, words: int) -> np.ndarray:
-    """Return all probability on one word, float64 (word): what a text says comes next."""
+    """Return the distribution with all probability on one word, float64 (word): a text's own next word."""
     probabilities = np.zeros(words)
     probabilities[right] = 1
     return probabilities
 
 
 def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:
-    """Return (H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, what learning can take away, the
-    loss."""
+    """Return (H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, the part that learning can remove,
+    the loss."""
     return float(entropy(target, base=math.e)), float(divergence(target, guess)), float(cross_entropy(target, guess))
 
 
 def slope(target: np.ndarray, guess: np.ndarray) -> np.ndarray:
-    """∂loss / ∂logits (word) = guess − target: the same formula for every target."""
+    """Return ∂loss / ∂logits (word) = guess − target, the same formula for every target."""
     return guess - target
 
 
@@ -302,9 +302,9 @@ DEFINITIONS = ("all", "others")   # where label smoothing puts ε: on all K word
 
 
 def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """−Σ p ln q in nats (...), with 0 ln q = 0: the loss of a model that says q where p is true.
+    """Return −Σ p ln q in nats (...), with 0 ln q = 0: the loss of a model q if p is true.
 
-    Infinite where q calls impossible what p calls possible.
+    Infinite where q is 0 and p is not.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(np.asarray(q, np.float64))
@@ -313,13 +313,13 @@ def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """D_KL(P‖Q) = Σ p ln(p / q) in nats (...), at least 0, and 0 only where both are equal; not symmetric, so no
-    distance."""
+    """Return D_KL(P‖Q) = Σ p ln(p / q) in nats (...): at least 0, and 0 only if both are equal. It is not symmetric, so
+    not a distance."""
     return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
 def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """Return the target when word `right` of `words` is true, float64 (word).
+    """Return the smoothed target for the right word among `words`, float64 (word).
 
     "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's
     label_smoothing). "others": 1 − ε on the right word and ε / (K − 1) on each of the others (tensor2tensor, the code
@@ -331,13 +331,13 @@ def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> 
 
 
 def peak(words: int, epsilon: float, definition: str) -> float:
-    """Return the share of the right word in the smoothed target: where the loss is least, in closed form."""
+    """Return the right word's share in the smoothed target, where the loss is minimal, in closed form."""
     return 1 - epsilon + (epsilon / words if definition == "all" else 0.0)
 
 
 def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
     """Return the smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest
-    evenly over the others."""
+    evenly."""
     top = peak(words, epsilon, definition)
     share = np.asarray(share, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -346,12 +346,12 @@ def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definitio
 
 
 def floor(words: int, epsilon: float, definition: str) -> float:
-    """Return the least loss that any model can reach, in nats: the entropy of the smoothed target, −q ln q − (1 − q)
-    ln((1 − q) / (K − 1))."""
+    """Return the lowest possible loss in nats: the entropy of the smoothed target, −q ln q − (1 − q) ln((1 − q) / (K −
+    1))."""
     return float(smooth_loss(peak(words, epsilon, definition), words, epsilon, definition))
 
 
 def gap(words: int, epsilon: float, definition: str) -> float:
-    """Return how far the right word's logit stands above the others at that least loss; infinite without smoothing."""
+    """Return how far the right word's logit is above the others at the lowest loss; infinite without smoothing."""
     top = peak(words, epsilon, definition)
     return float(np.log(top * (words - 1) / (1 - top))) if top < 1 else float("inf")

@@ -1,5 +1,5 @@
-"""Masks on one small attention matrix: −∞ before the softmax, a large negative number instead, zeroing after it, and
-zeroing with renormalising.
+"""Mask one small attention matrix in four ways: −∞ before the softmax, a large negative number instead, zeroing after
+it, and zeroing with renormalisation.
 
 Scores are float64 (query, key), allowed is bool (query, key). Rows are queries.
 """
@@ -12,29 +12,29 @@ from model.core.query import HeadId
 from model.core.record import AttentionMap
 
 METHODS = ("before", "finite", "after", "renormalised")
-LARGE = -1e9      # what stands for −∞ in much code (The Annotated Transformer's masked_fill(mask == 0, -1e9))
+LARGE = -1e9      # stands for −∞ in much code (The Annotated Transformer's masked_fill(mask == 0, -1e9))
 
 
 def toy_scores(n: int, seed: int, d_k: int = 16) -> np.ndarray:
-    """Scores q · k / √d_k of n random queries and keys, float64 (query, key), always the same for the same seed."""
+    """Return scores q · k / √d_k of n random queries and keys, float64 (query, key), fixed for each seed."""
     rng = np.random.default_rng([seed, n])
     return rng.standard_normal((n, d_k)) @ rng.standard_normal((d_k, n)) / d_k**0.5 * 1.5
 
 
 def padding_mask(n: int, padded: int) -> np.ndarray:
-    """Nobody may look at the last `padded` tokens, bool (query, key). Their own rows stay open: what they compute is
-    thrown away."""
+    """Mask the last `padded` tokens as keys, bool (query, key). Their own rows stay open, since their outputs are
+    discarded."""
     return np.broadcast_to(np.arange(n) < n - padded, (n, n)).copy()
 
 
 def look_ahead_mask(n: int) -> np.ndarray:
-    """Return a token may look at itself and at what stands before it (Vaswani et al. 2017, section 3.2.3), bool (query,
-    key)."""
+    """Return the causal mask, bool (query, key): a token attends to itself and to earlier ones (Vaswani et al. 2017,
+    section 3.2.3)."""
     return np.tril(np.ones((n, n), bool))
 
 
 def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.ndarray:
-    """Return the weights, float64 (query, key), by one of METHODS.
+    """Compute the weights, float64 (query, key), with one of METHODS.
 
     before: −∞ on forbidden scores, then softmax; a row without any allowed key is 0/0, NaN. finite: LARGE instead of
     −∞. after: softmax over everything, then 0 where forbidden. renormalised: the same, and each row divided by its sum.
@@ -55,15 +55,15 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
 
 
 def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray:
-    """Return how the weights that a row may see (moved, key) answer when its first forbidden score is moved by each
-    number of `moved`."""
+    """Return how a row's visible weights (moved, key) change when its first masked score is shifted by each number in
+    `moved`."""
     rows = np.repeat(scores[row][None], len(moved), axis=0)
     rows[:, np.flatnonzero(~allowed[row])[0]] += moved
     return masked_weights(rows, np.repeat(allowed[row][None], len(moved), axis=0), method)[:, allowed[row]]
 
 
 def blind_row(n: int) -> dict[str, str]:
-    """Return what a row that may look at nothing becomes, by each method and by torch's own two functions, as words."""
+    """Return in words what a fully masked row becomes, with each method and with torch's two functions."""
     import torch
 
     scores, nothing = toy_scores(n, 0), np.zeros((n, n), bool)
@@ -89,39 +89,39 @@ NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
 @dataclass(frozen=True)
 class Shape:
-    """The numbers that the patterns take."""
+    """The parameters of the patterns."""
 
     window: int = 2     # keys on each side
-    dilation: int = 2   # every how many tokens one of them stands
-    tokens: int = 1     # how many first tokens are global
-    random: int = 2     # random keys a row
-    seed: int = 0       # of the random keys
+    dilation: int = 2   # step between attended tokens
+    tokens: int = 1     # number of global tokens at the start
+    random: int = 2     # random keys per row
+    seed: int = 0       # for the random keys
 
 
 def distance(n: int) -> np.ndarray:
-    """|i − j|, int (query, key)."""
+    """Return |i − j|, int (query, key)."""
     places = np.arange(n)
     return np.abs(places[:, None] - places)
 
 
 def window(n: int, shape: Shape) -> np.ndarray:
-    """Return `window` tokens to each side, and itself."""
+    """Allow `window` tokens on each side, and the token itself."""
     return distance(n) <= shape.window
 
 
 def dilated_window(n: int, shape: Shape) -> np.ndarray:
-    """As many, but only every `dilation`-th token: a longer reach for the same cost."""
+    """Allow as many tokens, but only every `dilation`-th one: longer reach at the same cost."""
     return (distance(n) <= shape.window * shape.dilation) & (distance(n) % shape.dilation == 0)
 
 
 def global_tokens(n: int, shape: Shape) -> np.ndarray:
-    """Return the first `tokens` tokens look at all and are looked at by all."""
+    """Let the first `tokens` tokens attend to all, and all attend to them."""
     first = np.arange(n) < shape.tokens
     return first[:, None] | first[None, :] | np.eye(n, dtype=bool)
 
 
 def random_keys(n: int, shape: Shape) -> np.ndarray:
-    """Return each token looks at itself and at `random` tokens drawn for it; always the same ones for the same seed."""
+    """Let each token attend to itself and to `random` random tokens, fixed for each seed."""
     allowed = np.eye(n, dtype=bool)
     for row in range(n):
         allowed[row, np.random.default_rng([shape.seed, row, n]).choice(n, min(shape.random, n), replace=False)] = True
@@ -129,7 +129,7 @@ def random_keys(n: int, shape: Shape) -> np.ndarray:
 
 
 def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
-    """Return one of NAMES for n tokens; with `causal`, nobody looks ahead as well."""
+    """Return one of NAMES for n tokens; with `causal`, later tokens are masked too."""
     parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape),
              "dilated": lambda: dilated_window(n, shape),
              "global": lambda: window(n, shape) | global_tokens(n, shape), "random": lambda: random_keys(n, shape),
@@ -138,11 +138,11 @@ def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray
 
 
 def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
-    """Return share of the pairs (query, key) that are connected after 1, 2, … layers, until no more are; 1 at the end
-    if every token reaches every other.
+    """Return the share of pairs (query, key) connected after 1, 2, … layers, until it stops growing; it ends at 1 if
+    every token reaches every other.
 
-    With `causal` only pairs with the key before the query count. What a token has seen after L layers is row i of the
-    L-th Boolean power.
+    With `causal`, only pairs with an earlier key count. What a token has seen after L layers is row i of the L-th
+    Boolean power.
     """
     wanted = np.tril(np.ones_like(allowed)) if causal else np.ones_like(allowed)
     seen, step, shares = allowed.copy(), allowed.astype(np.float32), [float((allowed & wanted).sum() / wanted.sum())]
@@ -156,13 +156,12 @@ def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
 
 
 def layers_needed(shares: np.ndarray) -> int | None:
-    """After how many layers every token can reach every other; None if never."""
+    """Return after how many layers every token reaches every other, or None if never."""
     return len(shares) if shares[-1] == 1 else None
 
 
 def lost_weight(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float]:
-    """Return {(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's
-    queries."""
+    """Return {(layer, head): share of the head's weight outside the pattern}, averaged over the text's queries."""
     lost: dict[HeadId, float] = {}
     for layer in attention_map.layers:
         inside, total = np.zeros((2, layer.heads))

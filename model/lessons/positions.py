@@ -1,8 +1,9 @@
-r"""Where am I? The schemes that tell a Transformer, as functions of positions alone.
+r"""The position schemes of Transformers, as functions of positions only.
 
 Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c),
 r_c = 10000^(−2c/d). Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020).
-Positions count from 0. """
+Positions count from 0.
+"""
 import json
 from collections.abc import Sequence
 from functools import cache
@@ -14,28 +15,29 @@ from model.core.limits import seeded
 from model.core.statistics import unit_rows
 
 BEYOND = ASSETS / "lessons" / "positions.json"
-SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
+SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model for the shuffled words
 
 
 def rates(width: int) -> np.ndarray:
-    """Radians by which the angle of each pair of dimensions grows a position, float64 (d/2): 10000^(−2c/d)."""
+    """Return the angle in radians by which each pair of dimensions rotates per position, float64 (d/2):
+    10000^(−2c/d)."""
     return 10000.0 ** (-np.arange(0, width, 2) / width)
 
 
 def wavelengths(width: int) -> np.ndarray:
-    """Positions until each pair of dimensions repeats, float64 (d/2): from 2π to 2π · 10000^((d−2)/d)."""
+    """Return the number of positions until each pair of dimensions repeats, float64 (d/2): from 2π to 2π ·
+    10000^((d−2)/d)."""
     return 2 * np.pi / rates(width)
 
 
 def sinusoidal(positions: np.ndarray | Sequence[float], width: int) -> np.ndarray:
-    """PE float64 (p, d) of any positions, whole or not; d even."""
+    """Return PE, float64 (p, d), for any positions, integer or not; d even."""
     angle = np.asarray(positions, np.float64)[:, None] * rates(width)
     return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(len(angle), width)
 
 
 def shift(steps: float, width: int) -> np.ndarray:
-    """Return the matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: in each pair a rotation by steps · r_c,
-    the same everywhere."""
+    """Return the matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: each pair is rotated by steps · r_c."""
     matrix = np.zeros((width, width))
     for pair, angle in enumerate(steps * rates(width)):
         a, b = 2 * pair, 2 * pair + 1
@@ -45,7 +47,8 @@ def shift(steps: float, width: int) -> np.ndarray:
 
 
 def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
+    """Return (mean, minimum, maximum) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n −
+    1)."""
     n = len(square)
     diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
     across = lambda kind: np.array([kind(diagonal) for diagonal in diagonals])
@@ -54,21 +57,21 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def strongest_wave(table: np.ndarray) -> np.ndarray:
     """Return the wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f
-    for the largest of the discrete Fourier transform's sizes at f = 1 … n/2 (the mean, f = 0, is no wave). n is the
-    number of rows, so nothing longer than n can be told."""
+    for the largest magnitude of the discrete Fourier transform at f = 1 … n/2 (f = 0 is the mean). Wavelengths above
+    the number of rows n cannot be detected."""
     sizes = np.abs(np.fft.rfft(np.asarray(table, np.float64), axis=0))[1:]
     return len(table) / (1.0 + sizes.argmax(0))
 
 
 def compare_rows(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): what a head compares whose W_Q
-    W_Kᵀ is M."""
+    """Return x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): the comparison in a head
+    with W_Q W_Kᵀ = M."""
     unit = unit_rows(table)
     return unit @ matrix @ unit.T
 
 
 def rotate(vector: np.ndarray, position: float) -> np.ndarray:
-    """Rotary positions: each pair (2c, 2c+1) of the vector (d) turned by position · 10000^(−2c/d), float64."""
+    """Apply rotary positions: rotate each pair (2c, 2c+1) of the vector (d) by position · 10000^(−2c/d), float64."""
     angle = position * rates(len(vector))
     even, odd = vector[0::2], vector[1::2]
     return np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)],
@@ -76,29 +79,29 @@ def rotate(vector: np.ndarray, position: float) -> np.ndarray:
 
 
 def rotary_scores(query: np.ndarray, key: np.ndarray, length: int) -> np.ndarray:
-    """q · k with the same query at every position i and the same key at every position j, float64 (i, j): a function of
-    j − i alone."""
+    """Return q · k for the same query at every position i and the same key at every position j, float64 (i, j): a
+    function of j − i only."""
     queries, keys = (np.stack([rotate(vector, place) for place in range(length)]) for vector in (query, key))
     return queries @ keys.T
 
 
 def alibi_slopes(heads: int) -> np.ndarray:
-    """m = 2^(−8h/H) for h = 1 … H, float64 (h): the geometric sequence that starts at 2^(−8/H) and has that very
-    ratio."""
+    """Return ALiBi's slopes m = 2^(−8h/H) for h = 1 … H, float64 (h): the geometric sequence with first term and ratio
+    2^(−8/H)."""
     return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
 
 
 def alibi_bias(heads: int, length: int) -> np.ndarray:
-    """−m · |i − j|, float64 (h, i, j); a decoder sees j ≤ i only."""
+    """Return ALiBi's bias −m · |i − j|, float64 (h, i, j); a decoder only uses j ≤ i."""
     place = np.arange(length)
     return -alibi_slopes(heads)[:, None, None] * np.abs(place[:, None] - place)
 
 
 def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, farthest: int = 128) -> np.ndarray:
-    """Return the bucket of each offset j − i, int64: the nearest have one each, the farther ones share on a log scale,
-    all beyond `farthest` the last.
+    """Return the bucket of each offset j − i, int64: the nearest offsets have their own, farther ones share buckets on
+    a log scale, and all beyond `farthest` share the last.
 
-    An encoder (`both_ways`) uses half of the buckets for each direction; a decoder has all for what stands before.
+    An encoder (`both_ways`) uses half of the buckets per direction; a decoder uses all for earlier positions.
     """
     offset = np.asarray(offset, np.int64)
     count = buckets // 2 if both_ways else buckets
@@ -111,10 +114,10 @@ def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, far
 
 
 def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return (outputs of the words in their order, outputs of the same words when they are read in `order`), both
-    float64 (word, d), row w for word w.
+    """Return (outputs of the words in order, outputs of the same words read in `order`), both float64 (word, d), with
+    row w for word w.
 
-    A small untrained model of ours, encoder or decoder, with fixed random weights; `scheme` is one of
+    The model is small and untrained, an encoder or decoder with fixed random weights; `scheme` is one of
     model.scratch.transformer.
     """
     import torch
@@ -134,12 +137,12 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
 
 
 def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return how far each row moved, as a share of its length, float64 (row)."""
+    """Return how far each row moved as a share of its length, float64 (row)."""
     return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
 
 
 @cache
 def beyond() -> dict:
-    """Return the runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of
-    one, and how they were made."""
+    """Return the runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, one run's learned
+    table, and the settings."""
     return json.loads(BEYOND.read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
-"""Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word
-with that of the twin."""
+"""Locate where our translator decides between il and elle: silence heads, and replace the encoder's output word by word
+with the twin's."""
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from model.scratch.models import Translator
 
-WORDS = {   # whose encoder output is exchanged: name -> positions in the English sentence
+WORDS = {   # whose encoder output is replaced: name -> positions in the English sentence
     "it": lambda sentence: [sentence.pronoun], "the adjective": lambda sentence: [sentence.adjective],
     "the first noun": lambda sentence: [sentence.places[0]], "the second noun": lambda sentence: [sentence.places[1]],
     "both nouns": lambda sentence: sentence.places, "everything": lambda sentence: range(len(sentence.english)),
@@ -24,7 +24,7 @@ WORDS = {   # whose encoder output is exchanged: name -> positions in the Englis
 
 @dataclass(frozen=True)
 class DecisionQuery:
-    """One sentence and, if there is one, its twin of as many words."""
+    """One sentence and, if there is one, its twin with the same number of words."""
 
     model: str
     revision: str
@@ -32,69 +32,68 @@ class DecisionQuery:
     twin: str = ""
 
     def answer(self, models: Models, report: Progress) -> "Decision":
-        """Return what its pronoun depends on. Raises UserError for another model than our translator and for a
+        """Compute what its pronoun depends on. Raises UserError for any model other than our translator, and for a
         translation without il or elle."""
         return decide(self, translator_of(models.open(self, report)), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) where the translation says one
-    of them, after the same French words."""
+    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) at the pronoun's position, after the same
+    French words."""
 
     said: str                              # il or elle
     share: float                           # with nothing silenced
-    twin: float | None                     # of the same word when the twin is read; None without a twin
+    twin: float | None                     # for the same word with the twin as source; None without a twin
     heads: tuple[KindHeadId, ...]          # in the order of zero and mean
     zero: np.ndarray                       # with each head alone silenced to 0, float32 (head)
     mean: np.ndarray                       # with each head alone silenced to its mean, float32 (head)
     layers: tuple[tuple[Kind, int], ...]   # in the order of whole
     whole: np.ndarray                      # with all heads of a layer silenced, float32 (layer)
     source: tuple[str, ...]                # the words of the sentence
-    patched: np.ndarray                    # with the encoder's output at one word taken from the twin, float32 (word);
-    #                                        empty without a twin of as many words
+    patched: np.ndarray  # with the encoder's output at one word replaced by the twin's, float32 (word);
+    # empty without a twin of the same length
 
 
 @dataclass(frozen=True)
 class DecisionSetQuery:
-    """The same over many test sentences, twins of nouns that were never trained on together."""
+    """The same over many test sentences, twins with held-out pairs of nouns."""
 
     model: str
     revision: str
     pairs: int = 100
 
     def answer(self, models: Models, report: Progress) -> "DecisionSet":
-        """Return what their pronouns hang on. Raises UserError for another model than our translator."""
+        """Compute what their pronouns depend on. Raises UserError for any model other than our translator."""
         return decide_set(self, translator_of(models.open(self, report)), report)
 
 
 @dataclass(frozen=True)
 class DecisionSet:
-    """What the choice of the pronoun hangs on over many sentences."""
+    """What the choice of the pronoun depends on, over many sentences."""
 
-    # {words: share of sentences whose il or elle changes when the encoder's output at these words comes from the twin},
-    # over twins whose nouns differ in gender
+    # {words: share of sentences whose il or elle changes when the encoder's output at these words is the twin's}, over
+    # twins whose nouns differ in gender
     moved: dict[str, float]
-    # {kind: (the head that most often gives the right noun more weight in both twins, in what share of twins, its mean
-    # weight on both nouns)}, of the encoder's row of "it" and the cross-attention's row that produces the pronoun
+    # {kind: (the head that most often gives the right noun more weight in both twins, its share of twins, its mean
+    # weight on both nouns)}, for the encoder's row of "it" and the cross-attention's row that produces the pronoun
     points: dict[Kind, tuple[KindHeadId, float, float]]
-    sentences: int   # how many were tried
+    sentences: int   # number of sentences
 
 
 def translator_of(opened: OpenModel) -> "Translator":
-    """Return the model, if it is our translator. Raises UserError for any other: only its choice is known well
-    enough."""
+    """Return the model if it is our translator. Raises UserError for any other, whose choices are not well enough
+    understood."""
     from model.scratch.models import Translator
 
     if not isinstance(opened, Translator):
-        raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il "
+        raise UserError(f"{opened.card.title} is not Clearhead's own translator; choose that to see where il "
                         f"or elle is decided.")
     return opened
 
 
 class _Reading:
-    """One sentence up to its pronoun: the share of the pronoun that it chooses, under edits and with another encoder
-    output."""
+    """One sentence up to its pronoun, and the pronoun's share under edits and with another encoder output."""
 
     def __init__(self, opened: "Translator", text: str) -> None:
         import torch
@@ -108,8 +107,8 @@ class _Reading:
         french = [opened.tokenizer.words[id_] for id_ in greedy(self.model, self.source)[0]]
         places = [place for place, word in enumerate(french) if word in PRONOUNS]
         if not places:
-            raise UserError(f"The translation “{' '.join(french)}” has neither il nor elle; use a sentence with “it” "
-                            f"of the vocabulary below.")
+            raise UserError(f"The translation “{' '.join(french)}” contains neither il nor elle; use a sentence with "
+                            f"“it” from the vocabulary below.")
         self.pronoun = french[places[-1]]
         self.prefix = torch.tensor([[BEGIN, *map(number, french[:places[-1]])]])
         self.pair = [number(self.pronoun), number(next(word for word in PRONOUNS if word != self.pronoun))]
@@ -118,7 +117,7 @@ class _Reading:
 
     def share(self, silences: Iterable[Silence] = (), memory: "Tensor | None" = None,
               source: "Tensor | None" = None) -> float:
-        """Return the share of the pronoun. source: another sentence to read. memory: another encoder output."""
+        """Return the pronoun's share. source: another sentence to read. memory: another encoder output."""
         from model.capture import forward_pass
 
         source = self.source if source is None else source
@@ -131,7 +130,7 @@ class _Reading:
 
 
 def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> Decision:
-    """Return where the translator decides in one sentence. Raises UserError for a translation without il or elle."""
+    """Locate the decision in one sentence. Raises UserError for a translation without il or elle."""
     reading = _Reading(opened, question.text)
     attentions = [(slot.kind, slot.index) for slot in opened.wiring.slots.values()] if opened.wiring else []
     count = opened.card.heads
@@ -157,7 +156,7 @@ def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> D
 
 
 def decide_set(question: DecisionSetQuery, opened: "Translator", report: Progress) -> DecisionSet:
-    """Return the same over test sentences."""
+    """Locate the decision over test sentences."""
     from model.scratch.head_scores import flip_rate, noun_weights, right_twins
     from model.scratch.tasks import translator
 

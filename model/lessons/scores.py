@@ -1,10 +1,11 @@
-"""Additive against dot-product scores, trained side by side on the same data: look up the value of the key that equals
-the query.
+"""Compare additive and dot-product scores, trained on the same data: look up the value of the key that equals the
+query.
 
 additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k). scaled (Vaswani et al. 2017, section 3.2.1): q
-· k / √d_k. plain: q · k. A row holds LENGTH different symbols, each with a random class; the query names one of them,
-and its class is asked. Queries and keys start as random vectors (symbol, d_k) of unit variance, the same for all three
-scores; symbols are one-hot, so these are W_q and W_k. """
+· k / √d_k. plain: q · k. A row holds LENGTH different symbols, each with a random class; the query is one of them, and
+its class is the target. Queries and keys start as random vectors (symbol, d_k) of unit variance, the same for all three
+scores; symbols are one-hot, so these are W_q and W_k.
+"""
 import functools
 import time
 from collections.abc import Callable, Iterator
@@ -23,38 +24,38 @@ if TYPE_CHECKING:
 
 KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
-BATCH, RATE = 64, 1e-2        # Adam's rate, the same for all
+BATCH, RATE = 64, 1e-2        # Adam's learning rate, shared
 STEPS = 200
-TIMED = 64                    # queries and keys of the timing, and how often it is repeated: the shortest counts
+TIMED = 64                    # queries and keys for timing, and the number of repetitions, of which the shortest counts
 
 
 @dataclass(frozen=True)
 class ScoresQuery:
-    """Train the three side by side."""
+    """Train the three kinds of scores on the same data."""
 
     d_k: int
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Scores":
-        """Return what the trainings did, the same in every process."""
+        """Compute the trainings, identical in every process."""
         with one_thread():
             return side_by_side(self, report)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the three trainings did, by kind of score."""
+    """The results of the three trainings, by kind of score."""
 
-    loss: dict[str, np.ndarray]       # of each step's batch before its step, nats (step)
-    accuracy: dict[str, np.ndarray]   # of the same batches, (step)
+    loss: dict[str, np.ndarray]       # for each step's batch before its update, nats (step)
+    accuracy: dict[str, np.ndarray]   # for the same batches, (step)
     seconds: dict[str, float]         # of the whole training
     scoring: dict[str, float]         # seconds for the scores of TIMED queries over TIMED keys
     entropy: dict[str, float]         # of the untrained rows, bits
 
 
 def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
-    """Return the scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive
-    one's own vector."""
+    """Compute the scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive
+    score's own vector."""
     import torch
 
     from model.core import attention
@@ -65,7 +66,7 @@ def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
 
 
 def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]":
-    """Batches of (symbols (b, LENGTH), their classes (b, LENGTH), the symbol that is asked (b), its class (b))."""
+    """Yield batches of (symbols (b, LENGTH), their classes (b, LENGTH), the query symbol (b), its class (b))."""
     import torch
 
     draw = torch.Generator().manual_seed(seed)
@@ -77,8 +78,7 @@ def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tenso
 
 
 def start(d_k: int, seed: int) -> "dict[str, Tensor]":
-    """Return the parameters at the start: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE,
-    class)."""
+    """Return the initial parameters: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
     import torch
 
     draw = torch.Generator().manual_seed(seed)
@@ -91,9 +91,9 @@ def start(d_k: int, seed: int) -> "dict[str, Tensor]":
 
 def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]", seed: int,
           done: Callable[[int], None]) -> tuple[np.ndarray, np.ndarray]:
-    """Train `part` in place and returns the loss and the share right of each step's batch before its step, (step) each.
-    score(query (b, 1, d_k), key (b, LENGTH, d_k)): what goes into the softmax. done(step) is called after every step,
-    from 1."""
+    """Train `part` in place; return the loss and the accuracy on each step's batch before its update, (step) each.
+    score(query (b, 1, d_k), key (b, LENGTH, d_k)): the softmax's input. done(step) is called after every step, from
+    1."""
     import torch
 
     curves, optimiser = [], torch.optim.Adam(part.values(), RATE)
@@ -111,7 +111,7 @@ def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]"
 
 
 def untrained_entropy(kind: str, d_k: int, seed: int) -> float:
-    """Mean entropy in bits of the first batch's weights before any step."""
+    """Return the mean entropy in bits of the first batch's weights before training."""
     import torch
 
     with torch.no_grad():
@@ -121,7 +121,7 @@ def untrained_entropy(kind: str, d_k: int, seed: int) -> float:
 
 
 def scoring_seconds(kind: str, d_k: int) -> float:
-    """Return seconds for the scores of TIMED queries over TIMED keys, the shortest of TIMED goes."""
+    """Return the seconds to score TIMED queries against TIMED keys, the shortest of TIMED repetitions."""
     import torch
 
     query, key, v = torch.randn(TIMED, d_k), torch.randn(TIMED, d_k), torch.randn(d_k)
@@ -135,7 +135,7 @@ def scoring_seconds(kind: str, d_k: int) -> float:
 
 
 def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
-    """Return all three on the same rows from the same start."""
+    """Train all three on the same rows from the same start."""
     found = Scores({}, {}, {}, {}, {})
     for number, kind in enumerate(KINDS):
         part, begun = start(question.d_k, question.seed), time.perf_counter()
@@ -152,6 +152,6 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
 
 
 def operations(kind: str, d_k: int) -> dict[str, int]:
-    """Return what one score takes once queries and keys are there: multiplications, additions, and values of tanh."""
+    """Count the operations of one score, given queries and keys: multiplications, additions and tanh evaluations."""
     return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1,
             "tanh": d_k if kind == "additive" else 0}

@@ -1,4 +1,4 @@
-"""Compute what changed since 2017: decoding with a cache, designs, experts and scaling laws."""
+"""Compute what has changed since 2017: cached decoding, block designs, mixture of experts and scaling laws."""
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 NextWords = Callable[[tuple[int, ...]], np.ndarray]     # ln P of every word after a prefix
-Path = tuple[int, ...]                                  # the words written so far
+Path = tuple[int, ...]                                  # the words so far
 STRATEGIES = ("greedy", "beam", "top_k", "top_p")
 
 
 @dataclass(frozen=True)
 class Node:
-    """One word of the tree."""
+    """A node of the tree: one word."""
 
     path: Path        # the words up to it, without the prompt
-    given: float      # P(word | what stands before it)
+    given: float      # P(word | preceding words)
     whole: float      # P(path | prompt)
-    kept: float       # P of the path as the strategy writes it: 0 where it is cut off, 1 for a path that is certain
+    kept: float       # P of the path under the strategy: 0 if it is cut, 1 if it is certain
 
 
 def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
-    """Return the likeliest word at each step."""
+    """Take the most probable word at each step."""
     written: Path = ()
     for _ in range(steps):
         written += (int(next_words(prompt + written).argmax()),)
@@ -37,8 +37,8 @@ def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
 
 
 def beam(next_words: NextWords, prompt: Path, steps: int, width: int) -> list[list[tuple[Path, float]]]:
-    """Return the `width` likeliest (path, ln P) after each step, continued from those of the step before, the likeliest
-    first."""
+    """Return the `width` most probable (path, ln P) after each step, extending those of the previous step, most
+    probable first."""
     found: list[list[tuple[Path, float]]] = [[((), 0.0)]]
     for _ in range(steps):
         longer = [((*path, word), total + float(log)) for path, total in found[-1]
@@ -48,7 +48,7 @@ def beam(next_words: NextWords, prompt: Path, steps: int, width: int) -> list[li
 
 
 def top_k(probabilities: np.ndarray, k: int) -> np.ndarray:
-    """Only the k likeliest words, made to sum to 1 (word); Fan et al. 2018."""
+    """Keep only the k most probable words, renormalised (word); Fan et al. 2018."""
     kept = np.zeros_like(probabilities)
     likeliest = np.argsort(-probabilities, kind="stable")[:k]
     kept[likeliest] = probabilities[likeliest]
@@ -56,7 +56,7 @@ def top_k(probabilities: np.ndarray, k: int) -> np.ndarray:
 
 
 def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
-    """Only the fewest likeliest words that together reach p, made to sum to 1 (word); Holtzman et al. 2020."""
+    """Keep only the fewest most probable words that together reach p, renormalised (word); Holtzman et al. 2020."""
     order = np.argsort(-probabilities, kind="stable")
     before = np.cumsum(probabilities[order]) - probabilities[order]
     kept = np.zeros_like(probabilities)
@@ -66,7 +66,7 @@ def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
 
 
 def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
-    """Return the likeliest path of all and its P, found exactly: no word is left out whose path could still be it."""
+    """Return the most probable path overall and its P, by exact search with pruning."""
     found: Path = ()
     largest, waiting = -np.inf, [(found, 0.0)]
     while waiting:
@@ -81,8 +81,8 @@ def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
 
 def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount: float,
          branches: int = 3) -> list[Node]:
-    """Return the tree's nodes by depth: of every node drawn the `branches` likeliest words, and whatever the strategy
-    keeps on its way (greedy and beam) among them. amount: the beam's width, k, or p."""
+    """Return the tree's nodes by depth: for every node drawn, its `branches` most probable words, plus those on the
+    strategy's path (greedy and beam). amount: the beam's width, k or p."""
     ways: set[Path] = set()
     if strategy == "greedy":
         written = greedy(next_words, prompt, steps)
@@ -100,7 +100,7 @@ def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount:
 
 def _children(node: Node, given: np.ndarray, strategy: str, amount: float, branches: int,
               ways: set[Path]) -> list[Node]:
-    """Return the node's children that are drawn, the likeliest first."""
+    """Return the node's children to draw, most probable first."""
     drawn = np.argsort(-given, kind="stable")[:branches].tolist()
     if strategy == "top_k":
         share = top_k(given, int(amount))
@@ -115,21 +115,21 @@ def _children(node: Node, given: np.ndarray, strategy: str, amount: float, branc
 
 WIDTH, HEADS, TOKENS = 96, 8, 24
 HEAD = WIDTH // HEADS             # d_k = d_v
-INNER = 4 * WIDTH                 # d_ff; of SwiGLU two thirds of it, so that its three matrices cost as much as two
+INNER = 4 * WIDTH                 # d_ff; two thirds of it for SwiGLU, so that its three matrices cost as much as two
 SWITCHES = ("pre", "rms", "swiglu", "rotary", "bare")
-BYTES = 2                         # of a number in float16 or bfloat16
+BYTES = 2                         # per number in float16 or bfloat16
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which block; the defaults are those of Vaswani et al. 2017."""
+    """A block design; the defaults are those of Vaswani et al. 2017."""
 
-    pre: bool = False        # norms in front of attention and feed-forward (Xiong et al. 2020), not behind the sum
+    pre: bool = False        # norms before attention and feed-forward (Xiong et al. 2020) instead of after the sum
     rms: bool = False        # RMSNorm (Zhang, Sennrich 2019)
     swiglu: bool = False     # a gated feed-forward layer (Shazeer 2020)
-    rotary: bool = False     # positions turn queries and keys (Su et al. 2021), nothing is added to the stream
-    bare: bool = False       # no biases, those of the norms included (PaLM, Chowdhery et al. 2022)
-    groups: int = HEADS      # heads of keys and values, 1 to 8 (Shazeer 2019, Ainslie et al. 2023)
+    rotary: bool = False     # rotary positions (Su et al. 2021) instead of vectors added to the stream
+    bare: bool = False       # no biases, in norms neither (PaLM, Chowdhery et al. 2022)
+    groups: int = HEADS      # key and value heads, 1 to 8 (Shazeer 2019, Ainslie et al. 2023)
 
 
 PAPER = Design()
@@ -138,18 +138,18 @@ TODAY = Design(True, True, True, True, True, 2)
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a block makes of one text, float64."""
+    """A block's result for one text, float64."""
 
-    output: np.ndarray      # what leaves the block (token, width)
-    normal: np.ndarray      # what the first norm puts out, before its gain (token, width)
+    output: np.ndarray      # output of the block (token, width)
+    normal: np.ndarray      # output of the first norm, before its gain (token, width)
     weights: np.ndarray     # of attention (head, query, key)
-    keys: np.ndarray        # as they are kept (group, token, d_k)
-    values: np.ndarray      # as they are kept (group, token, d_v)
-    inner: np.ndarray       # what the last matrix of the feed-forward layer reads (token, d_ff)
+    keys: np.ndarray        # as cached (group, token, d_k)
+    values: np.ndarray      # as cached (group, token, d_v)
+    inner: np.ndarray       # input of the feed-forward layer's last matrix (token, d_ff)
 
 
 def parameters(design: Design) -> dict[str, int]:
-    """Return how many numbers training sets, by part: attention, feed_forward, norms. Sinusoids and rotations have
+    """Return the number of trained parameters by part: attention, feed_forward, norms. Sinusoids and rotations have
     none."""
     kept, inner = design.groups * HEAD, INNER * 2 // 3 if design.swiglu else INNER
     matrices, biases = (3, 2 * inner + WIDTH) if design.swiglu else (2, inner + WIDTH)
@@ -160,24 +160,24 @@ def parameters(design: Design) -> dict[str, int]:
 
 
 def cache_bytes(design: Design) -> int:
-    """Return bytes that a token leaves in the block's key–value cache: one key and one value per group."""
+    """Return the bytes per token in the block's key–value cache: one key and one value per group."""
     return 2 * design.groups * HEAD * BYTES
 
 
 def merge(matrix: np.ndarray, groups: int) -> np.ndarray:
-    """Heads (head, …) merged into `groups` by taking the mean of neighbours, as Ainslie et al. 2023 begin:
-    (group, …). One head fewer merges the first two; where 8 does not divide evenly, the first groups are larger."""
+    """Merge heads (head, …) into `groups` by averaging neighbours, as Ainslie et al. 2023 initialise: (group, …). With
+    one head fewer, the first two are merged; if 8 does not divide evenly, the first groups are larger."""
     return np.stack([part.mean(0) for part in np.array_split(matrix, groups)])
 
 
 def group_of(groups: int) -> np.ndarray:
-    """Return the group that each head reads (head)."""
+    """Return each head's group (head)."""
     return np.repeat(np.arange(groups), [len(part) for part in np.array_split(np.arange(HEADS), groups)])
 
 
 @lru_cache(maxsize=1)
 def weights() -> dict[str, np.ndarray]:
-    """Return the block's random weights, drawn once: what a switch leaves alone stays as it is."""
+    """Return the block's random weights, drawn once, so that a switch only changes what it affects."""
     rng = np.random.default_rng(2017)
 
     def drawn(*shape: int) -> np.ndarray:
@@ -194,25 +194,25 @@ def weights() -> dict[str, np.ndarray]:
 
 
 def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
-    """Return each row (…, width) by itself, before gain and bias: RMSNorm leaves its mean where it is."""
+    """Normalise each row (…, width), before gain and bias; RMSNorm does not subtract the mean."""
     centred = x if rms else x - x.mean(-1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
 
 
 def angles(places: np.ndarray, width: int) -> np.ndarray:
-    """position · 10000^(−2c/width), (position, width / 2)."""
+    """Return position · 10000^(−2c/width), (position, width / 2)."""
     return places[:, None] / 10_000 ** (np.arange(width // 2) * 2 / width)
 
 
 def turned(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Su et al. 2021: pairs (c, c + d/2) of x (head, token, d) turned by the angles of their positions."""
+    """Rotate pairs (c, c + d/2) of x (head, token, d) by their positions' angles (Su et al. 2021)."""
     first, second = np.split(x, 2, axis=-1)
     cos, sin = np.cos(angles(places, x.shape[-1])), np.sin(angles(places, x.shape[-1]))
     return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 
 def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return (mixed (token, width), weights, keys, values) of causal attention over x (token, width)."""
+    """Return (output (token, width), weights, keys, values) of causal attention over x (token, width)."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
     query, key, value = (np.einsum("td,hde->hte", x, merge(learned[name], count))
                          + offset * merge(learned[f"b_{name}"], count)[:, None]
@@ -229,7 +229,7 @@ def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.nda
 
 
 def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (what it puts out, what its last matrix reads) for x (token, width)."""
+    """Return (output, input of the last matrix) of the feed-forward layer for x (token, width)."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
     if not design.swiglu:
         inner = np.maximum(0, x @ learned["up"] + offset * learned["b_up"])
@@ -241,7 +241,7 @@ def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=256)
 def run(design: Design, start: int = 0) -> Outcome:
-    """Return the same text through the block; `start` is the position of its first token."""
+    """Run the text through the block; `start` is the position of its first token."""
     places = np.arange(TOKENS) + start
     x = weights()["text"]
     if not design.rotary:
@@ -261,18 +261,18 @@ def run(design: Design, start: int = 0) -> Outcome:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A block in a few numbers."""
+    """Summary numbers of a block."""
 
-    parameters: int    # of the block
+    parameters: int    # number in the block
     cache: int         # bytes per token
-    length: float      # mean length of the rows that leave the block
-    mean: float        # largest distance from 0 of the mean of a row that left the first norm
-    zeros: float       # share of exact zeros among what the feed-forward layer's last matrix reads
-    moved: float       # largest change of an attention weight where the whole text stands one position later
+    length: float      # mean length of the block's output rows
+    mean: float        # largest absolute mean of a row of the first norm's output
+    zeros: float       # share of exact zeros in the input of the feed-forward layer's last matrix
+    moved: float       # largest change of an attention weight when the text is shifted by one position
 
 
 def numbers(design: Design) -> Numbers:
-    """Return the numbers that the switches change."""
+    """Compute the numbers that the switches change."""
     here, later = run(design), run(design, 1)
     return Numbers(sum(parameters(design).values()), cache_bytes(design),
                    float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
@@ -281,15 +281,15 @@ def numbers(design: Design) -> Numbers:
 
 FILE = ASSETS / "lessons" / "experts.safetensors"
 EXPERT_WIDTH, EXPERT_HEADS, EXPERTS, EXPERT_INNER = 32, 2, 4, 32
-HELD_OUT = 400        # sentences on which the experts' shares are counted
+HELD_OUT = 400        # sentences for counting the experts' shares
 
 Weights = dict[str, "Tensor"]
 
 
 def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
-    """Return (logits (b, t, word), what the router gives each expert (b, t, expert)) for ids (b, t).
+    """Return (logits (b, t, word), the router's probabilities (b, t, expert)) for ids (b, t).
 
-    Every expert is computed here and the chosen one kept; a large model computes only that one.
+    All experts are computed and the chosen one is kept; a large model only computes that one.
     """
     import torch
 
@@ -311,8 +311,8 @@ def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
 
 
 def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
-    """Fedus et al. 2021, equation (4): the number of experts times Σ f_i P_i, f_i the share of tokens that expert i
-    gets, P_i the mean of what the router gives it; 1 where all get the same. gates (b, t, expert), there (b, t)."""
+    """Compute equation (4) of Fedus et al. 2021: the number of experts times Σ f_i P_i, with f_i the share of tokens
+    sent to expert i and P_i its mean router probability; 1 if all are equal. gates (b, t, expert), there (b, t)."""
     import torch
 
     given = gates[there]
@@ -322,7 +322,7 @@ def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[bool, Weights]:
-    """Return the weights that come with the program: trained with the balancing loss (True) and without it (False)."""
+    """Return the shipped weights: trained with the balancing loss (True) and without it (False)."""
     from safetensors.torch import load_file
 
     stored = load_file(FILE)
@@ -332,7 +332,7 @@ def shipped() -> dict[bool, Weights]:
 
 
 def route(words: list[str], balanced: bool) -> np.ndarray:
-    """Return what the router gives each expert at each word, float64 (word, expert)."""
+    """Return the router's probabilities at each word, float64 (word, expert)."""
     import torch
 
     with torch.no_grad():
@@ -340,7 +340,7 @@ def route(words: list[str], balanced: bool) -> np.ndarray:
 
 
 def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
-    """ln P of every word after these, float64 (word)."""
+    """Return ln P of every next word after these, float64 (word)."""
     import torch
 
     with torch.no_grad():
@@ -349,9 +349,8 @@ def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def trainings() -> dict:
-    """Return what benchmarks.experts found on HELD_OUT sentences that were not trained on, by "balanced" and "free":
-    `shares` of the tokens that each expert got and `nats` of the shipped weights, and the share of the `busiest` expert
-    by seed."""
+    """Return the results of benchmarks.experts on HELD_OUT unseen sentences, for "balanced" and "free": each expert's
+    `shares` of the tokens and the `nats` of the shipped weights, and the `busiest` expert's share by seed."""
     from safetensors import safe_open
 
     with safe_open(FILE, "pt") as file:
@@ -361,30 +360,30 @@ def trainings() -> dict:
 
 @dataclass(frozen=True)
 class RealModel:
-    """What a model's config.json says."""
+    """A model's sizes from its config.json."""
 
     name: str
     year: int
     layers: int
     width: int          # d_model
-    heads: int          # of queries
-    groups: int         # heads of keys and values
+    heads: int          # query heads
+    groups: int         # key and value heads
     head: int           # d_k
     inner: int          # d_ff
-    words: int          # in the vocabulary
-    tied: bool          # whether the output uses the table of embeddings
+    words: int          # words in the vocabulary
+    tied: bool          # whether the output shares the embedding table
     places: int = 0     # learned positions; 0 for rotary ones
-    # whether it is built as in 2017 but for pre-LN (LayerNorm, biases, no gate), and not with RMSNorm and SwiGLU
+    # whether the design is that of 2017 except for pre-LN (LayerNorm, biases, no gate), instead of RMSNorm and SwiGLU
     older: bool = False
 
     @property
     def bytes_per_token(self) -> int:
-        """One key and one value per group and layer, in 16 bits."""
+        """Bytes per token in the cache: one key and one value per group and layer, in 16 bits."""
         return 2 * self.layers * self.groups * self.head * BYTES
 
     @property
     def ungrouped(self) -> int:
-        """The same, had every query head keys and values of its own."""
+        """The same if every query head had its own keys and values."""
         return 2 * self.layers * self.heads * self.head * BYTES
 
     def parts(self) -> dict[str, int]:
@@ -401,7 +400,7 @@ class RealModel:
 
     @property
     def parameters(self) -> int:
-        """Of the whole model."""
+        """The model's total number of parameters."""
         return sum(self.parts().values())
 
 
@@ -415,17 +414,17 @@ MODELS = (
 
 
 def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:
-    """Return bytes of the cache after so many tokens of one text."""
+    """Return the cache's size in bytes after this many tokens of one text."""
     return np.asarray(tokens, np.float64) * model.bytes_per_token
 
 
-PER_TOKEN = 6                       # floating-point operations of a training per parameter and token, about
+PER_TOKEN = 6                       # floating-point operations per parameter and token in training, approximately
 PETAFLOP_DAY = 1e15 * 24 * 3600     # floating-point operations
 
 
 @dataclass(frozen=True)
 class Law:
-    """loss(N, D) = E + A / N^α + B / D^β, nats per token; N parameters, D tokens."""
+    """A scaling law: loss(N, D) = E + A / N^α + B / D^β, nats per token; N parameters, D tokens."""
 
     floor: float     # E
     a: float         # A
@@ -434,11 +433,11 @@ class Law:
     beta: float      # β
 
     def loss(self, parameters: np.ndarray | float, tokens: np.ndarray | float) -> np.ndarray:
-        """Nats per token."""
+        """Return the loss in nats per token."""
         return self.floor + self.a / np.asarray(parameters)**self.alpha + self.b / np.asarray(tokens)**self.beta
 
     def best(self, compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        """Return (parameters, tokens) of the smallest loss with 6 N D = compute, in closed form."""
+        """Return (parameters, tokens) with the lowest loss for 6 N D = compute, in closed form."""
         pairs = np.asarray(compute, np.float64) / PER_TOKEN
         ratio = (self.alpha * self.a / (self.beta * self.b)) ** (1 / (self.alpha + self.beta))
         parameters = ratio * pairs ** (self.beta / (self.alpha + self.beta))
@@ -450,7 +449,7 @@ BESIROGLU = Law(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 
 
 def kaplan(compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (parameters without embeddings, tokens) that Kaplan et al. advise: N = 1.3e9 · C^0.73, with C in
+    """Return (parameters without embeddings, tokens) recommended by Kaplan et al.: N = 1.3e9 · C^0.73, with C in
     petaflop-days; tokens from 6 N D = C."""
     parameters = 1.3e9 * (np.asarray(compute, np.float64) / PETAFLOP_DAY) ** 0.73
     return parameters, np.asarray(compute) / PER_TOKEN / parameters
@@ -464,5 +463,5 @@ WORDS = ("<start>", ".",
 
 
 def encode(words: list[str]) -> list[int]:
-    """Their numbers; a word that there is not raises ValueError."""
+    """Return the words' ids. Raises ValueError for an unknown word."""
     return [WORDS.index(word) for word in words]

@@ -1,7 +1,8 @@
-r"""One row of logits z through softmax(z / T): its entropy, how many tokens it is worth, and its slope.
+r"""Study one row of logits z through softmax(z / T): its entropy, its effective number of tokens, and its slope.
 
 Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats;
-2^H (in bits) is the effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T. """
+2^H (in bits) is the effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
+"""
 import math
 from collections.abc import Sequence
 
@@ -15,11 +16,10 @@ from model.core.statistics import cosine, entropy
 
 def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
                  allowed: np.ndarray | None = None) -> np.ndarray:
-    """Return softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key)
-    lets through.
+    """Return softmax(z / T) at every temperature, float64 (temperature, key), over the keys in `allowed` (bool, key).
 
-    This is the function that trains the from-scratch model and draws every head: it subtracts the row's maximum before
-    it divides by T, so that no temperature overflows.
+    The same function trains the from-scratch model and draws every head. It subtracts the row's maximum before dividing
+    by T, so small temperatures do not overflow.
     """
     import torch
 
@@ -31,7 +31,7 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
 
 
 def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:
-    """Return exp(z / T) over its sum along the last axis, as the formula is written and in the precision `dtype`: NaN
+    """Return exp(z / T) divided by its sum along the last axis, in precision `dtype`, literally as in the formula: NaN
     as soon as an exponential overflows."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         raised = np.exp(np.asarray(logits, dtype) / dtype(temperature))
@@ -39,31 +39,32 @@ def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float
 
 
 def effective_tokens(weights: np.ndarray) -> np.ndarray:
-    """2^H with H in bits (...): a row that spreads evenly over m tokens is worth m."""
+    """Return 2^H with H in bits (...): m for a row spread evenly over m tokens."""
     return np.exp(entropy(weights, base=math.e))
 
 
 def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:
-    """∂p/∂z of softmax(z / T), float64 (key, key): (diag p − p pᵀ) / T. Rows and columns sum to 0."""
+    """Return ∂p/∂z of softmax(z / T), float64 (key, key): (diag p − p pᵀ) / T. Rows and columns sum to 0."""
     return (np.diag(weights) - np.outer(weights, weights)) / temperature
 
 
 def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.ndarray:
-    """Return its Frobenius norm (...), without the matrix: Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j² under the root.
+    """Return the Jacobian's Frobenius norm (...) without forming it: the root of Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i²
+    p_j².
 
-    Every term is positive and 1 − p of the largest weight is the sum of the others, so that nothing cancels where the
-    norm is tiny.
+    All terms are positive, and 1 − p of the largest weight is computed as the sum of the others, so nothing cancels
+    where the norm is tiny.
     """
     ranked = -np.sort(-weights, axis=-1)
     others = 1 - ranked
     others[..., 0] = ranked[..., 1:].sum(-1)
     squares = ranked**2
-    behind = np.cumsum(squares[..., :0:-1], axis=-1)[..., ::-1]   # of all smaller ones, for each but the last
+    behind = np.cumsum(squares[..., :0:-1], axis=-1)[..., ::-1]   # sum over all smaller ones, for each but the last
     return np.sqrt((squares * others**2).sum(-1) + 2 * (squares[..., :-1] * behind).sum(-1)) / temperatures
 
 
 def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows at T → 0 (argmax over the allowed keys; exact ties share evenly) and at T → ∞ (uniform over the
+    """Return the rows at T → 0 (argmax over the allowed keys, with exact ties shared) and at T → ∞ (uniform over the
     allowed keys)."""
     logits = np.asarray(logits, np.float64)
     best = allowed & (logits == logits[allowed].max())
@@ -71,12 +72,13 @@ def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Total variation distance ½ Σ_j |w'_j − w_j| of rows (..., key): the share of the attention that moved, 0 to 1."""
+    """Return the total variation distance ½ Σ_j |w'_j − w_j| of rows (..., key): the share of attention that moved, 0
+    to 1."""
     return np.abs(after.astype(np.float64) - before).sum(-1) / 2
 
 
 def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) -> dict[HeadId, float]:
-    """Return {(layer, head): share of the attention that moved}, the mean over the text's queries."""
+    """Return {(layer, head): share of attention that moved}, averaged over the text's queries."""
     moved: dict[HeadId, float] = {}
     for old, new in zip(before[kind].layers, after[kind].layers, strict=True):
         totals = np.zeros(old.heads)
@@ -87,8 +89,7 @@ def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) ->
 
 
 def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
-    """Return the same numbers as float64 (layer, head), NaN where a layer has no such head, and the layers' numbers in
-    the model."""
+    """Arrange numbers as float64 (layer, head), NaN for missing heads, and return them with the layers' numbers."""
     layers = sorted({layer for layer, _ in values})
     grid = np.full((len(layers), 1 + max(head for _, head in values)), np.nan)
     for (layer, head), value in values.items():
@@ -97,12 +98,12 @@ def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
 
 
 def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float]:
-    """Return (what was compared, its change): "vector" with 1 − cosine of the sentence vectors; else "probability" with
-    how far the best guess's probability moved at the last position; "none" for a model that predicts nothing, or whose
-    best guess left the twenty that are kept."""
+    """Return (what was compared, its change): "vector" with 1 − cosine of the sentence vectors; "probability" with the
+    change of the best guess's probability at the last position; "none" if the model predicts nothing or its best guess
+    is no longer among the twenty kept."""
     if before is not None and after is not None:
         if before.vector is not None and after.vector is not None:
-            return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can bring it below 0
+            return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can make it negative
         if before.ids and before.ids[-1][0] in after.ids[-1]:
             new = after.probabilities[-1][after.ids[-1].index(before.ids[-1][0])]
             return "probability", new - before.probabilities[-1][0]

@@ -1,4 +1,4 @@
-"""Show why scores are divided by √d_k: random draws, real heads, and three trainings."""
+"""Show why scores are divided by √d_k, with random draws, real heads and three trainings."""
 import functools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
 KINDS = ("normal", "uniform", "sign")
-FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest exponent of a float32 exponential
-INTEGRATED = 4_000                                             # lengths of the query that the integral is over
-GROWN = 60.0                                                   # how far the queries of the overflow test have grown
+FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest argument of exp in float32
+INTEGRATED = 4_000                                             # query lengths in the integral
+GROWN = 60.0                                                   # growth of the queries in the overflow test
 
 
 def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
-    """Independent numbers with mean 0 and variance 1, float32: normal, uniform from −√3 to √3, or −1 and 1 with equal
-    chance."""
+    """Draw independent float32 numbers with mean 0 and variance 1: normal, uniform from −√3 to √3, or −1 and 1 with
+    equal probability."""
     if kind == "normal":
         return rng.standard_normal(shape, np.float32)
     if kind == "uniform":
@@ -36,14 +36,14 @@ def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> n
 
 
 def draws(n_keys: int) -> int:
-    """Return how many rows are drawn: more of short ones, whose medians another seed moves further."""
+    """Return the number of rows to draw: more for short ones, whose medians vary more between seeds."""
     return DRAWS * min(4, max(1, 64 // n_keys))
 
 
 def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Queries, keys and their dots q · k for `draws` draws, always the same for the same seed. The wider the heads, the
-    fewer there are (200 to 20), as the time goes with their numbers; each has as many more queries. Where keys are few,
-    a head's queries look at several sets of them."""
+    """Return queries, keys and their products q · k for `draws` rows, fixed for each seed. Wide heads are fewer (200
+    down to 20) with correspondingly more queries each, to bound the time. With few keys, a head's queries use several
+    sets of them."""
     rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
     sets = draws(n_keys) // DRAWS
     queries = np.repeat(components((fewer, DRAWS // fewer, d_k), rng, kind), sets, axis=0)
@@ -52,7 +52,7 @@ def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np
 
 
 def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
-    """Return softmax(q · k / divisor), float64 (head, query, key), by the function that draws every head."""
+    """Return softmax(q · k / divisor), float64 (head, query, key), with the function that draws every head."""
     import torch
 
     from model.core import attention
@@ -61,17 +61,19 @@ def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
 
 
 def distances(keys: np.ndarray) -> np.ndarray:
-    """|k_i − k_j|², float64 (head, key, key)."""
+    """Return |k_i − k_j|², float64 (head, key, key)."""
     products = (keys @ keys.transpose(0, 2, 1)).astype(np.float64)
     squares = np.einsum("hkk->hk", products)
     return np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0)
 
 
 def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.ndarray:
-    """Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (head, query): what reaches the query, and through it W_Q.
+    """Return the Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (head, query): the gradient that reaches the
+    query and, through it, W_Q.
 
-    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (head,
-    key, key). """
+    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² is computed from the distances between keys,
+    `apart` (head, key, key).
+    """
     from_mean = weights @ apart
     squares = from_mean - (from_mean * weights).sum(-1, keepdims=True) / 2
     return np.sqrt((weights**2 * np.maximum(squares, 0)).sum(-1)) / divisor
@@ -79,10 +81,10 @@ def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What each width does, float64 (width, draw), or (draw) of one width. `plain` is without the division, `scaled`
-    with it."""
+    """The measurements at each width, float64 (width, draw), or (draw) for one width. `plain` is without the division,
+    `scaled` with it."""
 
-    variance: np.ndarray              # of the row's dots
+    variance: np.ndarray              # of the row's products
     entropy: dict[str, np.ndarray]    # bits
     slope: dict[str, np.ndarray]      # ‖diag p − p pᵀ‖
     gradient: dict[str, np.ndarray]   # ‖∂p/∂q‖
@@ -90,7 +92,7 @@ class Survey:
 
 @functools.lru_cache(maxsize=64)   # half a megabyte each
 def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.ndarray]:
-    """Return what one width does, and its rows' q · k, float64 (head, query, key)."""
+    """Return the measurements at one width, and its rows' q · k, float64 (head, query, key)."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
     apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
@@ -103,8 +105,8 @@ def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.nd
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
-    """Return every width of WIDTHS."""
-    with ThreadPoolExecutor() as pool:   # numpy draws and multiplies without Python's lock
+    """Measure every width of WIDTHS."""
+    with ThreadPoolExecutor() as pool:   # numpy releases Python's lock while drawing and multiplying
         found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind)[0], WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
               for name in ("entropy", "slope", "gradient")}
@@ -112,8 +114,8 @@ def survey(n_keys: int, seed: int, kind: str) -> Survey:
 
 
 def crossing(found: Survey) -> float | None:
-    """Return the d_k from which on the median gradient is smaller without the division than with it, interpolated
-    between WIDTHS on logarithms; None where it never is."""
+    """Return the d_k from which the median gradient is smaller without the division than with it, interpolated between
+    WIDTHS on a log scale; None if it never is."""
     plain, scaled = (np.log(np.maximum(np.median(found.gradient[which], axis=1), 1e-300))
                      for which in ("plain", "scaled"))
     ahead, widths = plain - scaled, np.log(np.array(WIDTHS))
@@ -126,15 +128,15 @@ def crossing(found: Survey) -> float | None:
 
 
 def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Median, 5th and 95th percentile over the draws of (width, draw)."""
+    """Return median, 5th and 95th percentile over the draws of (width, draw)."""
     low, middle, high = np.percentile(numbers, [5, 50, 95], axis=1)
     return middle, low, high
 
 
 @functools.cache
 def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
-    """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½,
-    as in T5; (width, start)."""
+    """Return the variance of undivided q · k if W_Q is initialised with standard deviation (d_model · d_k)^−½ and W_K
+    with d_model^−½, as in T5; (width, start)."""
     rng = np.random.default_rng(0)
     variances = np.empty((len(WIDTHS), starts))
     for place, d_k in enumerate(WIDTHS):
@@ -148,11 +150,11 @@ def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.nda
 
 @functools.lru_cache(maxsize=256)
 def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
-    """Return share of rows in which e^(q · k / divisor) of some key passes float32's largest number, for normal
+    """Return the share of rows in which e^(q · k / divisor) of some key exceeds float32's largest number, for normal
     components.
 
-    Integrated, not drawn: for a query of length r, of which r² has the χ² distribution with d_k degrees of freedom, the
-    scores of its keys are independent and normal with deviation r / divisor.
+    The share is integrated, not drawn: for a query of length r, where r² has a χ² distribution with d_k degrees of
+    freedom, its keys' scores are independent and normal with deviation r / divisor.
     """
     from scipy import stats
 
@@ -162,16 +164,15 @@ def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-    """Return entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
+    """Return the entropy in bits of softmax(q · k / T), (temperature, draw); √d_k is one of the temperatures."""
     return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
 
 
 @functools.lru_cache(maxsize=64)
 def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
-    """Return the four reasons of the textbooks, measured on the rows of one width, {name_plain and name_scaled:
-    number}: medians of `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard
-    deviation) of what goes into the softmax, and root mean square of a component of the `output` for values of variance
-    1."""
+    """Measure the textbooks' four reasons on the rows of one width, {name_plain and name_scaled: number}: medians of
+    `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard deviation) of the softmax's
+    input, and root mean square of a component of the `output` for values of variance 1."""
     found, dots = at_width(d_k, n_keys, seed, kind)
     values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
     numbers: dict[str, float] = {}
@@ -186,19 +187,19 @@ def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class HeadScale:
-    """What the division by √d_k does in one head."""
+    """The effect of the division by √d_k in one head."""
 
-    divisor: float                   # what the head really divides by
-    d_k: int                         # width of its queries and keys
+    divisor: float                   # the head's actual divisor
+    d_k: int                         # dimension of its queries and keys
     component: tuple[float, float]   # mean square of a component of q and of k
-    predicted: float                 # standard deviation of q · k if components were independent
-    measured: float                  # standard deviation that it has
-    entropy: dict[str, np.ndarray]   # {"own" or "undone": of each row, bits (query)}
+    predicted: float                 # standard deviation of q · k for independent components
+    measured: float                  # actual standard deviation
+    entropy: dict[str, np.ndarray]   # {"own" or "undone": entropy of each row, bits (query)}
     absorbed: float                  # largest difference of weights between q · k · scale and (q · scale) · k
 
 
 def head_scale(layer: Layer, head: int) -> HeadScale:
-    """Return what the division does to this head, and what the head looks like when only the division is taken away."""
+    """Measure the effect of the division in this head, and the head without it."""
     import torch
 
     from model.core import attention
@@ -208,7 +209,7 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
     dots = query @ key.T
     scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
     allowed = ~torch.isnan(scores)
-    rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias, and what a soft-cap took
+    rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias, and the soft-cap's reduction
     own = attention.softmax(torch.nan_to_num(scores), allowed).numpy()
     undone = attention.softmax(torch.from_numpy(dots) + rest, allowed).numpy()
     folded = attention.softmax(torch.from_numpy((query * layer.scale) @ key.T) + rest, allowed).numpy()
@@ -220,42 +221,42 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
 
 DIVISORS = ("none", "root", "width")
-STEPS, EVERY = scores.STEPS, 10     # of the training; between two frames of its film
-LAST = 20                           # steps that the end is the mean of
+STEPS, EVERY = scores.STEPS, 10     # training steps; steps between two snapshots
+LAST = 20                           # steps averaged for the final value
 
 
 @dataclass(frozen=True)
 class TrainingQuery:
-    """Train a model with each of DIVISORS from one start."""
+    """Train a model with each of DIVISORS from the same start."""
 
     d_k: int
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Trainings":
-        """Return what the trainings did, the same in every process."""
+        """Compute the trainings, identical in every process."""
         with one_thread():
             return run(self, report)
 
 
 @dataclass(frozen=True, eq=False)
 class Trainings:
-    """What the trainings of one start did, by divisor, float64."""
+    """The trainings from one start, by divisor, float64."""
 
-    right: dict[str, np.ndarray]   # share of each step's batch that is answered rightly before its step (step)
-    film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (frame, query, key)
+    right: dict[str, np.ndarray]   # accuracy on each step's batch before its update (step)
+    film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (snapshot, query, key)
 
     def end(self, which: str) -> float:
-        """Return share answered rightly at the end, the mean of the last LAST steps."""
+        """Return the final accuracy, averaged over the last LAST steps."""
         return float(self.right[which][-LAST:].mean())
 
     def bits(self, which: str) -> float:
-        """Mean entropy in bits of a symbol's untrained row over all symbols."""
+        """Return the mean entropy in bits of a symbol's untrained row over all symbols."""
         return float(entropy(self.film[which][0], base=2).mean())
 
 
 def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
-    """Return all three from the same start on the same rows, with a frame before the first step and after every
-    EVERY-th; report stops it by raising."""
+    """Train all three from the same start on the same rows, with a snapshot before the first step and after every EVERY
+    steps; report may raise to stop."""
     right, film = {}, {}
     for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
         part = scores.start(question.d_k, question.seed)

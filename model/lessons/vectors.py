@@ -1,4 +1,4 @@
-"""Cut words into pieces, and show how a token's vector changes with its context."""
+"""Split words into pieces, and show how a token's vector depends on its context."""
 import functools
 import itertools
 import json
@@ -22,34 +22,33 @@ if TYPE_CHECKING:
 
 
 MODELS = ("minilm", "smollm2")
-LARGEST = 512      # merges that a text of one's own may bring
+LARGEST = 512      # most merges for a user's text
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A text on its way to ids. Sequences of pieces are as long as each other."""
+    """A text on its way to ids. Sequences over pieces have equal lengths."""
 
     normalised: str             # the text after normalisation
-    words: tuple[str, ...]      # that pieces never cross
-    pieces: tuple[str, ...]     # as the vocabulary has them
+    words: tuple[str, ...]      # pieces never cross their boundaries
+    pieces: tuple[str, ...]     # as in the vocabulary
     labels: tuple[str, ...]     # the pieces, readable
     ids: tuple[int, ...]        # their numbers
     unknown: tuple[bool, ...]   # which are [UNK]
-    special: tuple[bool, ...]   # which the model adds itself
-    vocabulary: int             # how many pieces there are
+    special: tuple[bool, ...]   # which the model adds
+    vocabulary: int             # size of the vocabulary
 
     @property
     def count(self) -> int:
-        """Pieces of the text itself."""
+        """Number of pieces in the text itself."""
         return len(self.pieces) - sum(self.special)
 
 
 @dataclass(frozen=True)
 class Merges:
-    """A training of BPE on one text. pairs: in the order in which they were merged. words: the distinct words, each
-    with how often it stands there. lengths: pieces of the whole text after 0, 1, 2, … merges. Pieces are in the byte
-    alphabet of GPT-2."""
+    """BPE trained on one text. pairs: in the order of merging. words: the distinct words with their counts. lengths:
+    pieces in the whole text after 0, 1, 2, … merges. Pieces use GPT-2's byte alphabet."""
 
     pairs: tuple[Pair, ...]
     words: tuple[tuple[str, int], ...]
@@ -66,7 +65,7 @@ def on_disk(model: str) -> bool:
 
 @functools.lru_cache(4)
 def tokenizer_of(model: str) -> "Tokenizer":
-    """Return the tokenizer of a model of the catalogue that is on disk, without truncation and padding."""
+    """Return the tokenizer of a catalogue model on disk, without truncation and padding."""
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
@@ -80,8 +79,8 @@ def tokenizer_of(model: str) -> "Tokenizer":
 
 @functools.lru_cache(16)
 def train_bpe(text: str) -> "Tokenizer":
-    """Return a byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at
-    least twice, LARGEST at most."""
+    """Train byte-level BPE on this text only, with the tokenizers library: merges of pairs that occur at least twice,
+    at most LARGEST."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     made = Tokenizer(models.BPE())
@@ -94,17 +93,17 @@ def train_bpe(text: str) -> "Tokenizer":
 
 
 def cut(text: str, model: str) -> Cut:
-    """Return the text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
+    """Split the text with a model's own tokenizer. Raises NotOnDisk (a UserError) if the model is missing."""
     return cut_by(text, tokenizer_of(model))
 
 
 def cut_by_own(text: str, book: str) -> Cut:
-    """Return the text by a byte-level BPE that was trained on `book` alone."""
+    """Split the text with byte-level BPE trained on `book` only."""
     return cut_by(text, train_bpe(book))
 
 
 def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
-    """Return the pieces of the text, by any tokenizer."""
+    """Split the text with any tokenizer."""
     from model.pretrained.tokens import Piece, readable
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text
@@ -122,7 +121,7 @@ def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
 
 @functools.lru_cache(64)
 def merges(text: str) -> Merges:
-    """Train BPE on the text alone and follows its merges through the text."""
+    """Train BPE on the text only and apply its merges to the text step by step."""
     made = train_bpe(text)
     pairs = tuple((first, second) for first, second in json.loads(made.to_str())["model"]["merges"])
     words = Counter(word for word, _ in made.pre_tokenizer.pre_tokenize_str(text))
@@ -135,7 +134,7 @@ def merges(text: str) -> Merges:
 
 
 def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
-    """Return a word's pieces with every occurrence of the pair put together, from the left."""
+    """Merge every occurrence of the pair in a word's pieces, from the left."""
     merged: list[str] = []
     place = 0
     while place < len(pieces):
@@ -146,8 +145,7 @@ def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
 
 
 def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
-    """Return a word's pieces after these merges, one after the other in their order (Sennrich et al. 2016, algorithm
-    1)."""
+    """Return a word's pieces after applying these merges in order (Sennrich et al. 2016, algorithm 1)."""
     pieces = tuple(word)
     for pair in pairs:
         pieces = merge_pair(pieces, pair)
@@ -155,7 +153,7 @@ def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
 
 
 def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> Counter:
-    """Return how often each pair of neighbours stands in the text after these merges."""
+    """Count each pair of adjacent pieces in the text after these merges."""
     counts: Counter = Counter()
     for word, times in words:
         pieces = apply(word, pairs)
@@ -165,11 +163,11 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
 
 
 def show_piece(piece: str) -> str:
-    """Return a byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal
-    numbers."""
+    """Return a byte-level piece as text with a visible space; bytes that are not a whole character appear in
+    hexadecimal."""
     from model.pretrained.tokens import bytes_by_sign, visible
 
-    # a lone byte b becomes U+DC00 + b
+    # an invalid byte b becomes U+DC00 + b
     text = bytes(bytes_by_sign()[sign] for sign in piece).decode("utf-8", "surrogateescape")
     parts = re.split("([\udc80-\udcff]+)", text)
     numbers = [" ".join(f"{ord(sign) - 0xDC00:02X}" for sign in part) if place % 2 else visible(part)
@@ -178,13 +176,13 @@ def show_piece(piece: str) -> str:
 
 
 NEAREST = 12
-DRAWN = 10_000     # pairs of pieces that the baseline is drawn from
-TABLES = 50        # random tables that the luck of a neighbour is the mean over
+DRAWN = 10_000     # random pairs of pieces for the baseline
+TABLES = 50        # random tables averaged for the null
 
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A word's neighbours in a model's table of input embeddings, and the table's rows of `ids`."""
+    """A word's nearest neighbours in a model's embedding table, and the rows of `ids`."""
 
     model: str
     revision: str
@@ -192,20 +190,20 @@ class TableQuery:
     ids: tuple[int, ...]
 
     def answer(self, models: Models, report: Progress) -> "Table":
-        """Return the neighbours. Raises UserError for a word of several pieces, or an unknown one."""
+        """Find the neighbours. Raises UserError for a word of more than one piece or an unknown one."""
         return look_up(models.open(self, report), self, report)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A word's neighbours in a table of embeddings."""
+    """A word's nearest neighbours in an embedding table."""
 
-    rows: np.ndarray                         # of the ids that were asked for, (id, d_model)
-    piece: str                               # the vocabulary's own string that the word is
+    rows: np.ndarray                         # of the requested ids, (id, d_model)
+    piece: str                               # the vocabulary's string for the word
     nearest: tuple[tuple[str, float], ...]   # (piece, cosine), most similar first
-    cosines: np.ndarray                      # of the piece with every other, (vocabulary − 1)
-    pairs: np.ndarray                        # of two pieces drawn at random, at most DRAWN
-    luck: float                              # the largest cosine that a table of random directions would give
+    cosines: np.ndarray                      # of the piece with all others, (vocabulary − 1)
+    pairs: np.ndarray                        # of random pairs of pieces, at most DRAWN
+    luck: float                              # expected largest cosine in a table of random directions
 
 
 @dataclass(frozen=True)
@@ -213,13 +211,13 @@ class ContextsQuery:
     """One word in three texts."""
 
     first: Query    # a text with the word
-    second: Query   # one in which it means something else
-    third: Query    # one in which it means the same as in the first
+    second: Query   # a text in which it has another meaning
+    third: Query    # a text in which it has the same meaning as in the first
     others: Query   # a text of unrelated words
-    word: str       # as it is spelled in the texts
+    word: str       # as spelled in the texts
 
     def answer(self, models: Models, report: Progress) -> "Contexts":
-        """Return the word's vectors compared. Raises UserError if it is missing in one of the first three texts."""
+        """Compare the word's vectors. Raises UserError if one of the first three texts lacks it."""
         opened = models.open(self.first, report)
         asked = (self.first, self.second, self.third, self.others)
         tokens = [opened.tokens(query).source for query in asked]
@@ -229,35 +227,36 @@ class ContextsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Contexts:
-    """Cosines by layer: 0 is the table itself, 1 what the first block gets, 2 what it puts out, and so on."""
+    """Cosines by layer: 0 is the embedding table, 1 the first block's input, 2 its output, and so on."""
 
-    apart: np.ndarray         # the word in the first text with the word in the second, (layer)
-    alike: np.ndarray         # the word in the first text with the word in the third, (layer)
+    apart: np.ndarray         # between the word in the first and in the second text, (layer)
+    alike: np.ndarray         # between the word in the first and in the third text, (layer)
     unrelated: np.ndarray     # mean over pairs of different words, (layer)
-    low: np.ndarray           # 10th percentile of the same, (layer)
-    high: np.ndarray          # 90th percentile of the same, (layer)
-    pairs: int                # how many pairs of different words
-    pieces: tuple[str, ...]   # of the word, as the model reads it
+    low: np.ndarray           # 10th percentile of those pairs, (layer)
+    high: np.ndarray          # 90th percentile of those pairs, (layer)
+    pairs: int                # number of pairs of different words
+    pieces: tuple[str, ...]   # the word's pieces in the model
     unknown: bool             # whether one of them is [UNK]
-    leads: bool               # whether the word is the first of one of the texts
+    leads: bool               # whether the word comes first in one of the texts
 
 
 def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
-    """Return the neighbours of a word that is one piece of a pretrained model's vocabulary. Raises UserError for a word
-    of several pieces, or an unknown one."""
+    """Find the neighbours of a word that is a single piece in a pretrained model's vocabulary. Raises UserError for a
+    word of more than one piece or an unknown one."""
     report(0.3, "looking through the vocabulary")
     tokenizer, title = opened.tokenizer, opened.card.title
 
     def name_of(id: int) -> str:
         return visible(tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(id)]))
 
-    # byte-level pieces hold the space before a word
+    # byte-level pieces include the space before a word
     ids = plain_ids(tokenizer, f" {question.word}")
     if len(ids) != 1:
         raise UserError(f"“{question.word}” is not one piece for {title} but {len(ids)} "
-                        f"({' · '.join(map(name_of, ids))}); choose a word that is one piece, as each row is.")
+                        f"({' · '.join(map(name_of, ids))}), but the table has rows for "
+                        "pieces only; choose a word that is one piece.")
     if ids[0] == tokenizer.unk_token_id and question.word != tokenizer.unk_token:
-        raise UserError(f"“{question.word}” is unknown to {title}; choose another word.")
+        raise UserError(f"{title} does not know the word “{question.word}”; choose another.")
     rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
     order, cosines, pairs = neighbours(rows, ids[0])
     return Table(rows[list(question.ids)], name_of(ids[0]),
@@ -267,7 +266,7 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
 
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Return the NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of
-    pairs of rows drawn at random, all in the table's own precision."""
+    random pairs of rows, in the table's own precision."""
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-30)
     similar = unit @ unit[place]
     order = [int(each) for each in np.argsort(-similar, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
@@ -278,10 +277,10 @@ def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np
 
 @functools.lru_cache(8)
 def luck(vocabulary: int, d_model: int) -> float:
-    """Return the largest cosine of one vector with a table of random directions, mean over TABLES tables.
+    """Return the expected largest cosine of one vector with a table of random directions, averaged over TABLES tables.
 
-    A random direction is a normal vector: its cosine with a fixed one is z/√(z² + χ²), z its first number and χ² the
-    squared length of the rest.
+    A random direction is a normal vector, so its cosine with a fixed one is z/√(z² + χ²), with z its first component
+    and χ² the squared length of the rest.
     """
     rng = np.random.default_rng(0)
     z, rest = rng.standard_normal((TABLES, vocabulary)), rng.chisquare(d_model - 1, (TABLES, vocabulary))
@@ -289,7 +288,7 @@ def luck(vocabulary: int, d_model: int) -> float:
 
 
 def members(tokens: Tokens) -> dict[int, list[int]]:
-    """Return the tokens of each word, special ones left out."""
+    """Return each word's tokens, leaving out special ones."""
     by_word: dict[int, list[int]] = {}
     for place, word in enumerate(tokens.words):
         if word >= 0 and not tokens.special[place]:
@@ -298,14 +297,14 @@ def members(tokens: Tokens) -> dict[int, list[int]]:
 
 
 def spelling(tokens: Tokens, text: str, places: list[int]) -> str:
-    """Return what was typed for these tokens, in lower case."""
+    """Return the text typed for these tokens, in lower case."""
     spans = [tokens.spans[place] for place in places]
     return text[min(start for start, _ in spans):max(end for _, end in spans)].casefold()
 
 
 def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
-    """Return the tokens of the first place where the text has this word, or else these characters. Raises UserError if
-    it has them nowhere."""
+    """Return the tokens where the text first has this word, or else these characters. Raises UserError if it has
+    neither."""
     for places in members(tokens).values():
         if spelling(tokens, text, places) == wanted.casefold():
             return places
@@ -313,22 +312,22 @@ def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
     inside = [place for place, (low, high) in enumerate(tokens.spans)
               if not tokens.special[place] and low < start + len(wanted) and high > start]
     if start < 0 or not inside or not wanted:
-        raise UserError(f"“{text}” does not contain “{wanted}”; write a sentence that does.")
+        raise UserError(f"The word “{wanted}” does not occur in “{text}”; write a sentence with it.")
     return inside
 
 
 def layers(trace: Trace) -> list[np.ndarray]:
-    """Return the table's own vectors, what the first block gets, and what each block puts out: (t, d_model) each."""
+    """Return the embedding table's vectors, the first block's input and each block's output: (t, d_model) each."""
     start = trace.embedded[0]
     own = [part for name, part in start.parts if name == "token"]
     return [own[0] if own else start.output, start.output, *(block.after for block in trace.blocks)]
 
 
 def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: list[list[np.ndarray]]) -> Contexts:
-    """Return the word in three texts, and every word of these with every differently spelled one of the fourth; a
-    word's vector is the mean over its pieces. The first word of each text is left out there: in a decoder it sees
-    itself alone, and its vector is unlike all others. states: for each text one (t, d_model) a layer. Raises UserError
-    if the word is missing in one of the texts."""
+    """Compare the word across three texts, and with every differently spelled word of the fourth; a word's vector is
+    the mean over its pieces. The first word of each text is left out there: in a decoder it only attends to itself, and
+    its vector is unlike all others. states: for each text one (t, d_model) per layer. Raises UserError if one of the
+    texts lacks the word."""
     places = [find(tokens[side], texts[side], word) for side in (0, 1, 2)]
     apart, alike = ([cosines(one[places[0]].mean(0, keepdims=True), other[places[side]].mean(0, keepdims=True))[0, 0]
                      for one, other in zip(states[0], states[side], strict=True)] for side in (1, 2))
@@ -348,8 +347,7 @@ def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: lis
 
 
 def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
-    """Return the words after the first that are spelled with a letter or a digit and have no unknown piece: how, and
-    their tokens."""
+    """Return the words after the first, with a letter or digit and without unknown pieces: spelling and tokens."""
     later = list(members(tokens).values())[1:]
     words = [(spelling(tokens, text, places), places) for places in later
              if not any(tokens.unknown[place] for place in places)]

@@ -1,1 +1,1 @@
-"""An object in somebody's own program as a source of attention: a torch module, or a Hugging Face model from memory."""
+"""Read attention from an object in the user's program: a torch module or a Hugging Face model."""

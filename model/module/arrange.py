@@ -1,5 +1,4 @@
-"""Names for the positions that a module attends over, and its attention as maps: which kind each call is,
-which layer, and over which tokens."""
+"""Arrange a module's attention calls into maps (kind, layer, tokens) and name the positions they attend over."""
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +10,13 @@ from model.core.masks import Causal, Full
 from model.core.query import MOST_STREAMS, Kind, Span, UserError
 from model.core.record import AttentionMap, Layer, Reported, Tokens, special_ids
 
-SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write a space and a line's end
+SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write spaces and line ends
 
 
 def named(texts: Sequence[str]) -> Tokens:
-    """Return tokens with these texts, each a word of its own. Raises UserError for anything that is no list of
-    texts."""
+    """Return tokens with these texts, each its own word. Raises UserError unless `texts` is a list of strings."""
     if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
-        raise UserError("tokens must be a list of texts, one for each position, or a pair of lists (source, target); "
+        raise UserError("tokens must be a list of strings, one per position, or a pair of lists (source, target); "
                         "write tokens=[\"a\", \"b\"].")
     starts = [0]
     for text in texts:
@@ -30,12 +28,12 @@ def named(texts: Sequence[str]) -> Tokens:
 
 
 def numbered(count: int) -> Tokens:
-    """Return tokens that are called by their positions."""
+    """Return tokens named by their positions."""
     return named([str(number) for number in range(count)])
 
 
 def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens:
-    """Return the pieces of a tokenizer's encoding, in lists, of `texts`: one, or the two of a pair."""
+    """Return the tokens in a tokenizer's encoding of `texts`: one text, or the two of a pair."""
     ids = [int(number) for number in encoding["input_ids"]]
     raw, marks = tokenizer.convert_ids_to_tokens(ids), special_ids(tokenizer)
     flags = [bool(flag) for flag in encoding.get("special_tokens_mask", [0] * len(ids))]
@@ -58,7 +56,7 @@ def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens
 
 
 def _label(raw: str, typed: str) -> str:
-    """Return what a token reads as: the typed characters, or the vocabulary's own string, spaces visible."""
+    """Return a token's label: the typed characters, or the vocabulary's string with visible spaces."""
     text = typed.removeprefix(" ") if typed.strip() else ""
     if not text:
         text = raw
@@ -73,23 +71,23 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
     from model.module.inputs import Inputs
 
-NEVER = -1e4   # a bias as low as this is a mask that somebody wrote as a number
-ROUNDED = 1e-4   # tolerance of a type above which a row of its rounded weights is no longer 1
-NAMED = 6      # layers, at most, whose modules a note names one by one
+NEVER = -1e4   # a bias this low is a mask written as a number
+ROUNDED = 1e-4   # type tolerance above which rows of rounded weights no longer sum to 1
+NAMED = 6      # most layers whose modules a note lists by name
 
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """What is shown, and what is not."""
+    """The layers that can be shown, and notes on those that cannot."""
 
     maps: tuple[AttentionMap, ...]
-    shown: "list[tuple[Attention, Layer | Reported]]"   # each layer with what was seen
-    notes: tuple[str, ...]                              # sentences for those who look at it
+    shown: "list[tuple[Attention, Layer | Reported]]"   # each layer with its observed call
+    notes: tuple[str, ...]                              # sentences for the reader
 
 
 def kind_of(attention: "Attention") -> Kind:
-    """Cross-attention where queries and keys come from different tensors or are not as many; causal where nobody may
-    look ahead; else self-attention."""
+    """Return cross-attention if queries and keys come from different tensors or differ in number, causal if no query
+    attends to a later key, else self-attention."""
     n_queries, n_keys = attention.shape
     if not attention.same_source or n_queries != n_keys:
         return Kind.CROSS
@@ -97,7 +95,7 @@ def kind_of(attention: "Attention") -> Kind:
 
 
 def _looks_ahead(attention: "Attention") -> bool:
-    """Return whether any query looks, or may look, at a key behind it."""
+    """Return whether any query attends, or may attend, to a later key."""
     call, count = attention.call, attention.shape[0]
     if call is None:
         assert attention.weights is not None
@@ -117,31 +115,31 @@ class Side:
     """Names for the positions of one side."""
 
     tokens: Tokens
-    inputs: frozenset[int] | None = None   # which they name, by their number; None where the caller does not say
+    inputs: frozenset[int] | None = None   # the inputs that they name, by number; None if the caller does not say
 
 
 @dataclass(frozen=True)
 class Positions:
-    """Whose positions one side of an attention has: what a map's rows or columns are."""
+    """The positions of one side of an attention call: the rows or columns of a map."""
 
     stream: frozenset         # `model.capture.origins.Stream.roots`
-    attended: bool            # whether cross-attention looks at what its attention puts out, as at an encoder's
+    attended: bool            # whether its outputs are the keys of cross-attention, as an encoder's are
     count: int
 
     @property
     def proved(self) -> bool:
-        """Whether they are an input's own."""
+        """Whether they are an input's own positions."""
         return bool(self.stream) and all(isinstance(root, int) for root in self.stream)
 
     @property
     def inputs(self) -> frozenset:
-        """The inputs that they are derived of."""
+        """The inputs that they are derived from."""
         return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
 
 
 def arrange(found: "list[Attention]", source: Side | None, target: Side | None, called: "Inputs") -> Arranged:
-    """Return the maps of what was seen: one for each kind of attention and each stream of tokens. source, target: the
-    names of either side; None where positions are only numbered. Raises UserError if the names fit none of it."""
+    """Build the maps of the observed calls: one for each kind of attention and each stream of tokens. source, target:
+    names for either side, or None to number the positions. Raises UserError if the names fit none of them."""
     kinds = [kind_of(attention) for attention in found]
     behind = frozenset().union(*(each.keys.calls for each, kind in zip(found, kinds, strict=True)
                                  if kind is Kind.CROSS))
@@ -175,10 +173,10 @@ def arrange(found: "list[Attention]", source: Side | None, target: Side | None, 
 
 def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
            sides: tuple[Side | None, Side | None], called: "Inputs") -> dict[Positions, Tokens]:
-    """Return the tokens of those positions that they are proved to name: the positions of one input. Which one a
-    tokenizer's are, it says; the caller's are the side that cross-attention looks at and the side that looks, or else
-    the first input and the second. Of a module that reads one input, names that are not as many as this has positions
-    are of what the module makes of it, such as patches and [CLS]."""
+    """Assign names to the positions that they provably describe, those of one input. A tokenizer says which input it
+    read. A caller's pair is (keys of cross-attention, its queries), or else (first input, second input). For a module
+    with one input, names that differ from it in number describe what the module makes of it, such as patches and
+    [CLS]."""
     every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
     attended = {keys.stream for _, keys in crossed} | {each.stream for each in every if each.attended}
@@ -196,12 +194,13 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
             meant = [each for each in fitting if each.stream <= side.inputs]
         elif crossed and attended.isdisjoint(looking):
             meant = [each for each in fitting if each.stream in (attended, looking)[number]]
-        elif crossed and attended == looking and len(looking) == 1:   # both sides read one input
+        elif crossed and attended == looking and len(looking) == 1:   # both sides read the same input
             read = {keys for _, keys in crossed} | {each for each in every if each.attended}
             meant = [each for each in fitting if (each in read) is not bool(number)]
         else:
             meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
-        meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]   # not where two are mixed
+        # not where two inputs are mixed
+        meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]
         if len(fitting) == 1 and len(side.tokens) not in sizes and all(each.inputs <= fitting[0].inputs
                                                                        for each in every):
             meant = fitting
@@ -209,8 +208,8 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
             names.update(dict.fromkeys(meant, side.tokens))
     lengths = [len(side.tokens) for side in sides if side is not None]
     if lengths and not any(each.count in lengths for each in every):
-        raise UserError(f"tokens has {' and '.join(map(str, sorted(lengths)))} texts and the module attends over "
-                        f"{_sizes(found)} positions; give one text for each position.")
+        raise UserError(f"tokens has {' and '.join(map(str, sorted(lengths)))} texts, but the module attends over "
+                        f"{_sizes(found)} positions; give one text per position.")
     return names
 
 
@@ -219,7 +218,7 @@ def _sizes(found: "list[Attention]") -> str:
 
 
 def _layers(members: "list[Attention]", kind: Kind) -> "list[tuple[Attention, Layer | Reported]]":
-    """Numbered by the module's name where every name has its own number, and else in the order of the pass."""
+    """Number the layers by the numbers in their modules' names if these are unique, else in the order of the pass."""
     from model.capture.verify import layer_number
 
     numbers = [layer_number(each.module) for each in members]
@@ -239,7 +238,7 @@ def _reported(attention: "Attention", index: int, kind: Kind) -> Reported:
 
 
 def _note(kind: Kind, layers: "list[tuple[Attention, Layer | Reported]]") -> str:
-    """Return which module is which layer."""
+    """Say in words which module is which layer."""
     places = [f"{layer.index} is {attention.module}{_again(attention)}" for attention, layer in layers]
     if len(places) > NAMED:
         places = [*places[:2], "…", places[-1]]

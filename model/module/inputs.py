@@ -1,4 +1,4 @@
-"""What a module is called with: tensors as they are given, or texts through a tokenizer."""
+"""Prepare a module's inputs: tensors as given, or texts through a tokenizer."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,15 +16,15 @@ WANTED = "inputs are a tensor, a tuple of tensors or a dictionary of keyword arg
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """How a module is called."""
+    """The arguments of a module call."""
 
     args: tuple[object, ...]
     kwargs: dict[str, object]
-    source: Side | None = None   # of what the tokenizer read; None where tensors were given
-    target: Side | None = None   # of a decoder over an encoder
+    source: Side | None = None   # what the tokenizer read; None for tensors
+    target: Side | None = None   # of an encoder–decoder's decoder
 
     def tensors(self) -> "list[Tensor]":
-        """Return all tensors in their order, those in lists and dictionaries too."""
+        """Return all tensors in order, including those in lists and dictionaries."""
         found: list[Tensor] = []
         waiting = [*self.args, *self.kwargs.values()]
         while waiting:
@@ -36,27 +36,27 @@ class Inputs:
         return found
 
     def sizes(self) -> frozenset[int]:
-        """Return how many items may stand side by side: the first two axes of each tensor, and 1."""
+        """Return the possible batch sizes: the first two axes of each tensor, and 1."""
         return frozenset({1, *(int(size) for each in self.tensors() for size in each.shape[:2])})
 
 
 def given(network: "nn.Module", inputs: object) -> Inputs:
-    """Return the call for tensors, moved to where the network's weights are. Raises UserError for anything else."""
+    """Build the call for tensors, moved to the network's device. Raises UserError for anything else."""
     import torch
 
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
     args: tuple[object, ...] = () if kwargs else inputs if isinstance(inputs, tuple) else (inputs,)
     values = (*args, *kwargs.values())
     if isinstance(inputs, str) or any(isinstance(each, str) for each in values):
-        raise UserError("A text needs the tokenizer that goes with the model; give tokenizer=…, or a tensor of ids.")
+        raise UserError("A text needs the model's tokenizer; give tokenizer=… or a tensor of ids.")
     if not any(isinstance(each, torch.Tensor) for each in values):
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
     place = next((each.device for each in network.parameters()), None)
     seen: list[Tensor] = []
 
     def move(each: object) -> object:
-        """Return a tensor where the weights are; one that was given before as another view of it, so that it can be
-        told."""
+        """Return a tensor on the network's device; one passed twice becomes a new view, so that the two can be told
+        apart."""
         if not isinstance(each, torch.Tensor):
             return each
         again = any(each is other for other in seen)
@@ -68,13 +68,13 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
 
 
 def read(network: "nn.Module", tokenizer: Any, inputs: object) -> Inputs:
-    """Return the call for a text, or for a pair: the two texts of an encoder, the text and the target of an
-    encoder–decoder. Raises UserError for anything else, and where the tokenizer cannot read it."""
+    """Build the call for a text or a pair: two texts for an encoder, text and target for an encoder–decoder. Raises
+    UserError for anything else, and if the tokenizer cannot read it."""
     texts = (inputs,) if isinstance(inputs, str) else inputs
     if not isinstance(texts, tuple | list) or not 1 <= len(texts) <= 2 or not all(isinstance(each, str) and each.strip()
                                                                                   for each in texts):
-        raise UserError("With a tokenizer, inputs are a text, or two: a pair, or what an encoder–decoder reads and "
-                        "writes.")
+        raise UserError("With a tokenizer, inputs must be one or two texts: a pair, or what an encoder–decoder reads "
+                        "and writes.")
     config = getattr(network, "config", None)
     try:
         if getattr(config, "is_encoder_decoder", False):
@@ -83,8 +83,8 @@ def read(network: "nn.Module", tokenizer: Any, inputs: object) -> Inputs:
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"The tokenizer could not read this ({first_line(error, 200)}); give the tokenizer that goes "
-                        f"with the model.") from error
+        raise UserError(f"The tokenizer could not read this ({first_line(error, 200)}); give the tokenizer that "
+                        f"belongs to the model.") from error
     known = {name: encoding[name] for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoding}
     return Inputs((), _tensors(network, known), Side(tokens, frozenset(range(len(known)))))
 
@@ -96,12 +96,12 @@ def _encode(tokenizer: Any, *texts: str, **options: bool) -> tuple[Any, Tokens]:
 
 
 def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> Inputs:
-    """Return the decoder reads its start and then what it is to write, as in training."""
+    """Build the call of an encoder–decoder: its decoder reads the start token and then the target, as in training."""
     encoding, source = _encode(tokenizer, text)
     start = network.config.decoder_start_token_id
     start = tokenizer.bos_token_id if start is None else start
     if start is None:
-        raise UserError("This model does not say with which token its decoder starts; give input_ids and "
+        raise UserError("This model does not define its decoder's start token; give input_ids and "
                         "decoder_input_ids as a dictionary of tensors.")
     whole, ids = _start(tokenizer.convert_ids_to_tokens([start])[0], start), [start]
     if target:
@@ -113,7 +113,7 @@ def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> 
 
 
 def _start(text: str, number: int) -> Tokens:
-    """Return the token that a decoder starts with."""
+    """Return the decoder's start token."""
     return Tokens((text,), (number,), (True,), ((0, 0),), (-1,), (-1,), (False,))
 
 

@@ -1,4 +1,5 @@
-"""look(module, inputs): the attention of any torch module, proved layer by layer against what it really put out."""
+"""look(module, inputs) captures the attention of any torch module and verifies it layer by layer against the real
+output."""
 import hashlib
 import math
 import pickle
@@ -19,23 +20,23 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
 
 PREFIX = "module:"
-Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of a source and a target
+Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions, or of source and target
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: object = None,
          batch: int = 0) -> AttentionRecord:
-    """Return the record of one pass of a torch module, which is left as it was. Each layer is checked against what the
-    module really put out.
+    """Return the record of one pass of a torch module, which is left unchanged. Each layer is verified against the
+    module's real output.
 
-    inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a tokenizer of the Hugging Face kind
-    a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides: what
-    cross-attention looks at and what looks, or else the first input and the second; positions that they are not proved
-    to name are numbered. batch: which of several items that stand side by side. Raises UserError for a module without
-    attention that can be seen and proved, and for inputs that it does not take.
+    inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a Hugging Face tokenizer, a text or
+    a pair. tokens: a name for each position, or (source, target) for a module with two sides: the keys and the queries
+    of cross-attention, or else the first and the second input. Positions that they do not provably name are numbered.
+    batch: which item of a batch to show. Raises UserError for a module without attention that can be observed and
+    verified, and for inputs that it does not accept.
     """
     from model.capture.module_pass import observe
 
-    network = getattr(network, "_orig_mod", network)   # what torch.compile was given; it is run as it was written
+    network = getattr(network, "_orig_mod", network)   # torch.compile's original, which runs uncompiled
     _check(network, batch)
     called = module_inputs.given(network, inputs) if tokenizer is None else module_inputs.read(network, tokenizer,
                                                                                                inputs)
@@ -44,14 +45,14 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, t
     try:
         seen = observe(network, lambda: network(*called.args, **called.kwargs), batch, called.tensors())
     except Exception as error:
-        raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them as the module "
-                        f"itself takes them.") from error
+        raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them in the form that "
+                        f"the module accepts.") from error
     found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
         arranged = arrange([each for each, _ in proofs], source, target, called)
     except ValueError as error:
-        raise UserError(f"{name} is not shown, as {first_line(error, 300)}") from error
+        raise UserError(f"{name} is not shown because {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)
     if unread:
         notes += (f"Not shown: {'; '.join(unread[:5])}{' …' if len(unread) > 5 else ''}.",)
@@ -59,7 +60,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, t
 
 
 def name_of(network: "nn.Module") -> str:
-    """Return the name of its class."""
+    """Return the name of the network's class."""
     return type(network).__name__
 
 
@@ -67,13 +68,13 @@ def _check(network: object, batch: int) -> None:
     import torch
 
     if not isinstance(network, torch.nn.Module):
-        raise UserError(f"look takes a torch module, and this is a {type(network).__name__}; give the model object "
+        raise UserError(f"look needs a torch module, but this is a {type(network).__name__}; give the model object "
                         f"itself.")
     if isinstance(network, torch.jit.ScriptModule):
-        raise UserError(f"{name_of(network)} is compiled by TorchScript, where no call can be seen; give the "
-                        f"module that it was made of.")
+        raise UserError(f"{name_of(network)} is compiled by TorchScript, which hides its calls; give the "
+                        f"original module.")
     if batch < 0:
-        raise UserError(f"batch is {batch} and must be the number of an item, from 0.")
+        raise UserError(f"batch is {batch} but must be the number of an item, from 0.")
 
 
 def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | None]:
@@ -86,8 +87,8 @@ def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | No
 
 
 def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[Attention], list[str]]":
-    """Return what can be shown, and sentences on what cannot: windows that are folded into the batch are no texts side
-    by side."""
+    """Return the attention that can be shown, and sentences on what cannot: windows folded into the batch are not
+    separate texts."""
     sizes, found, unread = called.sizes(), [], list(seen.unread)
     for each in seen.found:
         each.queries, each.beside = each.queries.of_item(batch, each.batch, each.shape[0])
@@ -101,8 +102,8 @@ def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[At
 
 
 def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tuple[Attention, Proof]]":
-    """Return what holds of each attention, those whose output is not what it says left out and named in `unread`.
-    Raises UserError where nothing is left."""
+    """Verify each attention call; those whose output differs are left out and listed in `unread`. Raises UserError if
+    none is left."""
     proofs = []
     for each in found:
         if not each.is_finite():
@@ -121,16 +122,16 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
     if proofs:
         return proofs
     if unread:
-        raise UserError(f"{name} is not shown, as its attention could not be proved: {'; '.join(unread[:3])}.")
-    raise UserError(f"{name} calls none of torch's attention, and no softmax over (batch, head, query, key) was seen "
-                    f"in it; look takes modules with attention.")
+        raise UserError(f"{name} is not shown because its attention could not be verified: {'; '.join(unread[:3])}.")
+    raise UserError(f"{name} does not call torch's attention, and no softmax over (batch, head, query, key) was seen "
+                    f"in it; look needs a module with attention.")
 
 
 @dataclass(frozen=True)
 class Proof:
-    """How far one attention is from what the module put out."""
+    """How far one attention call is from the module's real output."""
 
-    error: float       # as a share of the largest output; 0 where only weights were seen
+    error: float       # as a share of the largest output; 0 if only weights were observed
     row_error: float   # of a row's sum from 1
     rows: int          # compared, over all heads
 
@@ -150,7 +151,8 @@ def _proof(attention: "Attention") -> Proof:
 
 
 def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "Observation") -> Verification:
-    """Verified where every layer that is shown was proved, and the module puts out the same when nobody observes it."""
+    """Return "verified" if every shown layer was verified and the module's output does not change when it is
+    observed."""
     members = [attention for attention, _ in arranged.shown]
     tolerance = max(each.tolerance for each in members)
     by_hand = [each.module for each in members if each.call is None]
@@ -182,7 +184,7 @@ def _rounded(members: "list[Attention]") -> str:
 
 
 def _circumstances(network: "nn.Module", shown: "list[Attention]", batch: int) -> tuple[str, ...]:
-    """Return sentences on which of several items is shown, and on the mode that the module was in."""
+    """Return sentences on which item of the batch is shown, and on the module's mode."""
     notes, count = [], max(each.batch for each in shown)
     if count > 1:
         other = "the other" if count == 2 else "another"
@@ -218,8 +220,8 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
 
 
 def _fingerprint(network: "nn.Module") -> str:
-    """Return the hash of a module: names, shapes, types and bytes of its parameters, its buffers and the tensors that
-    are plain attributes."""
+    """Hash a module: names, shapes, types and bytes of its parameters, its buffers and the tensors among its
+    attributes."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())
@@ -229,6 +231,6 @@ def _fingerprint(network: "nn.Module") -> str:
         digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
         try:
             digest.update(values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        except (RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or a class of its own
+        except (RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or of another class
             digest.update(pickle.dumps(values.detach().cpu()))
     return digest.hexdigest()[:40]

@@ -1,9 +1,10 @@
-"""Whether the model that opens is the one that was meant: what its folder is, and what it holds that changes it and is
-not applied.
+"""Check whether the model that opens is the one intended: what kind of folder it is, and whether it contains anything
+that changes the model but is not applied.
 
-What is known of other programs is in assets/foreign_models.toml. Every file with code, every class that a configuration
+Knowledge of other programs is in assets/foreign_models.toml. Every file with code, every class that a configuration
 names and every key of config.json is either applied by the installed transformers, listed with a reason in
-assets/harmless_keys.toml, or named in a clause. """
+assets/harmless_keys.toml, or named in a clause.
+"""
 import dataclasses
 import importlib
 import inspect
@@ -28,27 +29,28 @@ if TYPE_CHECKING:
 
 LOOK = "open it in a notebook with look(model, inputs)"
 PICTURE_KEYS = ("image_size", "patch_size")
-INSIDE = ("backbone_config", "vision_config")   # of a model of depths or classes by place: what reads the picture
-CLASSIFIER = "ForImageClassification"   # in the names of transformers' classes
-# modules of sentence-transformers that are applied, or that do nothing when a model answers
+# the part that reads the picture, in models that predict depth or classes per pixel
+INSIDE = ("backbone_config", "vision_config")
+CLASSIFIER = "ForImageClassification"   # part of transformers' class names
+# modules of sentence-transformers that are applied, or that have no effect on answers
 MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
 TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types whose two towers are compared by a cosine
 
 
 @cache
 def foreign() -> dict[str, Any]:
-    """Return what assets/foreign_models.toml lists."""
+    """Return the contents of assets/foreign_models.toml."""
     return tomllib.loads((ASSETS / "foreign_models.toml").read_text(encoding="utf-8"))
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UserError for a folder of another program, with its name and the way to look at its model."""
+    """Raise UserError for another program's folder, naming it and how to view its model."""
     if not (folder / "config.json").exists():
         raise _without_config(folder)
     config = files.read_json(folder / "config.json")
     if isinstance(config.get("quantization"), dict):
-        raise UserError(f"{folder} holds weights that are quantised for MLX, which transformers does not read; give "
-                        f"the model that they were made from.")
+        raise UserError(f"{folder} holds weights that are quantised for MLX, which transformers cannot read; give "
+                        f"the original model.")
     if config.get("model_type"):
         found = any((folder / name).exists() for name in (files.WEIGHTS, files.INDEX))
         if not found and not files.is_adapter_alone(folder):
@@ -58,7 +60,7 @@ def check_folder(folder: Path) -> None:
         if isinstance(config.get(known["key"]), str):
             words = config | {"folder": folder}
             raise _foreign(folder, known["what"].format(**words), known["way"].format(**words))
-    raise UserError(f"{folder / 'config.json'} names no model_type; write the one that transformers has for it, as "
+    raise UserError(f"{folder / 'config.json'} has no model_type; add the one that transformers uses, as "
                     f"save_pretrained does, or {LOOK}.")
 
 
@@ -80,7 +82,7 @@ def _without_config(folder: Path) -> UserError:
 
 
 def _without_weights(folder: Path) -> UserError:
-    """Return the sentence about a folder with a configuration and no weights that are read as they are."""
+    """Return the error for a folder with a configuration but no readable weights."""
     formats = foreign()["formats"]
     names = sorted(path.name for path in folder.iterdir() if path.name != "training_args.bin")
     other = next((name for name in names if name.endswith((".safetensors", ".gguf", *formats))), "")
@@ -98,20 +100,21 @@ def _without_weights(folder: Path) -> UserError:
 
 
 def check_type(folder: Path, config: dict) -> None:
-    """Raise UserError for a type of model that the installed transformers does not know."""
+    """Raise UserError for a model type that the installed transformers does not support."""
     import transformers
 
     if config["model_type"] not in transformers.CONFIG_MAPPING:
-        raise UserError(f"{folder} is a model of the type {config['model_type']!r}, which transformers "
-                        f"{transformers.__version__} does not know; choose another model, or make it with its own code "
-                        f"and {LOOK}.")
+        raise UserError(f"{folder} is a model of type {config['model_type']!r}, which transformers "
+                        f"{transformers.__version__} does not know; choose another model, or create it with its own "
+                        f"code and {LOOK}.")
 
 
 def reads_pictures(folder: Path) -> frozenset[str]:
-    """image, of a model of pictures; image and text, of one with a tower for each; nothing of a model of texts."""
+    """Return what a model reads besides plain text: {"image"} for a vision model, {"image", "text"} for one with a
+    tower for each, empty for a text model."""
     config = files.read_json(folder / "config.json")
     model_type = str(config.get("model_type") or "")
-    if CLASSIFIER in str(config.get("architectures")):   # of CLIP, too: it has no text tower
+    if CLASSIFIER in str(config.get("architectures")):   # CLIP's too, which has no text tower
         return frozenset(("image",))
     if model_type in TOWERS:
         return frozenset(("image", "text"))
@@ -121,8 +124,8 @@ def reads_pictures(folder: Path) -> frozenset[str]:
 
 
 def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
-    """Return what a class of models reads as it declares it: text, image, audio, video, time. Text is declared by
-    default, so it counts only where there is an argument for it."""
+    """Return the modalities that a model class declares: text, image, audio, video, time. Text is the default, so it
+    counts only if the forward pass has an argument for it."""
     declared = getattr(kind, "input_modalities", "text")
     declared = (declared,) if isinstance(declared, str) else tuple(declared)
     taken = [name for name in inspect.signature(kind.forward).parameters if name != "self"] if kind else ["input_ids"]
@@ -132,27 +135,25 @@ def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
 
 
 def reads(kind: "type[Network] | None") -> str:
-    """Return what a class of models reads, in words: text and pictures."""
+    """Return what a model class reads, in words: "text and pictures"."""
     words = [foreign()["inputs"].get(name, name) for name in modalities(kind)]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def class_of(config: "Config") -> "type[Network] | None":
-    """Return the class that a configuration of transformers names, or the base model of its type; None where it has
-    none."""
+    """Return the class that a transformers configuration names, or its type's base model, or None."""
     import transformers
 
     return architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
 
 
 def has_attention(network: "Module") -> bool:
-    """Return whether any part of a network is called attention."""
+    """Return whether any part of a network is named attention."""
     return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())
 
 
 def check_inputs(title: str, config: "Config", argument: str) -> None:
-    """Raise UserError for a model that does not take this argument, input_ids or pixel_values, before its weights are
-    read."""
+    """Raise UserError for a model that lacks this argument, input_ids or pixel_values, before its weights are read."""
     kind = class_of(config)
     if kind is None:
         return
@@ -163,22 +164,22 @@ def check_inputs(title: str, config: "Config", argument: str) -> None:
 
 
 def unread(config: "Config") -> tuple[str, ...]:
-    """Return a clause on what a model reads beside a text, and does not when it is asked with a text alone."""
+    """Return a clause on the inputs besides text that are missing when the model is asked with text alone."""
     kind = class_of(config)
     taken = () if kind is None else inspect.signature(kind.forward).parameters
-    if not any(name in foreign()["arguments"] for name in taken):   # what a class declares its text models inherit
+    if not any(name in foreign()["arguments"] for name in taken):   # text models inherit the class's declaration
         return ()
     return (f"it reads {reads(kind)}, and its language model alone is run here",)
 
 
 def not_shown(title: str, model_type: str, kind: "type[Network] | None") -> UserError:
-    """Return the sentence about a model that reads what Clearhead does not show."""
+    """Return the error for a model whose input Clearhead does not support."""
     return UserError(f"{title}, of the type {model_type}, reads {reads(kind)}, which Clearhead does not show yet; "
                      f"{LOOK}.")
 
 
 def wrong_input(title: str, model_type: str, kind: "type[Network] | None") -> UserError:
-    """Return the sentence about a picture for a model that takes none, or a text for one that takes no text."""
+    """Return the error for a picture given to a text model, or the reverse."""
     found = modalities(kind)
     if found == ("text",):
         return text_only(title)
@@ -186,30 +187,30 @@ def wrong_input(title: str, model_type: str, kind: "type[Network] | None") -> Us
 
 
 def no_attention(title: str, model_type: str) -> UserError:
-    """Return the sentence about a network of convolutions, recurrences and the like."""
+    """Return the error for a network of convolutions, recurrences and the like."""
     return UserError(f"{title}, of the type {model_type}, has no attention to show; choose a Transformer.")
 
 
 if TYPE_CHECKING:
     from model.pretrained import Config, Network
 
-CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # of files that could be run
-SHOWN = 3      # names in a clause, then their number
-LONGEST = 60   # characters of a name that somebody else wrote
-# keys of JSON files whose value names a class of transformers
+CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # extensions of executable files
+SHOWN = 3      # names listed in a clause before the rest is counted
+LONGEST = 60   # most characters of a third-party name
+# JSON keys whose value names a class of transformers
 CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "feature_extractor_type",
            "video_processor_type")
-QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # files of tools that quantise
+QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # files of quantisation tools
 PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
-# tensors that older versions stored and that are computed: masks, numbers of positions, rotary frequencies
+# tensors stored by older versions that are now computed: masks, position ids, rotary frequencies
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids)$")
 
 
 def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None",
               unexpected: Iterable[str]) -> tuple[str, ...]:
-    """Clauses on what the folders of a loaded network, its own and its adapter's, hold that changes the model and is
-    not applied; none where all is accounted for. config: made of the first one's config.json; unexpected: the stored
-    tensors without a place in the network."""
+    """Return clauses on what the folders of a loaded network and its adapter contain that changes the model but is not
+    applied; empty if everything is accounted for. config: read from the first folder's config.json; unexpected: stored
+    tensors that the network lacks."""
     clauses = []
     for folder in folders:
         contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
@@ -268,8 +269,7 @@ def _of_transformers(name: str) -> "type[Network] | None":
 
 
 def architecture_of(config: "Config") -> "type[Network] | None":
-    """Return the first class among the architectures of a configuration that transformers has for its type of model;
-    None if none is."""
+    """Return the first class in a configuration's architectures that transformers has for its model type, or None."""
     found = [_of_transformers(name) for name in _architecture_names(config.architectures)]
     return next((each for each in found if (wanted := getattr(each, "config_class", None))
                  and _related(wanted, type(config))), None)
@@ -277,13 +277,13 @@ def architecture_of(config: "Config") -> "type[Network] | None":
 
 def _architecture_names(given: object) -> list[str]:
     if not isinstance(given, str | list | None):
-        raise TypeError(f"architectures is a {type(given).__name__} and should be a list of names")
+        raise TypeError(f"architectures is a {type(given).__name__} but should be a list of names")
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 
 def _architectures(content: object, config: "Config") -> Iterator[str]:
-    """Yield a clause for each entry of architectures, at any depth, that is no class of transformers or of another type
-    of model."""
+    """Yield a clause for each entry of architectures, at any depth, that is not a class of transformers or belongs to
+    another model type."""
     if not isinstance(content, dict):
         return
     for name in _architecture_names(content.get("architectures")):
@@ -299,8 +299,8 @@ def _architectures(content: object, config: "Config") -> Iterator[str]:
 
 
 def _related(one: "type[Config]", other: "type[Config]") -> bool:
-    """Return whether a model of configurations of the first class can be one of the second: the same or derived, one
-    inside the other, or made so by transformers, as InternLM 3 is a Llama."""
+    """Return whether models of two configuration classes are compatible: the same class, derived, one nested in the
+    other, or declared so by transformers, as InternLM 3 is a Llama."""
     import transformers
 
     return any(
@@ -312,24 +312,24 @@ def _related(one: "type[Config]", other: "type[Config]") -> bool:
 
 @cache
 def harmless() -> dict[str, Any]:
-    """Return what assets/harmless_keys.toml lists."""
+    """Return the contents of assets/harmless_keys.toml."""
     return tomllib.loads((ASSETS / "harmless_keys.toml").read_text(encoding="utf-8"))
 
 
 def default_of(config_class: "type[Config]") -> "Config | None":
-    """Return a configuration of this class with nothing set; None where it needs something."""
+    """Return a default configuration of this class, or None if it has required arguments."""
     try:
         return config_class()
-    except Exception:   # whatever a class of transformers raises about what is missing
+    except Exception:   # transformers' classes raise anything for missing arguments
         return None
 
 
 def _keys(config: "Config", default: "Config | None", path: str = "") -> list[str]:
     """Return a clause for each level of a configuration with keys that its class does not declare.
 
-    What a class does not know, transformers sets as an attribute and goes on. So an attribute that is no field of the
-    class, and that a configuration with nothing set does not have, was written into config.json and is not read.
-    default: the same level of a configuration with nothing set.
+    transformers stores unknown keys as attributes and continues. An attribute that is neither a field of the class nor
+    present in a default configuration was therefore written into config.json but is never read. default: the same level
+    of a default configuration.
     """
     from transformers import GenerationConfig, PretrainedConfig
     from transformers.modeling_rope_utils import RopeParameters
@@ -367,7 +367,7 @@ def _is_harmless(name: str, value: object, model_type: str) -> bool:
 
 
 def _is_read(kind: type, name: str) -> bool:
-    """Return whether the source of a configuration class asks for a key by its name, or that of its network does."""
+    """Return whether the source code of a configuration class, or of its network, mentions a key by name."""
     own, sources = kind.__module__, []
     for place in (own, own.replace(".configuration_", ".modeling_")):
         with suppress(ImportError, OSError):
@@ -376,8 +376,9 @@ def _is_read(kind: type, name: str) -> bool:
 
 
 def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
-    """Return a clause where config.json sets is_causal and the probe's masks are otherwise. causal: whether no token of
-    the probe looks ahead. What makes the masks reads it from any configuration, yet not every network asks there."""
+    """Return a clause if config.json sets is_causal but the probe's masks disagree. causal: whether no token of the
+    probe attends to later ones. transformers' mask code reads the key from any configuration, but not every network
+    uses that code."""
     given = [wanted for each in (config, config.get_text_config())
              if (wanted := vars(each).get("is_causal")) is not None]
     if not given or (not config.is_encoder_decoder and all(bool(wanted) == causal for wanted in given)):
@@ -387,7 +388,8 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
 
 
 def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
-    """Yield a clause for what a sentence-transformers folder does before or after its network that is not done here."""
+    """Yield a clause for steps of a sentence-transformers folder, before or after its network, that are not performed
+    here."""
     path = folder / "modules.json"
     modules = parsed(path) if path.is_file() else None
     for module in modules if isinstance(modules, list) else ():
@@ -401,8 +403,8 @@ def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
 
 
 def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
-    """Return a clause on stored tensors of the network's stacks of layers that have no place in it; a head that is not
-    used, such as BERT's for the next sentence, is no matter."""
+    """Return a clause on stored tensors in the layer stacks that the network lacks. Unused heads, such as BERT's
+    next-sentence head, do not matter."""
     if not unexpected:
         return []
     base = f"{network.base_model_prefix}."
@@ -413,6 +415,6 @@ def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
 
 
 def _named(names: list[str]) -> str:
-    """Name that somebody else wrote, the first of many."""
+    """List third-party names, cut to the first few."""
     shown = [name if name.isprintable() and len(name) <= LONGEST else repr(name[:LONGEST]) for name in names[:SHOWN]]
     return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

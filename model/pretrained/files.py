@@ -1,8 +1,8 @@
-"""The files of a model's folder: which they are, whether they are whole and unchanged, and what is wrong with one in a
-sentence that names it.
+"""The files in a model's folder: find them, check that they are complete and unchanged, and name the faulty one in
+error messages.
 
-transformers and the packages below it say what they stumbled over, not which file put it there; the tokenizers, written
-in Rust, end in a panic that is no Exception. So whatever they raise about a folder passes through `blame`.
+transformers and its dependencies say what failed, not in which file; the tokenizers, written in Rust, raise a panic
+that does not derive from Exception. All errors about a folder's content therefore go through `blame`.
 """
 import hashlib
 import json
@@ -24,50 +24,49 @@ from model.pretrained.catalogue import check_id
 if TYPE_CHECKING:
     from model.pretrained import Network
 
-ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"   # of peft
-# of the files that transformers reads in a folder; never a pickle
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"   # peft's file names
+# file types that transformers reads from a folder; pickles are excluded
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm", ".py")
-# the weights, or what says in which parts they are
+# the weights, or the index of their parts
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-LFS = b"version https://git-lfs"   # how a file begins that stands for a large one
-PANIC = "PanicException"   # of what is written in Rust; its class can be imported from nowhere
-LONGEST = 200              # characters of what another package says
-DECIMALS = ("F", "BF")     # how safetensors begins the names of types with decimals
+LFS = b"version https://git-lfs"   # how a Git LFS pointer begins
+PANIC = "PanicException"   # raised by Rust code; its class cannot be imported
+LONGEST = 200              # most characters of another package's message
+DECIMALS = ("F", "BF")     # how safetensors names of floating-point types begin
 IDS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
 
-# by path: (size, time of change), sha256
+# path: ((size, modification time), sha256)
 _hashes: dict[str, tuple[tuple[int, int], str]] = {}
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Where a model's files are."""
+    """The location of a model's files."""
 
-    id: str                                # as it was asked for
+    id: str                                # as requested
     folder: Path                           # with config.json, weights and tokenizer
     title: str                             # its name on the pages
     licence: str = "not stated"            # as the catalogue or the folder states it
     entry: catalogue.Entry | None = None   # its line in the catalogue, if it has one
-    changed: str = ""                      # how it differs from what was first opened here, a sentence
+    changed: str = ""                      # a sentence on how it differs from what was first opened here
     adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
     unapplied: tuple[str, ...] = ()        # clauses on what in the folder changes the model but is not applied
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folder of the model and, where it has one of its own, that of its adapter."""
+        """The folders of the model and, if separate, of its adapter."""
         return (self.folder,) if self.adapter in (None, self.folder) else (self.folder, self.adapter)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The safetensors files of a model; their headers are read once, when they are first asked for."""
+    """The safetensors files of a model; headers are read once, on first use."""
 
     files: tuple[Path, ...]
 
     @cached_property
     def tensors(self) -> dict[str, tuple[Path, str, tuple[int, ...]]]:
-        """(file, type as safetensors names it, shape) of each tensor. Raises UserError with the name of a file that is
-        damaged."""
+        """{name: (file, safetensors type, shape)}. Raises UserError, naming the file, if one is damaged."""
         from safetensors import safe_open
 
         found = {}
@@ -81,17 +80,16 @@ class Weights:
 
     @property
     def parameters(self) -> int:
-        """How many numbers they hold."""
+        """The number of parameters in them."""
         return sum(math.prod(shape) for _, _, shape in self.tensors.values())
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """The types that they are stored as."""
+        """The types in which they are stored."""
         return tuple(sorted({dtype for _, dtype, _ in self.tensors.values()}))
 
     def key_of(self, name: str) -> str:
-        """Return the name under which a parameter is stored: as it is, or without or with its base model's name before
-        it."""
+        """Return the stored name of a parameter: as given, or with or without its base model's prefix."""
         ends = (name, name.partition(".")[2])
         return next((key for key in ends if key in self.tensors), "") or next(
             (key for key in self.tensors if key.endswith(f".{name}")), name)
@@ -103,20 +101,19 @@ class Weights:
 
 
 def path_named(model_id: str) -> Path:
-    """Return the path that an id is, if it is one. Raises UserError for what no system takes as a path."""
+    """Return the path that an id denotes. Raises UserError if it is not a valid path."""
     try:
         path = Path(model_id).expanduser()
-        path.exists()   # asked for the errors that it raises
+        path.exists()   # called for its errors
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or first_line(error, 80)
-        raise UserError(f"{quoted(model_id)} can be no path ({reason}); choose a model of the catalogue, or give the "
-                        f"path of a folder.") from error
+        raise UserError(f"{quoted(model_id)} is not a valid path ({reason}); choose a model of the catalogue, or give "
+                        f"the path of a folder.") from error
     return path
 
 
 def sha256(path: Path) -> str:
-    """Return the file's sha256 in hexadecimal, read once per process and state of the file (size and time of
-    change)."""
+    """Return the file's sha256 in hexadecimal, computed once per process unless size or modification time changes."""
     state = (path.stat().st_size, path.stat().st_mtime_ns)
     known = _hashes.get(str(path))
     if known and known[0] == state:
@@ -125,14 +122,14 @@ def sha256(path: Path) -> str:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except PermissionError as error:
-        raise UserError(f"{path} may not be read by this user; change its permissions or copy the model.") from error
+        raise UserError(f"This user may not read {path}; change its permissions or copy the model.") from error
     _hashes[str(path)] = (state, digest)
     return digest
 
 
 def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
-    """16 hexadecimal digits that change with any byte of the folders' weights, configurations or tokenizers, and with
-    what more is said."""
+    """Return 16 hexadecimal digits that depend on every byte of the folders' weights, configurations and tokenizers,
+    and on the strings in `more`."""
     parts = [path for folder in folders for path in sorted(folder.iterdir())
              if path.suffix in SUFFIXES and path.is_file()]
     text = "\n".join((*(f"{path.name} {sha256(path)}" for path in parts), *more))
@@ -140,7 +137,7 @@ def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
 
 
 def read_json(path: Path) -> dict:
-    """Return a JSON object from a model's folder. Raises UserError with the file's name."""
+    """Read a JSON object from a model's folder. Raises UserError, naming the file."""
     if not path.exists():
         raise UserError(f"{path.parent} has no {path.name}; give a folder that save_pretrained wrote.")
     with blame(path, "a JSON object"):
@@ -151,7 +148,7 @@ def read_json(path: Path) -> dict:
 
 
 def parsed(path: Path) -> Any:
-    """Return the file's content; nothing where it is no JSON, which whoever needs the file says."""
+    """Return the file's JSON content, or nothing if it is invalid; whoever needs the file reports that."""
     try:
         return json.loads(path.read_bytes())
     except (ValueError, OSError, RecursionError):
@@ -173,25 +170,25 @@ def adapters_inside(folder: Path) -> list[Path]:
 
 
 def has_adapter(folder: Path) -> bool:
-    """Return whether an adapter of peft lies in the folder."""
+    """Return whether the folder contains a peft adapter."""
     return (folder / ADAPTER_CONFIG).is_file() or (folder / ADAPTER_WEIGHTS).is_file()
 
 
 def is_adapter_alone(folder: Path) -> bool:
-    """Return whether the folder holds an adapter and no weights of its base."""
+    """Return whether the folder contains an adapter but no base weights."""
     return has_adapter(folder) and not any(path for pattern in ("model*.safetensors*", "pytorch_model*", "*.gguf")
                                            for path in folder.glob(pattern))
 
 
 def all_weights(folder: Path) -> tuple[Path, ...]:
-    """Return the safetensors files of a model, of an adapter, or of both."""
+    """Return the safetensors files of a model, an adapter or both."""
     adapter = folder / ADAPTER_WEIGHTS
     alone = is_adapter_alone(folder)
     return (() if alone else weights_of(folder).files) + ((adapter,) if alone or adapter.is_file() else ())
 
 
 def licence_of(folder: Path) -> str:
-    """Return the licence that the folder's README.md states in its front matter, as hub models have it."""
+    """Return the licence stated in the front matter of the folder's README.md, as on the hub."""
     readme = folder / "README.md"
     head = readme.read_text(encoding="utf-8", errors="replace")[:4000] if readme.is_file() else ""
     licence = re.search(r"^license:[ \t]*([\w.+-]+)", head, re.MULTILINE) if head.startswith("---") else None
@@ -199,16 +196,16 @@ def licence_of(folder: Path) -> str:
 
 
 def weights_of(folder: Path) -> Weights:
-    """Return the safetensors weights of a folder, in one file or as its index names them. Raises UserError if there are
-    none, and for an index that names anything but files beside it."""
+    """Return the safetensors weights of a folder, from one file or its index. Raises UserError if there are none or the
+    index names files elsewhere."""
     index = folder / INDEX
     names = [WEIGHTS]
-    if not (folder / WEIGHTS).is_file() and index.is_file():   # transformers, too, reads one file before an index
+    if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
         named = read_json(index).get("weight_map", {})
         names = sorted(set(map(str, named.values()))) if isinstance(named, dict) else []
         if not names or any(not name.isprintable() or Path(name).name != name for name in names):
-            raise UserError(f"{index} cannot be used as an index, as weight_map should name the file of each tensor, "
-                            f"beside it; copy or download it again.")
+            raise UserError(f"{index} is not a valid index because weight_map must name the file of each tensor "
+                            f"in the same folder; copy or download it again.")
     paths = tuple(folder / name for name in names)
     missing = next((path for path in paths if not path.is_file()), None)
     if missing is not None:
@@ -220,23 +217,23 @@ def weights_of(folder: Path) -> Weights:
 def _refuse_pointer(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(len(LFS)) == LFS:
-            raise UserError(f"{path} is a pointer of Git LFS to the weights, which were not fetched; run git lfs pull "
+            raise UserError(f"{path} is a Git LFS pointer to weights that were not downloaded; run git lfs pull "
                             f"in its folder.")
 
 
 def is_fault(error: BaseException) -> bool:
-    """Return whether an error is of what was read, and not of somebody who ends the program."""
+    """Return whether an error is about the data read, and not a request to end the program."""
     return isinstance(error, Exception) or type(error).__name__ == PANIC
 
 
 def in_one_line(error: BaseException) -> str:
-    """Return what another package says."""
+    """Return another package's message in one line."""
     return " ".join(str(error).split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 
 @contextmanager
 def blame(path: Path, expected: str) -> Iterator[None]:
-    """Make a UserError of whatever is raised about what a file holds. `expected` follows "as"."""
+    """Convert any error about a file's content to UserError. `expected` completes "cannot be used as …"."""
     try:
         yield
     except (UserError, MemoryError):
@@ -250,9 +247,9 @@ def blame(path: Path, expected: str) -> Iterator[None]:
 
 def check_weights(place: ModelFiles, weights: Weights, network: "Network",
                   mismatched: Iterable[tuple]) -> None:
-    """Raise UserError, with file and tensor, for weights of another shape, or without decimals.
+    """Raise UserError, naming file and tensor, for weights of the wrong shape or of an integer type.
 
-    mismatched: (tensor, its shape, the shape that config.json wants) of each, as transformers reports them.
+    mismatched: (tensor, its shape, the shape in config.json), as reported by transformers.
     """
     for name, shape, wanted in mismatched:
         raise UserError(f"{weights.file_of(name)} holds {name} as {tuple(shape)}, where config.json says "
@@ -261,43 +258,43 @@ def check_weights(place: ModelFiles, weights: Weights, network: "Network",
         for name, _ in network.named_parameters():
             path, dtype, _ = weights.tensors.get(weights.key_of(name), (None, "F32", ()))
             if not dtype.startswith(DECIMALS):
-                raise UserError(f"{path} holds {name} as {dtype}, where numbers with decimals are expected; copy or "
+                raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; copy or "
                                 f"download it again.")
     check_numbers(place.title, network, weights.file_of)
 
 
 def check_numbers(title: str, network: "Network", file_of: Callable[[str], Path]) -> None:
-    """Raise UserError for NaN or infinity in any weight; file_of(name) is the file that holds it."""
+    """Raise UserError for NaN or infinity in any weight; file_of(name) returns its file."""
     import torch
 
     for name, parameter in network.named_parameters():
         if parameter.numel() and not all(torch.isfinite(end) for end in torch.aminmax(parameter)):
-            raise UserError(f"{title} is not opened, as {file_of(name)} holds NaN or infinity in {name}; copy or "
+            raise UserError(f"{title} was not opened because {file_of(name)} holds NaN or infinity in {name}; copy or "
                             f"download it again, or choose another model.")
 
 
 def check_generation(folder: Path, network: "Network") -> None:
-    """Raise UserError for a generation_config.json whose special tokens have no numbers."""
+    """Raise UserError for a generation_config.json whose special tokens are not ids."""
     path = folder / "generation_config.json"
     if path.exists():
         read_json(path)
     for name in IDS:
         ids = getattr(getattr(network, "generation_config", None), name, None)
         if not all(isinstance(number, int) for number in (ids if isinstance(ids, list) else [ids or 0])):
-            raise UserError(f"{path} gives {ids!r} as {name}, where a token's number is expected; copy or download it "
+            raise UserError(f"{path} gives {ids!r} as {name}, where a token id is expected; copy or download it "
                             f"again.")
 
 
-# Trust on first use: nobody signs what a hub sends, and its names follow their newest commit. So the commit and the
-# sha256 of each file of weights are written down when a model is first opened here, and a later opening that differs is
-# said on the page. Whoever can write to CLEARHEAD_HOME is trusted.
-CACHED = re.compile(r"models--(.+)")   # a model's folder in the hub's own cache; /snapshots/COMMIT is below it
-SHOWN = 12   # digits of a commit and of a checksum in a sentence
+# Trust on first use: the hub's files are unsigned, and its names follow the newest commit. So the commit and the sha256
+# of each weights file are stored when a model is first opened here, and the page reports if a later one differs.
+# Whoever can write to CLEARHEAD_HOME is trusted.
+CACHED = re.compile(r"models--(.+)")   # a model's folder in the hub's own cache, above /snapshots/COMMIT
+SHOWN = 12   # digits of a commit or checksum in a sentence
 
 
 def remember(place: ModelFiles) -> str:
-    """Write down the version of a hub model and of its adapter that is opened for the first time. A sentence if this is
-    another one; else nothing."""
+    """Store the version of a hub model and its adapter on first use. Returns a sentence if a different version was
+    stored before, else ""."""
     return " ".join(filter(None, map(_remember, place.folders)))
 
 
@@ -327,18 +324,17 @@ def _remember(folder: Path) -> str:
 
 
 def origin_of(folder: Path) -> tuple[str, str] | None:
-    """Return (hub id, commit) of a model's folder, fetched by us or in the hub's own cache; None if it is not of a
-    hub."""
+    """Return (hub id, commit) of a model's folder, downloaded by us or in the hub's own cache, or None."""
     if folder.parent.name == "snapshots" and (cached := CACHED.fullmatch(folder.parent.parent.name)):
         return cached[1].replace("--", "/"), folder.name
     mark = folder / catalogue.MARK
     origin = read_json(mark) if mark.is_file() else {}
     hub_id, commit = str(origin.get("id", "")), str(origin.get("commit", ""))
-    with suppress(UserError):   # a file that somebody wrote, and what it says becomes the name of a file
+    with suppress(UserError):   # the file is untrusted, and its content becomes a file name
         return (check_id(hub_id), commit) if commit else None
     return None
 
 
 def record_of(hub_id: str) -> Path:
-    """Return the file with a model's versions. Whoever trusts another one from now on deletes it."""
+    """Return the file with a model's known versions. Delete it to trust another version from then on."""
     return catalogue.home() / "first-opened" / f"{catalogue.folder_name(hub_id)}.json"

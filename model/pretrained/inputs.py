@@ -1,4 +1,4 @@
-"""From a query's texts to the numbers that a model reads, and to the tokens that a person reads."""
+"""Convert a query's texts to the model's input and to readable tokens."""
 import functools
 import inspect
 import re
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from model.pretrained import Config, Network, Tokenizer
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-TURN = "clearhead-turn"   # a text that no template changes or holds
-HALVES = ("encoder", "decoder")   # the configurations of a model that was put together from two
-GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
+TURN = "clearhead-turn"   # placeholder that no chat template changes or contains
+HALVES = ("encoder", "decoder")   # the configurations of a model combined from two
+GREEDY = 128  # most tokens that an encoder–decoder generates without a target
 
-# where to cut, and which side a text belongs to, is a setting of the tokenizer and not of the call
+# truncation and source/target mode are settings of the tokenizer, not of the call
 _tokenizing = threading.Lock()
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """What a tokenizer made of one side."""
+    """A tokenizer's output for one side."""
 
     pieces: list[Piece]
-    arguments: dict[str, list[int]]   # for the network's forward, by name
+    arguments: dict[str, list[int]]   # arguments of the network's forward
     omitted: Omission | None          # what did not fit
 
 
 def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, limit: int) -> ModelInput:
-    """Return the query's texts as tokens and tensors, cut at the end to `limit` tokens a side; `with_target` adds the
-    target of an encoder–decoder. Raises UserError for a text that this network cannot read."""
+    """Tokenize the query's texts, truncated to `limit` tokens per side; `with_target` adds the target of an
+    encoder–decoder. Raises UserError for a text that this network cannot read."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
     texts, notes = _clean(typed)
     if query.text_b is not None and network.config.is_encoder_decoder:
@@ -66,7 +66,7 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """One thread at a time; what a tokenizer raises at a text becomes a UserError."""
+    """Allow one thread at a time, and convert the tokenizer's errors to UserError."""
     try:
         with _tokenizing:
             yield
@@ -80,16 +80,16 @@ def _reading() -> Iterator[None]:
 
 
 def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
-    """Return the tokens of a text as a user's turn in the tokenizer's chat template, up to where the answer begins.
-    What the template writes is special, and of no text. Raises UserError for a template that does not keep the text."""
+    """Tokenize a text as a user's turn in the tokenizer's chat template, up to where the answer begins. The template's
+    own tokens are special and belong to no text. Raises UserError for a template that alters the text."""
     write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
     with _reading():
         whole, frame = (write([{"role": "user", "content": each}]) for each in (text, TURN))
     before, _, after = frame.partition(TURN)
     kept = whole[len(before):len(whole) - len(after)]
     if whole != before + kept + after or kept not in text or not kept.strip():
-        raise UserError("The model's chat template changes this text, so its tokens cannot be shown beside it; leave "
-                        "the chat out.")
+        raise UserError("The model's chat template changes this text, so its tokens cannot be aligned with it; turn "
+                        "chat off.")
     found = encode(tokenizer, (whole,), limit, special=False)
     moved = text.index(kept) - len(before)
     inside = lambda span: span[0] < len(before) + len(kept) and span[1] > len(before)
@@ -102,8 +102,8 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
 
 def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target: bool = False,
            special: bool = True) -> Encoding:
-    """Return the tokens of a text or a pair, with the tokenizer's own special tokens unless a template wrote them.
-    Raises UserError if nothing of the text is read."""
+    """Tokenize a text or a pair, adding the tokenizer's special tokens unless a template wrote them. Raises UserError
+    if no token results."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     options = {"return_special_tokens_mask": True, "add_special_tokens": special}
     options |= {"return_offsets_mapping": True} if tokenizer.is_fast else {}
@@ -123,14 +123,14 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
 
 
 def _check_ids(network: "Network", encoding: Encoding) -> None:
-    """Raise UserError for a tokenizer of another model, whose numbers the embeddings do not have."""
+    """Raise UserError for another model's tokenizer, whose ids exceed the embeddings."""
     rows = None
-    with suppress(NotImplementedError, AttributeError):   # CANINE has no table of its characters
+    with suppress(NotImplementedError, AttributeError):   # CANINE has no embedding table for its characters
         rows = network.get_input_embeddings().num_embeddings
     piece = max(encoding.pieces, key=lambda piece: piece.id)
     if rows is not None and piece.id >= rows:
-        raise UserError(f"The tokenizer and the weights do not belong together: {piece.raw!r} has number {piece.id:,} "
-                        f"and there are {rows:,} embeddings; copy or download the model again.")
+        raise UserError(f"The tokenizer and the weights do not match: {piece.raw!r} has id {piece.id:,} "
+                        f"but there are {rows:,} embeddings; copy or download the model again.")
 
 
 def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
@@ -140,7 +140,7 @@ def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
 
 
 def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str, Tensor]":
-    """Return the arguments that the network's forward knows, each (1, token)."""
+    """Return the arguments that the network's forward accepts, each (1, token)."""
     import torch
 
     known = parameters_of(network.__class__)
@@ -149,13 +149,13 @@ def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str
 
 @functools.cache
 def parameters_of(kind: "type[Network]") -> frozenset[str]:
-    """Return the names that a class of networks takes in its forward pass."""
+    """Return the names of a network class's forward arguments."""
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
 @dataclass(frozen=True)
 class Unnamed:
-    """In place of a tokenizer, for a vocabulary whose words no file of the model names."""
+    """A stand-in tokenizer for a vocabulary that none of the model's files names."""
 
     size: int
     all_special_ids: tuple[int, ...] = ()
@@ -165,40 +165,39 @@ class Unnamed:
     unk_token_id: int | None = None
 
     def convert_ids_to_tokens(self, ids: int | list[int]) -> list[None] | None:
-        """No string for any id."""
+        """Return no string for any id."""
         return [None] * len(ids) if isinstance(ids, list) else None
 
     def decode(self, ids: list[int], **options: object) -> str:
-        """No text."""
+        """Return no text."""
         return ""
 
 
 def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer | Unnamed":
-    """Return the tokenizer of what the network writes: `Unnamed` where its two halves have vocabularies of different
-    sizes, as the folder's tokenizer is the encoder's."""
+    """Return the tokenizer of the network's output: `Unnamed` if its two halves have vocabularies of different sizes,
+    since the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
     return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
 
 
 def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, question: ModelInput, limit: int,
                 report: Progress) -> ModelInput:
-    """Return the question with an encoder–decoder's target side: the query's target, shifted right behind the start
-    token, or what the model writes.
+    """Add an encoder–decoder's target side: the query's target, shifted right after the start token, or else what the
+    model generates.
 
-    What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
-    are compared.
+    Generation is greedy and ignores the query's edits, so that the same tokens are compared before and after an edit.
     """
     pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
     left_out: tuple[str, ...] = ()
     if isinstance(tokenizer, Unnamed):
         if abs(pieces_known - tokenizer.size) < abs(pieces_known - network.config.encoder.vocab_size):
-            raise UserError(f"The folder's tokenizer, of {pieces_known:,} pieces, is the decoder's, and the text is "
+            raise UserError(f"The folder's tokenizer, with {pieces_known:,} pieces, is the decoder's, but the text is "
                             f"read by the encoder; save the encoder's tokenizer into the folder.")
         left_out = (f"The decoder has a vocabulary of its own, of {tokenizer.size:,} tokens, and the folder no "
                     f"tokenizer for it, so the target's tokens are numbers.",)
         if query.target is not None:
-            raise UserError("The decoder has a vocabulary of its own and the folder no tokenizer for it, so no target "
-                            "can be read; leave the target empty, and the model writes one.")
+            raise UserError("The decoder has its own vocabulary and the folder has no tokenizer for it, so no target "
+                            "can be read; leave the target empty to let the model write one.")
     if query.target is None:
         text, pieces = _generated_pieces(tokenizer, _generate(network, tokenizer, question, min(limit, GREEDY), report))
     else:
@@ -215,7 +214,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
 
 def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
-    """Return the text that some ids write, and the piece of each id."""
+    """Return the text for some ids, and each id's piece."""
     special = set(tokenizer.all_special_ids)
     text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
     numbered = list(zip(ids, _vocabulary_strings(tokenizer, ids), strict=True))
@@ -225,8 +224,7 @@ def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list
 
 
 def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
-    """Return the id that the target starts with: as the configurations say, that of a decoder made on its own
-    included."""
+    """Return the target's start id according to the configurations, including that of a separate decoder."""
     configs = (network.config, getattr(network, "generation_config", None), network.config.get_text_config())
     named = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id") for config in configs]
     named += [tokenizer.cls_token_id, tokenizer.bos_token_id]
@@ -236,7 +234,7 @@ def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
 
 def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, longest: int,
               report: Progress) -> list[int]:
-    """Return the ids that the model writes greedily, the start token first, the end token left out."""
+    """Generate ids greedily, including the start token but not the end token."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
@@ -261,26 +259,26 @@ def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, 
 
 
 def _same_depth(config: "Config") -> bool:
-    """transformers 5.23 makes a T5 cache as deep as the encoder, which fails for a deeper decoder."""
+    """Return whether encoder and decoder are equally deep. transformers 5.23 sizes a T5 cache by the encoder, which
+    fails for a deeper decoder."""
     return getattr(config, "num_decoder_layers", None) in (None, getattr(config, "num_hidden_layers", None))
 
 
 def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
-    """Return the vocabulary's strings; a model may know more ids than its tokenizer."""
+    """Return the vocabulary's strings; a model may have more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
 
 
 def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Lone surrogates, which no tokenizer can read, become U+FFFD; lengths stay, so that spans still fit what was
-    typed."""
+    """Replace lone surrogates, which no tokenizer can read, by U+FFFD; lengths and therefore spans are unchanged."""
     cleaned = tuple(SURROGATE.sub("\ufffd", text) for text in texts)
     notes = ("Lone surrogates, halves of characters, were read as U+FFFD.",) if cleaned != texts else ()
     return cleaned, notes
 
 
 def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
-    """For tokenizers that give each piece's offsets and text."""
+    """Return the pieces from a tokenizer that reports offsets."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
     unknown, marks = tokenizer.unk_token_id, special_ids(tokenizer)
@@ -291,8 +289,7 @@ def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, 
 
 
 def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
-    """For tokenizers in Python, which give no offsets: the pieces are found again in the text, one after the
-    other."""
+    """Return the pieces from a Python tokenizer, which reports no offsets, by finding them in the text in order."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     raws = _vocabulary_strings(tokenizer, ids)
     own = [i for i, special in enumerate(added) if not special]
@@ -308,10 +305,10 @@ def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[
 
 def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query,
                        vocabulary: int) -> tuple[list[Piece], str]:
-    """Return the pieces with those of the continuation behind them, and the text that the continuation writes."""
+    """Return the pieces followed by the continuation's, and the continuation's text."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):
-        raise UserError(f"The continuation names a token that this model does not have (it has {vocabulary:,}); start "
+        raise UserError(f"The continuation contains a token id that this model lacks (it has {vocabulary:,}); start "
                         f"again from the text.")
     written, spans = continuation(tokenizer, pieces[-1].id, numbers)
     begin, special = len(query.text), set(tokenizer.all_special_ids)
@@ -322,6 +319,6 @@ def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
-    """Return the end of each text that no piece reaches."""
+    """Return the end of each text beyond its last piece."""
     ends = [max((piece.span[1] for piece in pieces if piece.text == side), default=0) for side in range(len(texts))]
     return " … ".join(rest for text, end in zip(texts, ends, strict=True) if (rest := text[end:].strip()))

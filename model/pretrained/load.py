@@ -1,5 +1,5 @@
-"""Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it
-answers."""
+"""Open a pretrained model safely: known files, no pickles, no third-party code, no network access, and verification
+before its first answer."""
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 SUFFIX = "~untrained"
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
-# a model's attention is switched while it is verified, and transformers' imports are not made for two threads
+# a model's attention implementation is switched during verification, and transformers' imports are not thread-safe
 _opening = threading.Lock()
 
 
 def locate(model_id: str) -> ModelFiles:
-    """Return where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out;
-    never asks the network.
+    """Locate a model by catalogue name, folder or hub id. Raises UserError with the way out; never uses the network.
 
-    With `SUFFIX` behind it an id means the model's untrained twin, which has the same files.
+    An id that ends in `SUFFIX` denotes the model's untrained twin, which has the same files.
     """
     if model_id.endswith(SUFFIX):
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
@@ -38,7 +37,7 @@ def locate(model_id: str) -> ModelFiles:
 
 
 def _place(model_id: str) -> ModelFiles:
-    """As `locate`, whether its folder holds an adapter or not."""
+    """Locate a model as `locate` does, without resolving adapters."""
     entry = catalogue.entry_named(model_id)
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
@@ -51,7 +50,7 @@ def _place(model_id: str) -> ModelFiles:
         return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
     folder = catalogue.hub_folder(check_id(model_id))
     if folder is None and "/" not in model_id:
-        raise UnknownModel(f"There is no model named {model_id}; choose one of the catalogue, or one of the hub as "
+        raise UnknownModel(f"There is no model named {model_id}; choose one from the catalogue, or one from the hub as "
                            f"owner/name.")
     if folder is None:
         raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}",
@@ -60,9 +59,9 @@ def _place(model_id: str) -> ModelFiles:
 
 
 def _folder(model_id: str) -> Path | None:
-    """Return the folder that the id names, if it is written as a path or is one with a model in it."""
+    """Return the folder that an id names, if the id looks like a path or is a folder with a model."""
     if not model_id.strip() or "\0" in model_id:
-        raise UserError("There is no model without a name; choose one of the catalogue.")
+        raise UserError("The model's name is empty; choose one from the catalogue.")
     path = files.path_named(model_id)
     written_as_path = path.is_absolute() or model_id in (".", "..") or model_id.startswith(PATH_STARTS)
     if path.is_dir() and (written_as_path or (path / "config.json").is_file() or files.has_adapter(path)):
@@ -75,15 +74,15 @@ def _folder(model_id: str) -> Path | None:
 
 
 def revision(model_id: str) -> str:
-    """Return the fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the
-    first time."""
+    """Return the fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits, cached after the
+    first call."""
     return _fingerprint(model_id, locate(model_id))
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """Return what the model reads beside a text: a target where it has an encoder and a decoder, else a second text;
-    chat, where its tokenizer has a template for one; of one that reads pictures image, and text where it reads texts as
-    well. Raises UserError for an unknown model."""
+    """Return what the model can read besides a text: a target for encoder–decoders, else a second text; chat if its
+    tokenizer has a template; image for vision models, and text if they read texts too. Raises UserError for an unknown
+    model."""
     folder = locate(model_id).folder
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):
@@ -94,7 +93,7 @@ def sides(model_id: str) -> frozenset[str]:
 
 
 def wrong_input(model_id: str) -> UserError:
-    """Return why a model does not take the picture that it is asked with, or needs one."""
+    """Return the error for a picture that the model does not read, or one that is missing."""
     from transformers import AutoConfig
 
     folder = locate(model_id).folder
@@ -108,7 +107,7 @@ def _fingerprint(model_id: str, place: ModelFiles) -> str:
 
 
 def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers":
-    """Return the model, loaded and verified. Raises UserError if it cannot be opened or shown."""
+    """Load and verify a model. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
     accounting.check_folder(place.folder)
@@ -127,17 +126,17 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
 
 
 def _check_files(place: ModelFiles, folder: Path) -> None:
-    """Raise UserError unless the weights in a folder have the checksum of the catalogue, or of the time when they were
-    fetched."""
+    """Raise UserError unless the folder's weights have the catalogue's checksum, or the one stored when they were
+    downloaded."""
     weights = files.all_weights(folder)
     mark = folder / catalogue.MARK
     known = files.read_json(mark).get("sha256", {}) if mark.exists() else {}
     if place.entry is not None and place.entry.source == "package" and folder == place.folder:
         known = {weights[0].name: place.entry.sha256}
     if not isinstance(known, dict):
-        raise UserError(f"{mark} cannot be used as a mark, as sha256 should give each file's checksum; fetch the model "
+        raise UserError(f"{mark} is damaged because sha256 must list each file's checksum; fetch the model "
                         f"again.")
     for path in weights:
         if path.name in known and files.sha256(path) != known[path.name]:
-            raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model "
+            raise UserError(f"{path} has changed (its sha256 differs); install or fetch the model "
                             f"again.")

@@ -1,5 +1,5 @@
-"""A loaded model of transformers: how it reads a query, how it is called, what it answers. Of an answer only the best
-candidates are kept with the record, never full logits."""
+"""A loaded transformers model: how it tokenizes a query, how it is called and what it answers. Records keep only an
+answer's best candidates, never full logits."""
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pooling:
-    """How a sentence model makes one vector of its tokens' vectors (Reimers and Gurevych 2019)."""
+    """How a sentence model combines its tokens' vectors into one (Reimers and Gurevych 2019)."""
 
     mode: str         # mean or first
-    normalise: bool   # to length 1
+    normalise: bool   # whether to scale to length 1
 
 
 def pooling_of(folder: Path) -> Pooling | None:
-    """Return the pooling that a sentence-transformers folder describes, or None for any other model."""
+    """Return the pooling that a sentence-transformers folder describes, or None for other models."""
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
@@ -52,7 +52,7 @@ def pooling_of(folder: Path) -> Pooling | None:
 
 
 def pool(hidden: Any, pooling: Pooling) -> Any:
-    """Return the sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding:
+    """Pool the last layer's states (text, token, d_model), without padding, into sentence vectors (text, d_model):
     arrays or tensors."""
     vectors = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
     if not pooling.normalise:
@@ -62,15 +62,15 @@ def pool(hidden: Any, pooling: Pooling) -> Any:
 
 
 def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
-    """Return the sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
-    # numpy's arithmetic starts sooner, which a short text notices
+    """Return the sentence vector, float32 (d_model), for the last layer's states (1, token, d_model)."""
+    # numpy has less overhead, which matters for short texts
     numbers = pool(hidden.float().numpy(), pooling)[0].copy()
     numbers.flags.writeable = False
     return Prediction("vector", vector=numbers)
 
 
 def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "Tokenizer") -> Prediction:
-    """Return the best twenty tokens at some positions. logits (position, vocabulary), one row for each of
+    """Return the best twenty tokens at some positions. logits: (position, vocabulary), one row per entry of
     `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
@@ -83,8 +83,7 @@ def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "To
 
 
 def text_of(tokenizer: "Tokenizer", number: int) -> str:
-    """Return one token of the vocabulary as a person reads it, its leading space shown, as there is no text around
-    it."""
+    """Return a token of the vocabulary in readable form, with its leading space visible, since no text surrounds it."""
     raw = tokenizer.convert_ids_to_tokens(number)
     if raw is None:
         return f"∅{number}"
@@ -98,7 +97,7 @@ def text_of(tokenizer: "Tokenizer", number: int) -> str:
 
 
 def bytes_in_hex(raw: str) -> str:
-    """Return a piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
+    """Return a piece that is not a complete character as its bytes in hexadecimal: ‹E8 8B›."""
     known = bytes_by_sign()
     if not all(character in known for character in raw):
         return visible(raw)
@@ -108,12 +107,12 @@ def bytes_in_hex(raw: str) -> str:
 
 
 def label_of(config: "Config", number: int) -> str:
-    """Return a class by its name, its spaces as they are."""
+    """Return a class's name, with its spaces unchanged."""
     return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
 
 
 def top_classes(logits: "Tensor", config: "Config") -> Prediction:
-    """Return the classes of a classifier, the most probable first. logits (class)."""
+    """Return the classes of a classifier, most probable first. logits: (class)."""
     normaliser = logits.float().logsumexp(-1)
     best = logits.float().topk(min(CANDIDATES, len(logits)))
     ids = tuple(best.indices.tolist())
@@ -130,24 +129,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PretrainedModel(NetworkModel):
-    """A network of transformers with its tokenizer."""
+    """A transformers network with its tokenizer."""
 
-    pooling: Pooling | None   # None unless it answers with a sentence vector
-    looks_ahead: bool                 # of reported weights: whether they are those of an encoder
+    pooling: Pooling | None   # None unless its answer is a sentence vector
+    looks_ahead: bool                 # for reported weights: whether they are an encoder's
 
     @property
     def vector_of(self) -> str:
-        """The tokens whose vectors a sentence vector is made of: mean or first."""
+        """The tokens whose vectors make up the sentence vector: mean or first."""
         return self.pooling.mode if self.pooling else "mean"
 
     @property
     def vocabulary(self) -> "Pieces":
-        """The pieces or the classes that it answers with."""
+        """The pieces or classes that it can answer with."""
         return Pieces(self)
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as the network takes it, with an encoder–decoder's target side. Raises UserError if it
-        cannot be asked."""
+        """Return the query as the network's input, including an encoder–decoder's target. Raises UserError if it cannot
+        be asked."""
         report(0.02, "reading the text")
         if query.image is not None:
             raise wrong_input(self.card.title, self.network.config.model_type, type(self.network))
@@ -163,31 +162,31 @@ class PretrainedModel(NetworkModel):
         return asked
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> "Output":
-        """Return what the network returns. A decoder that knows how computes the logits of its last token only."""
+        """Return the network's output. Decoders that support it compute the logits of the last token only."""
         knows_how = "logits_to_keep" in parameters_of(self.network.__class__)
         last = {"logits_to_keep": 1} if self.task == "next" and knows_how and not every else {}
         return self.network(**tensors, **last)
 
     def outputs(self, output: "Output") -> "Tensor":
-        """Return the logits (row, token, vocabulary), or sentence vectors (row, d)."""
+        """Return the logits (row, token, vocabulary) or sentence vectors (row, d)."""
         if self.pooling is not None:
             return cast("Tensor", pool(output.last_hidden_state, self.pooling))
         return cast("Tensor", output.last_hidden_state if self.task == "none" else output.logits).float()
 
     def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
-        """Return the logits or the sentence vector of one row of a pass. Raises UserError for a network that has
+        """Return the logits or the sentence vector in one row of a pass. Raises UserError for a network with
         neither."""
         if self.pooling is not None:
             vector = sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
             return PassAnswer("vector", (), cast(np.ndarray, vector))
         if self.task == "none":
-            raise UserError(f"{self.card.title} answers nothing, so that no answer can turn; choose a model that "
+            raise UserError(f"{self.card.title} has no answer that could change; choose a model that "
                             f"predicts words or sentence vectors.")
         logits, positions = self._logits_to_predict(asked, output.logits[row])
         return PassAnswer(self.task, tuple(positions), logits.float().numpy())
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
-        """Return what the model answers, from the output of the captured pass; None if it predicts nothing."""
+        """Return the answer from the captured pass's output, or None if the model predicts nothing."""
         if self.pooling is not None:
             return sentence_vector(output.last_hidden_state, self.pooling)
         if self.task == "none":
@@ -199,8 +198,8 @@ class PretrainedModel(NetworkModel):
         return top_tokens(self.task, logits, positions, words) if positions else None
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
-        """Return the weights that the model itself reports, and what it returned. Raises UserError if they cannot be
-        right."""
+        """Return the weights that the model itself reports, and its output. Raises UserError if they cannot be
+        correct."""
         import torch
 
         report(0.1, "asking the model for its own weights")
@@ -217,7 +216,7 @@ class PretrainedModel(NetworkModel):
                                                    reasons=self.reasons), output
 
     def _logits_to_predict(self, asked: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
-        """Return (logits (position, vocabulary), positions) where the network predicts, of all its logits (token,
+        """Return (logits (position, vocabulary), positions) where the network predicts, from all its logits (token,
         vocabulary) or (class)."""
         if self.task == "next":
             return logits[-1:], [len(asked.source) - 1]
@@ -231,13 +230,13 @@ class PretrainedModel(NetworkModel):
 
 @dataclass(frozen=True)
 class Pieces:
-    """The words that a model of transformers answers with: the pieces of its vocabulary, or its classes."""
+    """The words that a transformers model can answer with: its vocabulary's pieces, or its classes."""
 
     model: PretrainedModel
 
     @property
     def neutral(self) -> int:
-        """The mask, or another token that says nothing."""
+        """The mask token, or another token without content."""
         tokenizer = self.model.tokenizer
         return next((number for number in (tokenizer.mask_token_id, tokenizer.unk_token_id, tokenizer.eos_token_id)
                      if number is not None), 0)
@@ -250,13 +249,13 @@ class Pieces:
         return tuple(ends if isinstance(ends, list) else [] if ends is None else [ends])
 
     def name(self, number: int) -> str:
-        """Return a piece as a person reads it, or a class."""
+        """Return a piece in readable form, or a class."""
         if self.model.task == "label":
             return label_of(self.model.network.config, number)
         return text_of(target_tokenizer(self.model.network, self.model.tokenizer), number)
 
     def number(self, word: str) -> int | None:
-        """Return the first piece of a word as it stands within a text; None for one that the vocabulary lacks."""
+        """Return the id of a word's first piece within a text, or None if the vocabulary lacks it."""
         tokenizer = target_tokenizer(self.model.network, self.model.tokenizer)
         ids = plain_ids(self.model.tokenizer, f" {word.strip()}")
         ids = [number for number in ids if tokenizer.decode([number]).strip()]

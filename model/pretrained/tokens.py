@@ -1,8 +1,8 @@
-"""Readable tokens: what is shown is what a person typed, and every token knows its characters, its word and its text.
+"""Make tokens readable: labels show what was typed, and every token knows its characters, word and text.
 
-One ordinary space before a word is part of most vocabularies' pieces and is not shown; any other white space is, as ␣,
-⏎ or ⇥. Characters that take several tokens are numbered (苹₁ 苹₂). Controls, and what would be invisible alone, are
-shown by name. """
+The single space before a word is part of most vocabularies' pieces and is not shown; other white space appears as ␣, ⏎
+or ⇥. Tokens that share a character are numbered (苹₁ 苹₂). Control and invisible characters are shown by name.
+"""
 import functools
 import re
 import unicodedata
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from model.pretrained import Tokenizer
 
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-# how byte-level and SentencePiece vocabularies write white space
+# how byte-level and SentencePiece vocabularies encode white space
 SPACES = str.maketrans({"Ġ": " ", "Ċ": "\n", "ĉ": "\t", "č": "\r", "▁": " "})
 REACH = 12  # characters that may be skipped before a piece, such as controls that a tokenizer drops
 
 
 def align(text: str, raws: Sequence[str]) -> list[Span]:
-    """Return the span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is
-    not found."""
+    """Align the pieces of a SentencePiece or Moses vocabulary with the text, in order; returns each span, empty if a
+    piece is not found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
         byte = BYTE.fullmatch(raw)
@@ -46,7 +46,7 @@ def align(text: str, raws: Sequence[str]) -> list[Span]:
 
 
 def _complete(some: bytes) -> bool:
-    """Return whether the bytes are a whole character, or too many to become one."""
+    """Return whether the bytes form a whole character, or are too many to become one."""
     try:
         some.decode("utf-8")
     except UnicodeDecodeError:
@@ -59,7 +59,7 @@ def _fold(character: str) -> str:
 
 
 def _find(text: str, cursor: int, piece: str) -> Span:
-    """Return where the piece stands at or shortly after the cursor, up to case and compatibility forms."""
+    """Find the piece at or shortly after the cursor, ignoring case and compatibility forms."""
     wanted = _fold(piece)
     for start in range(cursor, min(cursor + REACH, len(text))):
         end, folded = start, ""
@@ -72,8 +72,7 @@ def _find(text: str, cursor: int, piece: str) -> Span:
 
 
 def fill(raw: str, span: Span, text: str, before: int) -> Span:
-    """Return the span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone
-    word marker."""
+    """Repair the span of a piece that has none or a wrong one, such as trimmed white space or a lone word marker."""
     written = raw.translate(SPACES)
     if written.strip():
         return span
@@ -83,14 +82,14 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
 
 
 def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
-    """Return the text that some ids write behind the id `last`, and the span of each in it; parts of one character
-    share its span."""
+    """Decode ids that follow the id `last`; return the text and each id's span in it. Parts of one character share its
+    span."""
     def decode(count: int) -> str:
         return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)
 
     texts = [decode(count) for count in range(len(numbers) + 1)]
     begin = len(texts[0])
-    # a character that is not complete yet is decoded as U+FFFD
+    # an incomplete character is decoded as U+FFFD
     ends = [len(text) - text.endswith("\ufffd") for text in texts]
     spans, start = [], begin
     for count in range(1, len(texts)):
@@ -101,21 +100,20 @@ def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> t
 
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
-# one of these every tokenizer has, but those that read bytes or characters (ByT5, CANINE)
+# every tokenizer has one of these, except those for bytes or characters (ByT5, CANINE)
 VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
                 "tekken*")
-# files of a tokenizer that one may be damaged in
+# tokenizer files that may be damaged
 OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
 
 
 def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
-    """Return the folder of a model's tokenizer: that of its adapter if there is one with a vocabulary, else its own."""
+    """Return the folder with a model's tokenizer: the adapter's if it has a vocabulary, else its own."""
     return next(filter(has_vocabulary, reversed(folders)), folders[0])
 
 
 def open_tokenizer(folder: Path) -> "Tokenizer":
-    """Return the folder's tokenizer, tried once. Raises UserError, with the file's name, for a folder without one and
-    for a damaged one."""
+    """Open the folder's tokenizer and try it once. Raises UserError, naming the file, if it is missing or damaged."""
     from transformers import AutoTokenizer
 
     for name in OBJECTS:
@@ -128,58 +126,59 @@ def open_tokenizer(folder: Path) -> "Tokenizer":
         if (folder / "tokenizer.json").is_file():
             raise
         raise missing(folder) from error
-    if vocabulary_files(tokenizer) and not has_vocabulary(folder):   # transformers makes one without a word in it
+    if vocabulary_files(tokenizer) and not has_vocabulary(folder):   # transformers creates one with an empty vocabulary
         raise missing(folder)
     try:
         ids = tokenizer("a", return_special_tokens_mask=True)["input_ids"]
         tokenizer.convert_ids_to_tokens([*ids, tokenizer.unk_token_id or 0, *tokenizer.all_special_ids])
         tokenizer.decode([0])
     except BaseException as error:
-        if type(error) is not Exception:   # which the tokenizers raise of a text, and panic of their own rules
+        # tokenizers raise plain Exception for some texts, and panics for faults in their own rules
+        if type(error) is not Exception:
             with blame(folder / "tokenizer.json", "a tokenizer that works"):
                 raise
     return tokenizer
 
 
 def missing(folder: Path) -> UserError:
-    """Return the sentence about a folder without a tokenizer."""
+    """Return the error for a folder without a tokenizer."""
     return UserError(f"{folder} has no whole tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt), so "
                      f"no text can be read; copy what the model's tokenizer saved into it.")
 
 
 def has_chat_template(folder: Path) -> bool:
-    """Return whether the folder's tokenizer says how a chat is written."""
+    """Return whether the folder's tokenizer has a chat template."""
     rules = folder / "tokenizer_config.json"
     return (folder / "chat_template.jinja").is_file() or (rules.is_file() and b'"chat_template"' in rules.read_bytes())
 
 
 def has_vocabulary(folder: Path) -> bool:
-    """Return whether any file of the folder names the pieces of a tokenizer."""
+    """Return whether the folder has a vocabulary file."""
     return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
 
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"
-INSIDE = (JOINER, "\u200c")  # zero-width joiner and non-joiner: kept between letters or pictures, where they shape them
+# zero-width joiner and non-joiner: kept between letters or pictures, whose shape they affect
+INSIDE = (JOINER, "\u200c")
 LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """One token before it is readable."""
+    """A token before it is made readable."""
 
     id: int         # in the vocabulary
     raw: str        # the vocabulary's own string
-    span: Span      # code points of its text
-    text: int       # 0 or 1: the first or the second text; -1 for neither
-    special: bool   # whether it is a mark: the tokenizer added it, or it was typed
-    unknown: bool   # whether the vocabulary has no piece for it
+    span: Span      # code points in its text
+    text: int       # 0 or 1: first or second text; -1 for neither
+    special: bool   # whether it is a marker, added by the tokenizer or typed
+    unknown: bool   # whether the vocabulary lacks it
 
 
 def visible(text: str) -> str:
-    """Return the text with white space and controls made visible, so that no character changes how its neighbours are
-    drawn."""
+    """Make white space and controls visible, so that no character affects how its neighbours are drawn."""
     if text.isascii() and text.isprintable() and " " not in text:
         return text
     shown = [_visible(character, alone=len(text) == 1) for character in text]
@@ -202,7 +201,7 @@ def _visible(character: str, alone: bool) -> str:
 
 
 def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
-    """Return the tokens of one side from its pieces; texts holds the first and, for a pair, the second text."""
+    """Return the readable tokens of one side. texts: the first and, for a pair, the second text."""
     spans, before = [], [0] * len(texts)
     for piece in pieces:
         span = piece.span if piece.text < 0 else fill(piece.raw, piece.span, texts[piece.text], before[piece.text])
@@ -216,7 +215,7 @@ def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
 
 
 def _without_space(side: int, span: Span, texts: tuple[str, ...]) -> Span:
-    """Return the span without the one ordinary space that precedes a word."""
+    """Return the span without the single space that precedes a word."""
     start, end = span
     if side >= 0 and end - start > 1:
         typed = texts[side][start:end]
@@ -226,7 +225,7 @@ def _without_space(side: int, span: Span, texts: tuple[str, ...]) -> Span:
 
 
 def _parts(pieces: list[Piece], spans: list[Span]) -> list[int]:
-    """1, 2, … for tokens that are parts of the same characters, 0 for a token that has its characters to itself."""
+    """Number tokens that share characters 1, 2, …; 0 for a token with its own characters."""
     numbers = [0] * len(pieces)
     for i in range(1, len(pieces)):
         (start, end), (before, until) = spans[i], spans[i - 1]
@@ -246,14 +245,13 @@ def _label(piece: Piece, span: Span, texts: tuple[str, ...], number: int) -> str
 
 
 def _short(text: str) -> str:
-    """Return a token may stand for any number of characters, such as an unknown word of thousands; a label shows its
-    two ends."""
+    """Shorten a label to its two ends: a token may cover thousands of characters, as unknown words do."""
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL - 9]}…{text[-8:]}"
 
 
 def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the word of each token, counted over both texts; -1 for special tokens and white space. A token over
-    several words joins them."""
+    """Number the words that tokens belong to, across both texts; -1 for special tokens and white space. A token that
+    spans several words merges them."""
     words, offset = [-1] * len(pieces), 0
     for side, text in enumerate(texts):
         members = [i for i, piece in enumerate(pieces) if piece.text == side and not piece.special]
@@ -261,7 +259,7 @@ def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tu
         joined = list(range(len(numbers)))
         for i in members:
             start, end = spans[i]
-            if start < end and numbers[start] == numbers[end - 1] >= 0:   # numbers never fall
+            if start < end and numbers[start] == numbers[end - 1] >= 0:   # numbers never decrease
                 words[i] = numbers[start]
                 continue
             inside = [number for number in numbers[start:end] if number >= 0]
@@ -280,10 +278,10 @@ def _renumber(words: list[int]) -> tuple[int, ...]:
 
 
 def word_numbers(text: str) -> list[int]:
-    """Return the number of the word that each character belongs to, -1 for white space.
+    """Return each character's word number, -1 for white space.
 
-    Letters and digits make one word, with an apostrophe between them; every Chinese or Japanese character, sign or
-    picture is a word of its own, with the marks and joiners that follow it.
+    Letters and digits form one word, including inner apostrophes; every Chinese or Japanese character, symbol or emoji
+    is its own word, with the marks and joiners that follow it.
     """
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
@@ -299,8 +297,8 @@ def word_numbers(text: str) -> list[int]:
 
 @functools.cache
 def bytes_by_sign() -> dict[str, int]:
-    """Return how byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign
-    stands for itself, the other bytes are signs from U+0100 on."""
+    """Return the byte for each character of byte-level vocabularies (Radford et al. 2019, encoder.py): printable
+    Latin-1 characters represent themselves, the other bytes are characters from U+0100 on."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
@@ -308,7 +306,7 @@ def bytes_by_sign() -> dict[str, int]:
 
 @functools.lru_cache(1 << 14)
 def _joins(before: str, character: str, after: str, held: bool) -> bool:
-    """Return whether a character continues the word of the one before it; held: whether that one did."""
+    """Return whether a character continues its predecessor's word; `held`: whether the predecessor continued one."""
     if before.isspace():
         return False
     skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
@@ -321,6 +319,6 @@ def _joins(before: str, character: str, after: str, held: bool) -> bool:
 
 
 def _runs(character: str) -> bool:
-    """Letters and digits of scripts that are written in runs; Chinese and Japanese are not."""
+    """Return whether a character belongs to a script written with spaces; Chinese and Japanese are not."""
     chinese = "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
     return (character.isalnum() or character == "_") and not chinese

@@ -1,10 +1,9 @@
 """Handwritten digits of 8 × 8 pixels (E. Alpaydin and C. Kaynak 1998, CC BY 4.0; see assets/digits), and canvases with
-two or three of them and a dot under one: the digit above the dot is meant. Some canvases of training have one digit
-alone.
-
-Everything is drawn from a `random.Random`, so that a seed says which canvases there are. Held out are digits and
-positions: a set of positions that is tested is never trained on, whichever of its digits is marked, and neither is a
+two or three of them and a dot below one; the answer is the digit above the dot. Some training canvases have a single
 digit.
+
+All randomness comes from a `random.Random`, so a seed determines the canvases. Both digits and sets of positions are
+held out: none that is tested occurs in training.
 """
 import gzip
 import hashlib
@@ -22,15 +21,15 @@ if TYPE_CHECKING:
 
 FILE = ASSETS / "digits" / "digits.csv.gz"
 SIDE, CLASSES, WHITE = 8, 10, 16     # pixels; digits; the greatest value in the file
-SPLITS = {"validation": 250, "test": 250}   # digits that are held out of training
+SPLITS = {"validation": 250, "test": 250}   # numbers of digits held out of training
 SEED = 2020
-VARIANTS = 16                        # of each digit of training
+VARIANTS = 16                        # per training digit
 TURN, SCALE, SLANT, MOVE = 0.2, 0.12, 0.2, 0.6   # at most: radians, share, share, pixels
 
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Digits of one split, in an order drawn once."""
+    """The digits of one split, in a fixed random order."""
 
     ink: np.ndarray      # 0 (paper) to 1 (ink), float32 (digit, row, column)
     labels: np.ndarray   # which digit it is, int64 (digit)
@@ -40,13 +39,13 @@ class Digits:
             array.setflags(write=False)
 
     def of(self, label: int) -> np.ndarray:
-        """Return where the digits of one class stand."""
+        """Return the indices of one class's digits."""
         return np.flatnonzero(self.labels == label)
 
 
 @cache
 def digits(split: str = "train") -> Digits:
-    """Return the digits of train (1,297), validation or test (250 each), which share none."""
+    """Return the digits of a split: train (1,297), validation or test (250 each), without overlap."""
     with gzip.open(FILE) as file:
         rows = np.loadtxt(file, np.uint8, delimiter=",")
     order, begin = np.random.default_rng(SEED).permutation(len(rows)), 0
@@ -63,8 +62,8 @@ def digits(split: str = "train") -> Digits:
 
 @cache
 def variants() -> np.ndarray:
-    """Return the digits of training as other hands might have written them: as they are, and VARIANTS − 1 times a
-    little turned, scaled, slanted and moved, float32 (variant, digit, row, column)."""
+    """Return the training digits and VARIANTS − 1 augmented copies of each, slightly rotated, scaled, slanted and
+    shifted, float32 (variant, digit, row, column)."""
     ink, rng = digits().ink, np.random.default_rng(SEED)
     shape = (VARIANTS - 1, len(ink))
     turn, scale, slant = (rng.uniform(-most, most, shape) for most in (TURN, SCALE, SLANT))
@@ -75,8 +74,8 @@ def variants() -> np.ndarray:
 
 
 def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Return pictures (digit, row, column) read at maps (digit, 2, 2) · place + moves (digit, 2), in pixels from the
-    middle, between four pixels each; float32, paper beyond the edge."""
+    """Warp pictures (digit, row, column): read them at maps (digit, 2, 2) · position + moves (digit, 2), in pixels from
+    the centre, with bilinear interpolation; float32, white outside."""
     from scipy.ndimage import map_coordinates
 
     middle = (SIDE - 1) / 2
@@ -87,47 +86,47 @@ def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
 
 
 ROWS = COLUMNS = 5                   # patches
-PLACES = (ROWS - 1) * COLUMNS        # of a digit: a patch of any row but the last, below which the dot stands
-PAPER = 255                          # of a pixel in 8 bits; ink is 0
-COUNTS = (2, 3)                      # digits on a canvas
-ALONE = (1, *COUNTS)                 # on one of training: a digit alone teaches digits before the dot
+PLACES = (ROWS - 1) * COLUMNS  # patches that may hold a digit: all but the last row, which leaves room for the dot
+PAPER = 255                          # 8-bit value of a blank pixel; ink is 0
+COUNTS = (2, 3)                      # digits per canvas
+ALONE = (1, *COUNTS)                 # in training: single digits teach the digits before the dot
 DOT = 2                              # pixels wide and high
-DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # where in its patch the dot may begin
+DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # the dot's possible offsets in its patch
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """One picture and its truth. Patches are counted from 0, row by row."""
+    """A picture and its ground truth. Patches are numbered from 0, row by row."""
 
-    split: str                              # of its digits and places
+    split: str                              # of its digits and positions
     places: tuple[int, ...]                 # the patches of its digits
     numbers: tuple[int, ...]                # which of the split's digits they are
-    variants: tuple[int, ...]               # of each digit: 0 as it was written, else one of digits.variants
-    dot: tuple[int, int]                    # where in its patch the dot begins: row, column
-    marked: int                             # the digit that is meant, as a number into places
+    variants: tuple[int, ...]               # for each digit: 0 as written, else one of digits.variants
+    dot: tuple[int, int]                    # the dot's offset in its patch: row, column
+    marked: int                             # index of the marked digit in places
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """What its digits are; no two are the same."""
+        """The classes of its digits, all different."""
         return tuple(int(digits(self.split).labels[number]) for number in self.numbers)
 
     @property
     def answer(self) -> int:
-        """The digit that is meant."""
+        """The class of the marked digit."""
         return self.labels[self.marked]
 
     @property
     def digit(self) -> int:
-        """The patch of the digit that is meant."""
+        """The marked digit's patch."""
         return self.places[self.marked]
 
     @property
     def marker(self) -> int:
-        """The patch of the dot."""
+        """The dot's patch."""
         return self.digit + COLUMNS
 
     def pixels(self) -> np.ndarray:
-        """Return the picture, grey, uint8 (row, column): 255 is paper."""
+        """Return the picture, grey, uint8 (row, column), with 255 for paper."""
         ink = np.zeros((ROWS, COLUMNS, SIDE, SIDE), np.float32)
         for place, number, variant in zip(self.places, self.numbers, self.variants, strict=True):
             ink[divmod(place, COLUMNS)] = variants()[variant, number] if variant else digits(self.split).ink[number]
@@ -137,13 +136,13 @@ class Canvas:
 
 
 def bucket(places: tuple[int, ...]) -> str:
-    """Return the split that a set of places belongs to: 8 in 10 train, 1 validation, 1 test."""
+    """Return the split of a set of positions: 8 in 10 train, 1 validation, 1 test."""
     digest = hashlib.blake2b(repr(sorted(places)).encode(), digest_size=4).digest()
     return {0: "validation", 1: "test"}.get(int.from_bytes(digest) % 10, "train")
 
 
 def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
-    """Return two or three patches of this split; none stands under another, where its dot would be."""
+    """Draw two or three patches of this split, none directly below another, where its dot would be."""
     while True:
         places = tuple(rng.sample(range(PLACES), rng.choice(ALONE if split == "train" else COUNTS)))
         if bucket(places) == split and not any(place + COLUMNS in places for place in places):
@@ -151,7 +150,7 @@ def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
 
 
 def draw(rng: random.Random, split: str = "train") -> Canvas:
-    """Return a canvas of different digits. Those of training canvases come in variants, so that each is many."""
+    """Draw a canvas with different digits, augmented in training."""
     places, known = draw_places(rng, split), digits(split)
     numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(places)))
     written = tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in places)
@@ -160,14 +159,14 @@ def draw(rng: random.Random, split: str = "train") -> Canvas:
 
 
 def twins(rng: random.Random, split: str) -> tuple[Canvas, Canvas]:
-    """Return the same canvas twice, with the dot under one of its digits and under another."""
+    """Draw a pair of canvases that differ only in which digit the dot marks."""
     canvas = draw(rng, split)
     first, second = rng.sample(range(len(canvas.places)), 2)
     return replace(canvas, marked=first), replace(canvas, marked=second)
 
 
 def ink(pixels: np.ndarray) -> "Tensor":
-    """Grey pixels (…), uint8, as the model reads them: 0 paper to 1 ink, float32."""
+    """Convert grey pixels (…), uint8, to the model's input: 0 paper to 1 ink, float32."""
     import torch
 
     return torch.from_numpy((PAPER - pixels).astype(np.float32) / PAPER)

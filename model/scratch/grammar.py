@@ -1,8 +1,9 @@
-"""Sentences in the manner of Winograd schemas: one adjective decides what "it" is. And their French, where "it" takes
-the noun's gender.
+"""Generate sentences like Winograd schemas, in which one adjective decides what "it" refers to, with French
+translations, in which the pronoun takes that noun's gender.
 
-Everything is drawn from a `random.Random`, so that a seed says which sentences there are. Split by pairs of nouns: a
-pair that is tested is never trained on, in no frame and in neither order. """
+All randomness comes from a `random.Random`, so a seed determines the sentences. Splits are by pairs of nouns: a tested
+pair never occurs in training, in any frame or order.
+"""
 import hashlib
 import itertools
 import random
@@ -12,45 +13,44 @@ from dataclasses import dataclass
 from model.scratch import lexicon
 from model.scratch.lexicon import Adjective, Frame, Noun
 
-# the last three: test with held-out nouns, adjectives, frames
+# the last three are test sets with held-out nouns, adjectives and frames
 SPLITS = ("train", "validation", "test", "nouns", "adjectives", "frames")
 VOWELS = "aeiouyhéèêâîôàù"
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence and its truth. Positions count words from 0."""
+    """A sentence and its ground truth. Positions count words from 0."""
 
     frame: str                 # the name of its frame
     english: tuple[str, ...]   # its words
     french: tuple[str, ...]    # its words in French
-    nouns: tuple[Noun, Noun]   # the two that "it" could be
-    places: tuple[int, int]    # of the nouns, in english
-    pronoun: int               # of "it", in english
-    adjective: int             # in english
-    french_pronoun: int        # of il or elle, in french
-    answer: int                # which noun "it" is: 0 the first, 1 the second
+    nouns: tuple[Noun, Noun]   # the two candidates for "it"
+    places: tuple[int, int]    # positions of the nouns in english
+    pronoun: int               # position of "it" in english
+    adjective: int             # position in english
+    french_pronoun: int        # position of il or elle in french
+    answer: int                # which noun "it" refers to: 0 the first, 1 the second
 
     @property
     def antecedent(self) -> Noun:
-        """The noun that "it" is."""
+        """The noun that "it" refers to."""
         return self.nouns[self.answer]
 
 
 def bucket(first: str, second: str) -> str:
-    """Return the split that a pair of nouns belongs to, whatever their order: 8 in 10 train, 1 validation, 1 test."""
+    """Return the split of an unordered pair of nouns: 8 in 10 train, 1 validation, 1 test."""
     digest = hashlib.blake2b(" ".join(sorted((first, second))).encode(), digest_size=4).digest()
     return {0: "validation", 1: "test"}.get(int.from_bytes(digest) % 10, "train")
 
 
 def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
-    """Return the nouns of these pools of a table; names are separated by blanks."""
+    """Return the nouns of these pools of a table; `names` is separated by spaces."""
     return [noun for name in names.split() for noun in table[name].values()]
 
 
 def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]:
-    """Return the same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the
-    second."""
+    """Draw a pair of sentences that differ only in the adjective, which makes "it" the first noun or the second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
     nouns = _nouns(rng, frame, split)
     actor, place = _adjectives(rng, frame, split)
@@ -62,7 +62,7 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
 
 
 def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
-    """Yield sentences without end, each of two twins as often as the other."""
+    """Yield sentences indefinitely, either twin of a pair with equal probability."""
     while True:
         yield rng.choice(twins(rng, split))
 
@@ -89,14 +89,14 @@ class Draft:
     """A sentence without its adjective. Phrases are (English, French)."""
 
     frame: Frame                              # the verbs, pools and adjectives
-    nouns: tuple[Noun, Noun]                  # the two
+    nouns: tuple[Noun, Noun]                  # the two candidates
     tense: int                                # 0 for the past, 1 for the present
     opening: tuple[str, str]                  # a phrase, or two empty strings
-    insertions: tuple[tuple[str, str], ...]   # behind each noun, a phrase or empty strings
-    connector: tuple[str, str]                # how the reason is joined on
+    insertions: tuple[tuple[str, str], ...]   # after each noun, a phrase or empty strings
+    connector: tuple[str, str]                # how the reason is attached
 
     def sentence(self, adjective: Adjective, answer: int) -> Sentence:
-        """Return the sentence with this adjective, which makes "it" the noun of number `answer`."""
+        """Return the sentence with this adjective, which makes "it" the noun with index `answer`."""
         feminine = self.nouns[answer].feminine
         english = self._parts(0, self.frame.english, [f"the {noun.english}" for noun in self.nouns])
         french = self._parts(1, self.frame.french, [f"{_article(noun)} {noun.french}" for noun in self.nouns])
@@ -114,7 +114,7 @@ class Draft:
             french_pronoun=sum(map(len, french)) + french_reason.index("{it}"))
 
     def _parts(self, language: int, verbs: tuple[str, str], nouns: list[str]) -> list[list[str]]:
-        """Opening, first noun, its insertion, verb, second noun, its insertion."""
+        """Return the words of opening, first noun, its insertion, verb, second noun and its insertion."""
         (first, second), (after_first, after_second) = nouns, (insertion[language] for insertion in self.insertions)
         return [each.split()
                 for each in (self.opening[language], first, after_first, verbs[self.tense], second, after_second)]
@@ -127,8 +127,7 @@ def _article(noun: Noun) -> str:
 
 
 def vocabulary() -> tuple[list[str], list[str]]:
-    """Return the words of all sentences that can be trained on: English and French, each once, in the order of the
-    lexicon."""
+    """Return all words of trainable sentences, English and French, each once, in the lexicon's order."""
     nouns = pool(" ".join(lexicon.POOLS), lexicon.POOLS)
     adjectives = lexicon.ADJECTIVES.values()
     verbs = [pair for frame in lexicon.FRAMES for pair in zip(frame.english, frame.french, strict=True)]
@@ -143,8 +142,8 @@ def vocabulary() -> tuple[list[str], list[str]]:
 
 
 def join_words(words: tuple[str, ...] | list[str]) -> str:
-    """Return words as a person would write them: no space after an elision or before a comma or full stop, a capital at
-    each beginning."""
+    """Join words in normal spelling: no space after an elision or before a comma or full stop, and capitals at sentence
+    starts."""
     text = ""
     for word in words:
         begins = not text or text.endswith(".")

@@ -1,8 +1,9 @@
-"""What the heads of the small models do, over many sentences or canvases: where a row looks, and which word or patch
-carries a decision; of each snapshot of a training (model/training/processes.py).
+"""Score the heads of the small models over many sentences or canvases, for each snapshot of a training
+(model/training/processes.py): where a row attends, and which word or patch carries a decision.
 
-Examples come as twins, one after the other: the even sentences mean the first noun, the odd ones the second. They are
-run in groups of equal length, so that there is no padding and an edit means here what it means on screen. """
+Examples are pairs of twins: even ones refer to the first noun, odd ones to the second. They run in groups of equal
+length, so that there is no padding and an edit has the same effect as on screen.
+"""
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,9 +26,9 @@ from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, hook_names, slots
 from model.studies import induction
 
-DRAWS = 8          # random repeats that an induction model is put to
+DRAWS = 8          # random repeats per induction model
 MARKED_TWINS = 50  # pairs of canvases
-TWINS = 50         # pairs of sentences that the others are put to, of nouns that were not trained on
+TWINS = 50         # pairs of sentences for the other models, with held-out nouns
 
 Encode = Callable[[list[Sentence]], Batch]
 Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)
@@ -36,7 +37,7 @@ Tap = Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor]
 
 
 def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Result:
-    """Return forward(), a pass of the model over several equally long texts, each attention of which is handed to `tap`
+    """Run forward(), a pass over several texts of equal length, passing each attention call to `tap`
     (`model.capture.forward_pass.Session.tap`)."""
     session = forward_pass.Session(hook_names(model), {(slot.module, 0): slot for slot in slots(model.config)}, tap=tap)
     found: Result = forward_pass.run(session, forward)
@@ -45,8 +46,8 @@ def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Resul
 
 def row_weights(model: Transformer, inputs: Iterable[Tensor],
                 rows: Sequence[int]) -> dict[tuple[Kind, int], np.ndarray]:
-    """Return what one row of each text or picture gives to every key, {(kind, layer): float32 (text, head, key)}; of
-    the attentions that have such rows."""
+    """Return the weights of one row per text or picture, {(kind, layer): float32 (text, head, key)}, for the attention
+    layers that have such rows."""
     seen: dict[tuple[Kind, int], np.ndarray] = {}
     each, at = torch.arange(len(rows)), torch.tensor(rows)
 
@@ -61,7 +62,7 @@ def row_weights(model: Transformer, inputs: Iterable[Tensor],
 
 
 def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
-    """Yield numbers of the sentences that are equally long in both languages."""
+    """Yield groups of sentences, as indices, that have the same length in both languages."""
     groups = defaultdict(list)
     for i, sentence in enumerate(sentences):
         groups[len(sentence.english), len(sentence.french)].append(i)
@@ -70,8 +71,8 @@ def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
 
 def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
                  row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
-    """Return what one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys
-    of the English side."""
+    """Return the weights from one row of each sentence to its two nouns, {layer: float32 (sentence, head, 2)}. The
+    nouns are keys on the English side."""
     shares = {slot.index: np.zeros((len(sentences), model.config.heads, 2), np.float32)
               for slot in slots(model.config) if slot.kind is kind}
     for numbers in equal_length_groups(sentences):
@@ -85,11 +86,12 @@ def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Enco
 
 def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
             words: Callable[[Sentence], Sequence[int]]) -> float:
-    """Of twins whose pronoun differs: how often il and elle change places when the encoder's output at some words comes
-    from the twin.
+    """Return how often il and elle swap when the encoder's output at some words is taken from the twin, over twins with
+    different pronouns.
 
-    Everything else stays. The decoder is given the French up to the pronoun; where the change flips it, there lies the
-    decision. """
+    Everything else stays. The decoder reads the French up to the pronoun; a swap shows that these words carry the
+    decision.
+    """
     flips = []
     for first, second in zip(sentences[::2], sentences[1::2], strict=True):
         if first.nouns[0].feminine == first.nouns[1].feminine:
@@ -107,10 +109,10 @@ def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
 
 
 def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, rows: np.ndarray) -> float:
-    """Return the share of canvases that are read as their twins when this head puts out what it puts out for the twin,
-    at some rows, bool (canvas, token); all else stays.
+    """Return the share of canvases classified as their twins when one head's output is taken from the twin at some
+    rows, bool (canvas, token).
 
-    That is activation patching (Vig et al. 2020), as the edit `Patch` does it for one picture.
+    This is activation patching (Vig et al. 2020), like the edit `Patch` on a single picture.
     """
     inputs, answers = marked_digit.batch(list(canvases)).inputs, np.array([canvas.answer for canvas in canvases])
 
@@ -125,7 +127,7 @@ def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int
 
 
 def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
-    """Return the patches with digits, bool (canvas, token)."""
+    """Return which patches hold digits, bool (canvas, token)."""
     rows = np.zeros((len(canvases), tokens), bool)
     for number, canvas in enumerate(canvases):
         rows[number, [1 + place for place in canvas.places]] = True
@@ -133,13 +135,13 @@ def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
 
 
 def right_twins(picked: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the share of twins of which both are right, (head): what was picked (example, head), what was wanted
+    """Return the share of pairs whose twins are both right, (head), for choices (example, head) and ground truth
     (example)."""
     return (picked == wanted[:, None]).reshape(-1, 2, picked.shape[1]).all(1).mean(0)
 
 
 def score_heads(opened: OpenModel) -> Scores:
-    """Return the scores of every head of an open model of ours."""
+    """Score every head of an open model of ours."""
     if opened.card.id.startswith("marked-digit"):
         return _marked(opened)
     if opened.card.id.startswith("induction"):
@@ -151,7 +153,7 @@ def score_heads(opened: OpenModel) -> Scores:
     encode = translator.batch if opened.task == "target" else resolver.batch
     rows = {Kind.SELF: lambda sentence: sentence.pronoun}
     if opened.task == "target":
-        # the row that produces il or elle: the target is shifted by one
+        # the row that predicts il or elle: the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
     answers, shares = np.array([sentence.answer for sentence in sentences]), []
     heads: list[KindHeadId] = []
@@ -163,8 +165,8 @@ def score_heads(opened: OpenModel) -> Scores:
 
 
 def _marked(opened: OpenModel) -> Scores:
-    """Return how often [CLS] looks most at the marked digit in both twins, and how often the answer becomes the twin's
-    when the patches with digits get from the head what they get in the twin."""
+    """Return how often [CLS] attends most to the marked digit in both twins, and how often the answer becomes the
+    twin's when the head's output at the digits' patches is taken from the twin."""
     model, canvases = opened.network, marked_digit.test_canvases("validation", 2 * MARKED_TWINS)
     weights = row_weights(model, marked_digit.batch(canvases).inputs, [0] * len(canvases))
     digits = np.array([1 + canvas.digit for canvas in canvases])

@@ -1,8 +1,9 @@
-"""The words of the small world in which the resolver and the translator live: English with its French, written for this
-project.
+"""The vocabulary of the small world of the resolver and the translator: English words with their French, written for
+this project.
 
-The nouns are in assets/lexicon/nouns.toml; an adjective is written english:masculine:feminine. Those under HELD_OUT are
-never trained on. """
+Nouns are in assets/lexicon/nouns.toml; adjectives are written english:masculine:feminine. Those under HELD_OUT never
+occur in training.
+"""
 import tomllib
 from dataclasses import dataclass
 
@@ -31,11 +32,11 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Frame:
-    """One situation in which an adjective decides between two nouns, the actor and the place.
-    Verbs are (past, present)."""
+    """A situation in which an adjective decides between two nouns, the actor and the place. Verbs are (past,
+    present)."""
 
-    name: str                  # of the situation
-    english: tuple[str, str]   # what stands between the two noun phrases
+    name: str                  # name of the situation
+    english: tuple[str, str]   # the words between the two noun phrases
     french: tuple[str, str]    # the same in French
     first: str                 # the pools of the first noun
     second: str                # the pools of the second noun
@@ -44,7 +45,7 @@ class Frame:
 
 
 def _nouns(table: str) -> dict[str, dict[str, Noun]]:
-    """Return the pools of a table of assets/lexicon/nouns.toml: {pool: {english: noun}}."""
+    """Return the pools of a table in assets/lexicon/nouns.toml: {pool: {english: noun}}."""
     return {pool: {english: Noun(english, *_french(noun)) for english, noun in nouns.items()}
             for pool, nouns in NOUNS[table].items()}
 
@@ -77,8 +78,8 @@ HELD_OUT_ADJECTIVES = _adjectives("""
     rigid:raide:raide cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte
     feeble:chétif:chétive hefty:pesant:pesante massive:massif:massive brittle:cassant:cassante""")
 
-# An adjective alone decides nothing: "too small" is the place in fit and the actor in cover; fit and contain, attack
-# and fear are of opposite sense.
+# An adjective alone decides nothing: "too small" means the place in fit but the actor in cover; fit and contain, and
+# attack and fear, are opposites.
 FRAMES = (
     Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
           "tired lazy scared sleepy hungry sick shy nervous weak old slow",
@@ -118,7 +119,7 @@ HELD_OUT_FRAMES = (
           "slow tired old lazy sick", "fast quick powerful modern"),
 )
 
-# The held-out adjectives in the frames whose meaning they fit, after "too": for the actor, for the place.
+# Held-out adjectives by the frames whose meaning they fit, after "too": for the actor, for the place.
 HELD_OUT_ROLES = {
     "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"),
     "contain": ("cramped little", "enormous broad"),
@@ -129,7 +130,7 @@ HELD_OUT_ROLES = {
     "support": ("brittle feeble", "hefty massive"),
 }
 
-OPENINGS = (  # for the past, for the present
+OPENINGS = (  # for past, for present
     (("yesterday ,", "hier ,"), ("this morning ,", "ce matin ,"), ("in the end ,", "finalement ,"),
      ("when the rain stopped ,", "quand la pluie a cessé ,"), ("after we left ,", "après notre départ ,")),
     (("as everyone knows ,", "comme chacun sait ,"), ("they say that", "on dit que"), ("most days ,", "d' habitude ,"),
@@ -139,7 +140,7 @@ INSERTIONS = (
     ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"),
     ("near the house", "près de la maison"),
 )
-# How the reason is joined on: a clause of its own sentence, or a second sentence.
+# How the reason is attached: as a clause of the same sentence or as a second sentence.
 CONNECTORS = (
     ("because it {is} too {adjective}", "parce qu' {it} {is} trop {adjective}"),
     ("since it {is} far too {adjective}", "puisqu' {it} {is} bien trop {adjective}"),

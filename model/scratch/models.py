@@ -1,4 +1,4 @@
-"""Our own models: what each of them reads and answers, and how their weights are written and read."""
+"""Our own models: what each reads and answers, and how weights are stored."""
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,52 +24,52 @@ from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
 from model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
 
-STEP = ".step"          # behind a matrix's name: the step size of its rows
-TIED = "output.weight"  # the same table as the embeddings; written once
+STEP = ".step"          # suffix of a matrix's name for its rows' step sizes
+TIED = "output.weight"  # shared with the embeddings, written once
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
-    """A safetensors file in a folder that is there; the metadata's values as JSON. Raises UserError if it cannot be
-    written."""
+    """Write a safetensors file into an existing folder, with the metadata's values as JSON. Raises UserError if that
+    fails."""
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()},
                    {name: json.dumps(each) for name, each in metadata.items()})
     files.write(path, content)
 
 
 def read_metadata(path: Path) -> dict:
-    """Return what the file says about itself. Raises UserError if it is not there or broken."""
+    """Return the file's metadata. Raises UserError if the file is missing or damaged."""
     with open_file(path) as file:
         return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
 
 
 def open_file(path: Path) -> Any:
-    """Return the file, to read tensors from by name. Raises UserError if it is not there or broken."""
+    """Open the file to read tensors by name. Raises UserError if it is missing or damaged."""
     try:
         return safe_open(path, "pt")
     except FileNotFoundError:
         raise UserError(
-            f"The weights {path.name} are missing; make them with: python -m model train {path.stem}.") from None
+            f"The weights {path.name} are missing; create them with: python -m model train {path.stem}.") from None
     except (SafetensorError, OSError) as error:
-        raise UserError(f"The weights {path.name} cannot be read ({error}); make them again with: python -m model "
+        raise UserError(f"The weights {path.name} cannot be read ({error}); create them again with: python -m model "
                         f"train {path.stem}.") from error
 
 
 def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
-    """Return the file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file
-    that is mapped."""
+    """Return the file's tensors whose names begin with `prefix`, keyed without it. They are copied, since Windows
+    cannot replace a mapped file."""
     with open_file(path) as file:
         return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys()
                 if name.startswith(prefix)}
 
 
 def tensors(model: Transformer) -> dict[str, Tensor]:
-    """Return the model's parameters by name, detached, a tied table once."""
+    """Return the model's parameters by name, detached, with a tied table once."""
     return {name: each.detach() for name, each in model.state_dict().items() if not (model.config.tie and name == TIED)}
 
 
 def pack(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Parameters as a film keeps them: a matrix in 8 bits, with one step size a row beside it; the rest in 16 bits. Off
-    by half a step at most."""
+    """Compress parameters for snapshots: matrices to 8 bits with one step size per row, the rest to 16 bits. The error
+    is at most half a step."""
     packed = {}
     for name, value in values.items():
         if value.dim() == 2:
@@ -81,12 +81,13 @@ def pack(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the parameters of `pack`, float32."""
+    """Decompress the output of `pack` to float32."""
     return {name: each.float() * packed.get(name + STEP, 1) for name, each in packed.items() if not name.endswith(STEP)}
 
 
 def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
-    """Put values, of any float type, into the model's parameters. Raises ValueError if one is missing or too many."""
+    """Load values, of any float type, into the model's parameters. Raises ValueError if names are missing or
+    unexpected."""
     own = tensors(model)
     if own.keys() != values.keys():
         raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another "
@@ -97,8 +98,8 @@ def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
 
 
 def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
-    """Return the model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError
-    for a step that the film lacks."""
+    """Load the model of a weights file, or its snapshot at `step` from a snapshot file, in evaluation mode. Raises
+    UserError for a step that is missing."""
     metadata = read_metadata(path)
     if step is not None and step not in metadata["frames"]:
         raise UserError(
@@ -112,11 +113,11 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
 
 
 def described(config: Config) -> dict:
-    """Return a Config as JSON can hold it."""
+    """Return a Config for JSON."""
     return asdict(config)
 
 
-SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # of a canvas: width, height in pixels
+SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # of a canvas: width and height in pixels
 RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
            "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
            "nothing.")
@@ -125,7 +126,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Words:
-    """The closed vocabulary that one of our models answers with."""
+    """The closed vocabulary of one of our models."""
 
     words: tuple[str, ...]
     ends: tuple[int, ...]
@@ -136,7 +137,7 @@ class Words:
         return self.words[number]
 
     def number(self, word: str) -> int | None:
-        """Return the id of a word; None for one that the vocabulary lacks."""
+        """Return the id of a word, or None if the vocabulary lacks it."""
         return self.words.index(word.strip()) if word.strip() in self.words else None
 
 
@@ -153,21 +154,21 @@ def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, t
 
 
 class ScratchModel(NetworkModel):
-    """An encoder, a decoder or both; this one is untrained and answers nothing."""
+    """An encoder, a decoder or both; this base class is untrained and predicts nothing."""
 
     ours = True
     answers = "none"                # what kind of prediction it makes
     ends: tuple[int, ...] = ()      # ids that end a text
-    separator = cutting.UNKNOWN      # an untrained model has learned no separator, so any id does
+    separator = cutting.UNKNOWN      # an untrained model has no learned separator, so any id will do
 
     @property
     def vocabulary(self) -> Words:
-        """The words that it answers with."""
+        """The words that it can answer with."""
         return Words(getattr(self.tokenizer, "words", ()), self.ends)
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """Return the tokens of source and target, what did not fit, and what else to say: of a text or a pair, and of a
-        target if there is one."""
+        """Return the tokens of source and target, what did not fit, and notes, for a text or a pair and an optional
+        target."""
         if query.continuation:
             raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
         first, second = self.pieces(query.text, "text"), None
@@ -185,7 +186,7 @@ class ScratchModel(NetworkModel):
         return cutting.tokens(fitting, second), target, omitted, notes
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as the network takes it. Raises UserError for blank texts and impossible edits."""
+        """Return the query as the network's input. Raises UserError for blank texts and impossible edits."""
         report(0.02, "reading the text")
         source, target, omitted, notes = self.read(query)
         self.check_edits(query.edits, (len(source), None if target is None else len(target)))
@@ -200,35 +201,35 @@ class ScratchModel(NetworkModel):
         return ModelInput(source, target, tensors, omitted, notes)
 
     def target(self, ids: list[cutting.Piece]) -> tuple[Tokens, tuple[str, ...]]:
-        """Return the tokens of a target, and a sentence about what did not fit."""
+        """Return the tokens of a target, and a note on what did not fit."""
         left_out = len(ids) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
         return cutting.tokens(ids[:self.card.max_tokens]), notes
 
     def pieces(self, text: str, name: str) -> list[cutting.Piece]:
-        """Return the pieces of a text. Raises UserError for one that has none."""
+        """Split a text into pieces. Raises UserError if there are none."""
         found: list[cutting.Piece] = self.tokenizer.pieces(text)
         if not found:
-            raise UserError(f"The {name} has nothing to look at; type a word.")
+            raise UserError(f"The {name} has no words; type one.")
         return found
 
     def fit(self, found: list[cutting.Piece], text: str) -> tuple[list[cutting.Piece], Omission | None]:
-        """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece
-        that did not fit."""
+        """Return as many pieces as fit, and the omitted part: its characters in `text`, from the first piece that did
+        not fit."""
         limit = self.card.max_tokens
         if len(found) <= limit:
             return found, None
         return found[:limit], Omission(len(found) - limit, text[found[limit].span[0]:], limit)
 
     def refuse(self, query: Query, *fields: str) -> None:
-        """Raise UserError for a field that this model cannot read."""
+        """Raise UserError for a field that this model does not read."""
         for name in fields:
             if getattr(query, name):
-                raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty "
-                                f"or choose another model.")
+                raise UserError(f"{self.card.title} does not read a {name.replace('text_b', 'second text')}; leave it "
+                                f"empty or choose another model.")
 
     def call(self, tensors: dict[str, Tensor], every: bool = False) -> Tensor:
-        """Return logits (row, token, vocabulary); of an encoder–decoder without a target the encoder's output."""
+        """Return logits (row, token, vocabulary), or an encoder–decoder's encoder output if there is no target."""
         given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
         both = self.network.config.encoder_layers and self.network.config.decoder_layers
         output: Tensor = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
@@ -239,18 +240,18 @@ class ScratchModel(NetworkModel):
         return output
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """Return the tokens at which it answers: a decoder at all of its own."""
+        """Return the positions at which it answers: all of a decoder's own."""
         return list(range(len(asked.target or asked.source)))
 
     def answer(self, asked: ModelInput, output: Tensor, row: int = 0) -> PassAnswer:
-        """Return the logits at these tokens. Raises UserError for the untrained model."""
+        """Return the logits at these positions. Raises UserError for the untrained model."""
         if self.task == "none":
-            raise UserError(f"{self.card.title} answers nothing, so that no answer can turn; choose a trained model.")
+            raise UserError(f"{self.card.title} has no answer that could change; choose a trained model.")
         positions = self.positions(asked)
         return PassAnswer(self.task, tuple(positions), output[row][positions].numpy())
 
     def prediction(self, query: Query, asked: ModelInput, output: Tensor) -> Prediction | None:
-        """Return the most probable words at these tokens; an untrained model predicts nothing."""
+        """Return the most probable words at these positions, or None for an untrained model."""
         positions = [] if self.task == "none" else self.positions(asked)
         if not positions:
             return None
@@ -262,13 +263,13 @@ class ScratchModel(NetworkModel):
                           tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """As of any network; the embeddings' parts are known, where they are no modules of their own."""
+        """Return the trace, with the embeddings' parts, which are known even if they are not modules of their own."""
         found, asked = super().trace(query, report), self.tokens(query)
         return replace(found, embedded=tuple(self._embedded(asked, start) for start in found.embedded))
 
     def _embedded(self, asked: ModelInput, start: Embedded) -> Embedded:
-        """Sections 3.4 and 3.5: the token's embedding times √d_model, plus a vector of the position where the scheme
-        adds one."""
+        """Split the embedding (sections 3.4 and 3.5): the token's vector times √d_model, plus a position vector if the
+        scheme adds one."""
         embedding, added = self.network.embedding, self.network.config.positions in ADDED
         with torch.inference_mode():
             if asked.picture is not None:
@@ -284,7 +285,7 @@ class ScratchModel(NetworkModel):
 
 
 class Resolver(ScratchModel):
-    """One text; at each "it" the noun that it stands for."""
+    """A resolver: at each "it", predicts the noun that it refers to."""
 
     answers = "label"
 
@@ -296,12 +297,12 @@ class Resolver(ScratchModel):
         return source, None, omitted, () if it else ('There is no "it" in this text, so there is nothing to resolve.',)
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """Return every "it"."""
+        """Return the positions of every "it"."""
         return [place for place, text in enumerate(asked.source.texts) if text.lower() == "it"]
 
 
 class Writer(ScratchModel):
-    """One text of single characters, and at each the one that follows (the induction model)."""
+    """The induction model: predicts the next character of a text."""
 
     answers = "next"
 
@@ -316,26 +317,26 @@ class Writer(ScratchModel):
         """Return pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
         words = self.tokenizer.words
         if any(not 0 <= number < len(words) for number in ids):
-            raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start "
+            raise UserError(f"A continuation of {self.card.title} has ids from 0 to {len(words) - 1}; start "
                             f"again from the text.")
         return [cutting.Piece(words[number], number, (place, place), unknown=number == cutting.UNKNOWN)
                 for number in ids]
 
 
 class Stories(Writer):
-    """One text of words, and at each the word that follows; [EOS] ends a story."""
+    """The story model: predicts the next word; [EOS] ends a story."""
 
     ends = (cutting.END,)
 
 
 class Translator(Writer):
-    """An English text and its French: the one given, or the model's own, word by word the most probable."""
+    """The translator: an English text with a given French translation, or with its own, generated greedily."""
 
     answers = "target"
     ends = (cutting.END,)
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """Return the tokens of source and target, of which the second is the model's own where none is given."""
+        """Return the tokens of source and target; without a given target, the model's own translation."""
         self.refuse(query, "text_b")
         fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)
         source = cutting.tokens(fitting)
@@ -348,7 +349,7 @@ class Translator(Writer):
         return source, target, omitted, notes
 
     def decoded(self, source: Tokens, query: Query) -> tuple[int, ...]:
-        """Greedy decoding with the question's edits in place, as ids."""
+        """Decode greedily with the question's edits and return the ids."""
         from model.scratch.tasks.translator import greedy
 
         edits = frozenset(edit for edit in query.edits if getattr(edit, "side", "source") == "source")
@@ -367,16 +368,16 @@ class Translator(Writer):
 
 
 class MarkedDigit(ScratchModel):
-    """One picture, and at [CLS] the digit above the dot."""
+    """A vision model: at [CLS], predicts the digit above the dot."""
 
     answers = "label"
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the patches. Raises UserError for a text, and where there is no picture."""
+        """Return the patches. Raises UserError for a text or a missing picture."""
         report(0.02, "reading the picture")
         self.refuse(query, "text_b", "target", "continuation")
         if query.text.strip():
-            raise UserError(f"{self.card.title} reads pictures, and no text; leave the text empty, or "
+            raise UserError(f"{self.card.title} reads pictures only; leave the text empty, or "
                             f"choose a model that reads text.")
         if query.image is None:
             raise UserError(f"{self.card.title} reads a picture; choose or open one.")
@@ -388,13 +389,13 @@ class MarkedDigit(ScratchModel):
                           np.repeat(grey[..., None], 3, -1))
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """Return [CLS]."""
+        """Return the position of [CLS]."""
         return [0]
 
 
 def processed(pixels: np.ndarray) -> np.ndarray:
-    """Return what the model gets of a picture (height, width, RGB): its largest middle part of a canvas's shape, grey,
-    resized by the mean of what falls into a pixel; uint8 (row, column). A canvas stays as it is."""
+    """Preprocess a picture (height, width, RGB): crop the largest centre part with a canvas's shape, convert to grey
+    and resize by area averaging; uint8 (row, column). A canvas stays unchanged."""
     from PIL import Image
 
     grey = Image.fromarray(pixels).convert("L")

@@ -1,6 +1,6 @@
-"""Our own models behind the same door as the pretrained ones: their names, and `open_model`, which gives one.
+"""Our own models behind the interface of the pretrained ones: their names, and `open_model`.
 
-torch is imported where it computes, so that the first page can ask for names and `revision` costs nothing.
+torch is imported only where it computes, so that the first page can ask for names and `revision` cheaply.
 """
 import hashlib
 import re
@@ -33,37 +33,37 @@ OFFERS = {   # name: (title, what it is good for)
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),
 }
-TRANSLATOR = "translator"   # the one that the page Translate is about
+TRANSLATOR = "translator"   # the model of the page Translate
 OF_PICTURES = ("marked-digit",)
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
-# trainings that run beside a page: their name and where their weights will be (model/training/processes.py)
+# trainings that run beside a page: name and future weights file (model/training/processes.py)
 RUNS: dict[str, Path] = {}
-SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is its untrained twin
+SNAPSHOT = "@"  # induction@400 is the model after 400 training steps; @0 is its untrained twin
 
 
 def is_scratch(model_id: str) -> bool:
-    """Return whether this is one of these models, or a snapshot of one."""
+    """Return whether the id belongs to one of our models or to a snapshot."""
     return model_id.split(SNAPSHOT)[0] in {*NAMES, *RUNS}
 
 
 def title(model_id: str) -> str:
-    """Return what people call it."""
+    """Return the model's name on the pages."""
     name, _, step = model_id.partition(SNAPSHOT)
     return NAMES.get(name, "Trained on this page") + (f", step {step}" if step else "")
 
 
 def film_path(path: Path) -> Path:
-    """Return the snapshots that belong to a weights file."""
+    """Return the snapshot file that belongs to a weights file."""
     return path.with_name(f"{path.stem}-film.safetensors")
 
 
 def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
-    """Return the file with a trained model's weights, and the step if a snapshot is meant. Raises UserError for a step
-    that is no number."""
+    """Return a trained model's weights file, and the step if the id names a snapshot. Raises UserError for a step that
+    is not a number."""
     name, _, step = model_id.partition(SNAPSHOT)
     path = RUNS.get(name, folder / f"{name}.safetensors")
     if step and not re.fullmatch(r"\d{1,9}", step):
-        raise UserError(f"{quoted(model_id)} names no snapshot; write a number of steps behind {SNAPSHOT}, such as "
+        raise UserError(f"{quoted(model_id)} is not a snapshot; write a number of steps after {SNAPSHOT}, such as "
                         f"{name}{SNAPSHOT}0.")
     return (film_path(path), int(step)) if step else (path, None)
 
@@ -73,9 +73,9 @@ if TYPE_CHECKING:
     from model.scratch.transformer import Transformer
 
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
-FIRST_WORD = 4       # smaller numbers are for special tokens
+FIRST_WORD = 4       # smaller ids are special tokens
 LONGEST_TRAINED = 64
-# others read one text
+# all others read one text
 SIDES = {"scratch": frozenset(("text_b", "target")), "translator": frozenset(("target",)),
          "marked": frozenset(("image",))}
 UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
@@ -83,45 +83,45 @@ UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, 
 
 
 def revision(model_id: str, folder: Path = WEIGHTS) -> str:
-    """Return the fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown
-    model and for missing weights."""
+    """Return the fingerprint of weights, configuration and tokenizer, 12 hexadecimal digits. Raises UserError for an
+    unknown model or missing weights."""
     if not is_scratch(model_id):
-        raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
+        raise UserError(f"Clearhead has no model of its own named {model_id!r}; choose one of {', '.join(NAMES)}.")
     if model_id == "scratch":
         made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {_torch_version()}"
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
     if model_id.split(SNAPSHOT)[0] in RUNS:
-        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # its file grows, but a snapshot never changes
+        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # the file grows, but a snapshot never changes
     path, _ = weights_file(model_id, folder)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except OSError:
-        raise UserError(f"The weights {path.name} are missing; make them with: python -m model train "
+        raise UserError(f"The weights {path.name} are missing; create them with: python -m model train "
                         f"{model_id.split(SNAPSHOT)[0]}.") from None
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """Return what the model reads beside a text: text_b, target; image of one that reads pictures instead."""
+    """Return what the model reads besides a text: text_b, target; image for a model that reads pictures instead."""
     return SIDES.get(_kind(model_id), frozenset())
 
 
 def _kind(model_id: str) -> str:
-    """Return the first word of its name: without its size, its snapshot or the number of its training."""
+    """Return the first word of the model's name, without size, snapshot or training number."""
     return model_id.split("-")[0].split(SNAPSHOT)[0]
 
 
 @cache
 def _torch_version() -> str:
-    """Return what is installed, read once: every question asks for the revision."""
+    """Return the installed version, cached because every question asks for the revision."""
     import importlib.metadata
 
     return importlib.metadata.version("torch")
 
 
 def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) -> "ScratchModel":
-    """Return the model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
+    """Open the model with this name, or its snapshot NAME@STEP. Raises UserError for an unknown one.
 
-    `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
+    `folder` holds the weights: Clearhead's own, or a training's `out`.
     """
     fingerprint = revision(model_id, folder)
     report(0.0, f"opening {title(model_id)}")
@@ -161,7 +161,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
 
 
 def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:
-    """Return what the model is. `more` has what its weights do not say: tokenizer, max_tokens, note."""
+    """Return the model's card. `more` holds what the weights do not state: tokenizer, max_tokens, note."""
     from model.scratch.transformer import POSITIONS
 
     config = transformer.config

@@ -1,11 +1,12 @@
-"""Very short stories of two animals, from a grammar whose next word has a probability that can be written down.
+"""Generate very short stories about two animals from a grammar with known next-word probabilities.
 
 "The rabbit near the houses hears the dogs. It is hungry and eats carrots. Then the dogs wait." One animal is singular
-and the other plural, so "it" and "they" say which of the two is meant; what it eats, where it sleeps and what it does
-when it is happy follow from the animal, the form of a verb from its subject, however far away that is.
+and the other plural, so "it" and "they" say which one is meant. Its food, its home and what it does when happy depend
+on the animal; verb forms agree with the subject at any distance.
 
-A story is drawn from a `random.Random` (`draw`); what may follow its first words, and how probably, is said by
-`following` without any drawing. Split by pairs of animals: a pair that is tested never meets in a training. """
+`draw` samples a story from a `random.Random`; `following` returns the exact next-word probabilities. Splits are by
+pairs of animals: a tested pair never occurs in training.
+"""
 import random
 from dataclasses import dataclass
 from functools import cache
@@ -15,16 +16,16 @@ from model.scratch.grammar import bucket
 
 @dataclass(frozen=True)
 class Animal:
-    """A noun and what is true of it."""
+    """A noun and the facts about it."""
 
     one: str                # singular
     many: str               # plural
-    food: str               # that it eats
-    home: str               # that it sleeps in
-    action: tuple[str, str]   # what it does when it is happy: of one, of many
+    food: str               # what it eats
+    home: str               # where it sleeps
+    action: tuple[str, str]   # what it does when it is happy: singular, plural
 
     def noun(self, plural: bool) -> str:
-        """Return its name."""
+        """Return its noun, singular or plural."""
         return self.many if plural else self.one
 
 
@@ -52,9 +53,9 @@ wolf wolves sheep mountains howls howl
 """
 ANIMALS = tuple(Animal(one, many, food, home, (does, do))
                 for one, many, food, home, does, do in map(str.split, _ANIMALS.strip().splitlines()))
-OPENINGS = ((), ("today",), ("every", "day"), ("at", "night"), ("in", "spring"))   # the first half of the time none
-ADJECTIVES = ("small", "big", "old", "young", "brown", "white", "clever", "quiet")  # a quarter of the time one
-NEAR = ("near", "behind", "beside")                                                # half of the time a place
+OPENINGS = ((), ("today",), ("every", "day"), ("at", "night"), ("in", "spring"))   # none in half of the stories
+ADJECTIVES = ("small", "big", "old", "young", "brown", "white", "clever", "quiet")  # one in a quarter of the stories
+NEAR = ("near", "behind", "beside")                                                # a place in half of the stories
 PLACES = (("house", "houses"), ("river", "rivers"), ("road", "roads"), ("bridge", "bridges"), ("garden", "gardens"),
           ("field", "fields"))
 VERBS = (("sees", "see"), ("hears", "hear"), ("follows", "follow"), ("meets", "meet"), ("likes", "like"),
@@ -66,23 +67,23 @@ END = "[EOS]"
 
 @dataclass(frozen=True)
 class Story:
-    """All that is chosen for one story."""
+    """All choices that determine one story."""
 
-    opening: tuple[str, ...]        # of OPENINGS
-    adjective: str                  # of ADJECTIVES, or empty
+    opening: tuple[str, ...]        # one of OPENINGS
+    adjective: str                  # one of ADJECTIVES, or ""
     first: Animal
-    first_is_many: bool             # the second animal is the other number
-    near: tuple[str, str]           # of NEAR and the place, or two empty strings
-    verb: tuple[str, str]           # of VERBS
+    first_is_many: bool             # the second animal has the other number
+    near: tuple[str, str]           # one of NEAR and the place, or two empty strings
+    verb: tuple[str, str]           # one of VERBS
     second: Animal
-    teller: bool                    # whether "it" or "they" is the second animal
-    state: str                      # of STATES
-    returns: bool                   # whether the noun that comes back is the second animal
-    ending: tuple[str, str]         # of ENDINGS
+    teller: bool                    # whether "it" or "they" refers to the second animal
+    state: str                      # one of STATES
+    returns: bool                   # whether the last sentence is about the second animal
+    ending: tuple[str, str]         # one of ENDINGS
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The story, word by word, without its end."""
+        """The story's words, without the end token."""
         many = self.first_is_many
         subject, place = [*self.adjective.split(), self.first.noun(many)], [self.near[0], "the", self.near[1]]
         words = [*self.opening, "the", *subject, *(place if self.near[0] else []), self.verb[many], "the",
@@ -105,12 +106,12 @@ def _consequence(animal: Animal, plural: bool, state: str) -> list[str]:
 
 @cache
 def acquaintances(animal: Animal, split: str = "train") -> tuple[Animal, ...]:
-    """Return the animals that this one meets in the stories of a split: train, validation or test."""
+    """Return the animals that this one meets in a split's stories: train, validation or test."""
     return tuple(other for other in ANIMALS if other != animal and bucket(animal.one, other.one) == split)
 
 
 def draw(rng: random.Random, split: str = "train") -> Story:
-    """Return one story."""
+    """Draw one story."""
     first = rng.choice([animal for animal in ANIMALS if acquaintances(animal, split)])
     opening = rng.choice(OPENINGS[1:]) if rng.random() < 1 / 2 else ()
     adjective = rng.choice(ADJECTIVES) if rng.random() < 1 / 4 else ""
@@ -120,14 +121,14 @@ def draw(rng: random.Random, split: str = "train") -> Story:
                  rng.random() < 1 / 2, rng.choice(ENDINGS))
 
 
-# What may follow, read off the words alone: one short rule for each place in a story.
+# What may follow, derived from the words alone: one short rule per part of a story.
 
 Chances = dict[str, float]
 
 
 def following(words: tuple[str, ...]) -> Chances:
-    """Return {next word: its probability} after the first words of a story, END after a whole one; of the stories that
-    are trained on. Empty where no story begins so."""
+    """Return {next word: probability} after the first words of a training story, END after a complete one; empty if no
+    story begins this way."""
     sentences = _sentences(words)
     if len(sentences) > 3:
         return {END: 1.0} if not sentences[3] else {}
@@ -135,7 +136,7 @@ def following(words: tuple[str, ...]) -> Chances:
 
 
 def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return words up to each full stop, without it; the last is what has begun."""
+    """Return the words up to each full stop, without it; the last entry is unfinished."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == ".":
@@ -146,7 +147,7 @@ def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _even(words: tuple[str, ...] | list[str], share: float = 1.0) -> Chances:
-    """Return the same probability for each, `share` together."""
+    """Give each word the same probability, `share` in total."""
     return {word: share / len(words) for word in words}
 
 
@@ -155,12 +156,12 @@ def _nouns() -> list[str]:
 
 
 def _known(noun: str) -> tuple[Animal, bool]:
-    """Return the animal of a noun, and whether it is many. Raises KeyError for no animal's noun."""
+    """Return a noun's animal, and whether it is plural. Raises KeyError for any other noun."""
     return {animal.noun(plural): (animal, plural) for animal in ANIMALS for plural in (False, True)}[noun]
 
 
 def _first(sentences: list[tuple[str, ...]]) -> Chances:
-    """In the sentence that names both animals."""
+    """Return the probabilities within the sentence that names both animals."""
     words = sentences[0]
     opening = next((each for each in OPENINGS[1:] if words[:len(each)] == each[:len(words)]), ()) if words else ()
     if not words:
@@ -177,7 +178,7 @@ def _first(sentences: list[tuple[str, ...]]) -> Chances:
 
 
 def _after_subject(words: tuple[str, ...]) -> Chances:
-    """Behind the first animal, which `words` begin with."""
+    """Return the probabilities after the first animal, which `words` begin with."""
     animal, many = _known(words[0])
     verbs = [verb[many] for verb in VERBS]
     if len(words) == 1:
@@ -195,12 +196,12 @@ def _after_subject(words: tuple[str, ...]) -> Chances:
 
 
 def _animals(sentence: tuple[str, ...]) -> list[str]:
-    """Return the nouns of a first sentence that are animals, in its order."""
+    """Return the animals among a first sentence's nouns, in order."""
     return [word for word in sentence if word in _nouns()]
 
 
 def _second(sentences: list[tuple[str, ...]]) -> Chances:
-    """In the sentence about "it" or "them"."""
+    """Return the probabilities within the sentence about "it" or "they"."""
     words, plural = sentences[1], sentences[1][:1] == ("they",)
     if not words:
         return {"it": 1 / 2, "they": 1 / 2}
@@ -216,7 +217,7 @@ def _second(sentences: list[tuple[str, ...]]) -> Chances:
 
 
 def _third(sentences: list[tuple[str, ...]]) -> Chances:
-    """In the sentence where one of the two comes back."""
+    """Return the probabilities within the last sentence."""
     words = sentences[2]
     if len(words) < 2:
         return {("then", "the")[len(words)]: 1.0}
@@ -226,7 +227,7 @@ def _third(sentences: list[tuple[str, ...]]) -> Chances:
 
 
 def phrases() -> dict[str, tuple[str, ...]]:
-    """Return phrases of a story by group, in the order in which it needs them."""
+    """Return a story's phrases by group, in the order in which they occur."""
     animals = [noun for animal in ANIMALS for noun in (animal.one, animal.many)]
     return {"openings": tuple(" ".join(opening) for opening in OPENINGS[1:]),
             "animals": tuple(f"the {noun}" for noun in animals),
@@ -239,7 +240,7 @@ def phrases() -> dict[str, tuple[str, ...]]:
 
 
 def vocabulary() -> tuple[str, ...]:
-    """Return every word that a story may have, once, END aside."""
+    """Return every word of the stories once, without END."""
     groups = [form for opening in OPENINGS for form in opening]
     groups += ["the", *ADJECTIVES, *_nouns(), *NEAR, *(form for each in (*PLACES, *VERBS, *ENDINGS) for form in each)]
     groups += ["it", "they", "is", "are", "and", "then", "eats", "eat", "sleeps", "sleep", "in", ".", *STATES]

@@ -1,5 +1,4 @@
-"""From text to the tokens of our own models: words, single signs, exact character spans. Any text whatever has an
-answer.
+"""Tokenize text for our own models: words or single characters, with exact spans. Works for any text.
 
 Spans count code points of the text as typed. Nothing is normalised, so a token's text is always `text[start:end]`.
 """
@@ -27,24 +26,24 @@ class Piece:
     id: int                 # its number in the vocabulary
     span: Span              # its characters
     unknown: bool = False   # whether the vocabulary lacks it
-    special: bool = False   # whether nobody typed it
+    special: bool = False   # whether it was added and not typed
 
 
 def _sort(character: str) -> str:
-    """word, mark (belongs to what stands before it), space, or sign (stands alone)."""
+    """Return the character's class: word, mark (attaches to its predecessor), space or sign (a token of its own)."""
     if character in SPACES or unicodedata.category(character) == "Zs":
         return "space"
     skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
     if unicodedata.category(character)[0] == "M" or character in (JOINER, NON_JOINER) or skin_tone:
         return "mark"
     if "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
-        return "sign"  # CJK writes no spaces: a character is a token
+        return "sign"  # CJK is written without spaces, so each character is a token
     return "word" if unicodedata.category(character)[0] in "LN" or character == "_" else "sign"
 
 
 def word_spans(text: str) -> list[Span]:
-    """Return (start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay
-    with what they modify."""
+    """Return (start, end) of each word and each symbol. "don't" is one word; combining marks, emoji joiners and skin
+    tones stay with what they modify."""
     spans: list[Span] = []
     before = "space"
     for i, character in enumerate(text):
@@ -62,14 +61,14 @@ def word_spans(text: str) -> list[Span]:
 
 @dataclass(frozen=True)
 class HashTokenizer:
-    """Words numbered by a stable hash: no word is unknown, and two words may share a number. For models that never
-    learned a word."""
+    """Number words by a stable hash: no word is unknown, but two may share an id. For models that never learned a
+    word."""
 
     vocabulary: int
-    first: int  # smaller numbers are for special tokens
+    first: int  # smaller ids are special tokens
 
     def pieces(self, text: str) -> list[Piece]:
-        """Return words and signs of a text with their spans."""
+        """Return the words and symbols of a text with their spans."""
         return [Piece(text[start:end], self._number(text[start:end]), (start, end)) for start, end in word_spans(text)]
 
     def _number(self, word: str) -> int:
@@ -79,19 +78,17 @@ class HashTokenizer:
 
 @dataclass(frozen=True)
 class WordTokenizer:
-    """Words of a closed vocabulary, whatever their case; any other word is [UNK], and says so. `words` begins with
-    SPECIALS."""
+    """A closed vocabulary, case-insensitive; any other word becomes [UNK]. `words` begins with SPECIALS."""
 
     words: tuple[str, ...]
 
     def pieces(self, text: str) -> list[Piece]:
-        """Return words and signs of a text with their spans."""
+        """Return the words and symbols of a text with their spans."""
         spans = [part for span in word_spans(text) for part in _elided(text, span)]
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
 
     def _whole(self, text: str, spans: list[Span]) -> list[Span]:
-        """Return the spans, with parts in one where the vocabulary has them so: là-bas, and qu' with nothing behind
-        it."""
+        """Merge spans that are one word in the vocabulary: là-bas, and qu' with nothing after it."""
         whole: list[Span] = []
         for span in spans:
             parts = next((count for count in (2, 1) if len(whole) >= count and whole[-1][1] == span[0]
@@ -107,7 +104,7 @@ class WordTokenizer:
         return Piece(word, number, span, unknown=number == UNKNOWN)
 
     def number(self, word: str) -> int:
-        """Return a word's id, UNKNOWN for one that the vocabulary lacks."""
+        """Return a word's id, or UNKNOWN."""
         return self._numbers.get(word.lower().replace("’", "'"), UNKNOWN)
 
     @cached_property
@@ -116,7 +113,7 @@ class WordTokenizer:
 
 
 class WriterTokenizer(WordTokenizer):
-    """The same of a model that writes words, which says which of them stand for something else."""
+    """The same for models that generate words; it reports which input words are replaced."""
 
     all_special_ids = tuple(range(len(SPECIALS)))
 
@@ -126,8 +123,8 @@ class WriterTokenizer(WordTokenizer):
 
 @dataclass(frozen=True)
 class SignTokenizer:
-    """Each sign is a token, spaces are none; a sign outside the alphabet is [UNK]. `words` is SPECIALS and the
-    alphabet."""
+    """One token per character, without spaces; characters outside the alphabet become [UNK]. `words` is SPECIALS and
+    the alphabet."""
 
     words: tuple[str, ...]
     all_special_ids = tuple(range(len(SPECIALS)))
@@ -136,7 +133,7 @@ class SignTokenizer:
         return len(self.words)
 
     def pieces(self, text: str) -> list[Piece]:
-        """Signs of a text with their spans."""
+        """Return the characters of a text with their spans."""
         numbers = {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
         return [Piece(sign, numbers.get(sign, UNKNOWN), (i, i + 1), unknown=sign not in numbers)
                 for i, sign in enumerate(text) if _sort(sign) != "space"]
@@ -149,12 +146,12 @@ def _elided(text: str, span: Span) -> list[Span]:
 
 
 def special(text: str, number: int, place: int) -> Piece:
-    """Return a token that nobody typed, standing before the character `place`."""
+    """Return an added token, placed before the character at `place`."""
     return Piece(text, number, (place, place), special=True)
 
 
 def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
-    """Return pieces as the record's Tokens; each word is one piece. From piece `second` on they belong to the second
+    """Convert pieces to the record's Tokens; each word is one piece. From piece `second` on they belong to the second
     text."""
     return Tokens(
         texts=tuple(piece.text for piece in pieces),

@@ -1,7 +1,7 @@
-"""Training of the small models: one loop for every task, resumable, with progress and a film of snapshots.
+"""Train the small models: one loop for every task, resumable, with progress and snapshots.
 
-Bitwise the same for the same build of torch: one thread, and each batch drawn from the seed and the step's number
-alone. """
+Bitwise reproducible for the same build of torch: one thread, and each batch depends only on the seed and the step.
+"""
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ from model.scratch.transformer import Transformer
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves
 CHECKPOINT_EVERY = 250  # steps
-DRAWS = 1_000_000       # seeds of dropout that one seed of a training has, more than any has steps
+DRAWS = 1_000_000       # dropout seeds per training seed, more than any training has steps
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Where training stands: steps done, of how many; loss in nats and share of right rows in the last batch that was
-    looked at."""
+    """Progress of a training: steps done and total; loss in nats and share of correct rows in the last recorded
+    batch."""
 
     step: int
     steps: int
@@ -36,25 +36,25 @@ class TrainingStep:
 
 
 def frame_steps(steps: int, parameters: int, limit: int) -> list[int]:
-    """When snapshots are taken: as many as fit into `limit` bytes, the first untrained, the last trained, closer
-    together early on."""
+    """Return the steps at which snapshots are taken: as many as fit into `limit` bytes, including the first and the
+    last step, and denser early on."""
     count = max(3, min(MOST_FRAMES, limit // parameters))
     return sorted({round(steps * (i / (count - 1)) ** 2) for i in range(count)})
 
 
 def learning_rate(task: Task, step: int, steps: int) -> float:
-    """Linear warm-up to the task's rate, then a linear fall to 0."""
+    """Return the learning rate: linear warm-up to the task's rate, then linear decay to 0."""
     warm_up = min(task.warm_up, steps // 2 + 1)
     return task.learning_rate * min((step + 1) / warm_up, (steps - step) / max(1, steps - warm_up))
 
 
 @dataclass
 class TrainingRun:
-    """A training on its way: what a checkpoint holds."""
+    """A running training: the content of a checkpoint."""
 
     task: Task                                                               # what is learned
     steps: int                                                               # of the whole training
-    seed: int                                                                # of the first weights and of every batch
+    seed: int                                                                # for the initial weights and every batch
     step: int = 0                                                            # steps that are done
     frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)       # {step: the packed parameters}
     curves: list[tuple[float, float, float]] = field(default_factory=list)   # step, loss, right
@@ -70,11 +70,11 @@ class TrainingRun:
         self.snap()
 
     def advance(self) -> float:
-        """Return one step of training; the loss before it, in nats."""
+        """Run one training step and return the loss before it, in nats."""
         for group in self.adam.param_groups:
             group["lr"] = learning_rate(self.task, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
-        with seeded(self.seed * DRAWS + self.step):   # dropout, too, is drawn from the seed and the step's number alone
+        with seeded(self.seed * DRAWS + self.step):   # dropout, too, depends only on the seed and the step
             loss = task_module.loss(self.model.train(), batch)
         self.adam.zero_grad()
         loss.backward()
@@ -88,12 +88,12 @@ class TrainingRun:
         return loss.item()
 
     def snap(self) -> None:
-        """Keep the parameters if this step is one of the film."""
+        """Store the parameters if a snapshot is due at this step."""
         if self.step in self.frame_steps:
             self.frames[self.step] = models.pack(models.tensors(self.model))
 
     def about(self) -> dict:
-        """Return what made these weights."""
+        """Return the metadata that describe how these weights were trained."""
         return {"task": self.task.name, "config": models.described(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
@@ -101,7 +101,7 @@ class TrainingRun:
                 "command": f"python -m model train {self.task.name} --steps {self.steps} --seed {self.seed}"}
 
     def film(self) -> tuple[dict[str, Tensor], dict]:
-        """Snapshots and curves as tensors, and their metadata."""
+        """Return snapshots and curves as tensors, and their metadata."""
         frames = {f"{step}/{name}": value for step, values in self.frames.items() for name, value in values.items()}
         curves = dict(zip(("history.step", "history.loss", "history.right"),
                           torch.tensor(self.curves or [(0.0,) * 3]).T, strict=True))
@@ -116,7 +116,7 @@ class TrainingRun:
         return film | own | moments, about | {"step": self.step}
 
     def resume(self, path: Path) -> None:
-        """Continue from a checkpoint of the same training; any other is left alone and overwritten later."""
+        """Continue from a checkpoint of the same training; any other is ignored and overwritten later."""
         if not path.exists():
             return
         metadata = models.read_metadata(path)
@@ -139,14 +139,14 @@ class TrainingRun:
 
 def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
           progress: Callable[[TrainingStep], None] = lambda _: None) -> Path:
-    """Train and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training
-    left off.
+    """Train and write OUT/TASK.safetensors and its snapshots; return the path of the weights. Resumes a stopped
+    training.
 
-    `progress` is called after each step and stops the training by raising; the film on disk grows with each snapshot.
+    `progress` is called after each step and may raise to stop; the snapshot file grows during training.
     """
     steps = steps or task.steps
     path = Path(out) / f"{task.name}.safetensors"
-    files.make_folder(path.parent)   # once: a folder that goes away meanwhile does not come back
+    files.make_folder(path.parent)   # only here: a folder deleted during training is not recreated
     saved = path.with_name(f"{task.name}-checkpoint.safetensors")
     with one_thread():
         run = TrainingRun(task, steps, seed)

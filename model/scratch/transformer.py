@@ -1,11 +1,11 @@
-r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation. Read it with
-the paper in the other hand.
+r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation, meant to be
+read alongside it.
 
 Letters:  b batch   h head   q query position   k key position   d_model width of the residual stream
           d_k = d_v = d_model / h width of a head   d_ff width of the feed-forward layer   N layers
-Shapes stand behind the lines that make them. A mask is bool, True where a query may look, broadcast to (b, h, q, k).
-Attention passes one hook, where it is captured and edited from outside as that of every other model is
-(model/capture/forward_pass.py); nothing here records anything.
+Shapes are given after the lines that create them. A mask is bool, True where a query may attend, broadcast to (b, h, q,
+k). All attention passes through one hook, where it is captured and edited like any other model's
+(model/capture/forward_pass.py); nothing is recorded here.
 """
 import math
 from collections.abc import Callable
@@ -29,21 +29,22 @@ POSITIONS = {
 
 
 def sinusoidal(length: int, width: int) -> Tensor:
-    """PE, float32 (t, d): PE(t, 2c) = sin(t / 10000^(2c/d)), PE(t, 2c+1) = cos of the same angle (section 3.5)."""
+    """Return PE, float32 (t, d): PE(t, 2c) = sin(t / 10000^(2c/d)), PE(t, 2c+1) = cos of the same angle (section
+    3.5)."""
     angle = angles(length, width)
     return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width].float()
 
 
 def angles(length: int, width: int) -> Tensor:
-    """t / 10000^(2c/d) in radians, float64 (t, ⌈d/2⌉): one angle per pair of dimensions; float64, so that far positions
-    stay exact."""
+    """Return t / 10000^(2c/d) in radians, one angle per pair of dimensions, float64 (t, ⌈d/2⌉), so that distant
+    positions stay exact."""
     rate = torch.exp(-math.log(10000.0) * torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.arange(length, dtype=torch.float64)[:, None] * rate
 
 
 def rotate(x: Tensor) -> Tensor:
-    """Rotary positions on (..., t, d), d even: the pair of dimensions (2c, 2c+1) is turned by t / 10000^(2c/d) (Su et
-    al. 2021, equation 15)."""
+    """Apply rotary positions to x (..., t, d), d even: rotate the pair of dimensions (2c, 2c+1) by t / 10000^(2c/d) (Su
+    et al. 2021, equation 15)."""
     angle = angles(x.shape[-2], x.shape[-1])
     sine, cosine = angle.sin().to(x), angle.cos().to(x)
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -51,71 +52,71 @@ def rotate(x: Tensor) -> Tensor:
 
 
 def slopes(heads: int) -> Tensor:
-    """m = 2^(-8h/H) for h from 1 to H, float32 (h) (Press et al. 2022, section 3)."""
+    """Return ALiBi's slopes m = 2^(-8h/H) for h from 1 to H, float32 (h) (Press et al. 2022, section 3)."""
     return torch.exp2(-8 * torch.arange(1, heads + 1) / heads)
 
 
 def distance_bias(heads: int, queries: int, keys: int) -> Tensor:
-    """-m·|i - j|, float32 (h, i, j). The paper has only j ≤ i, in decoders; in an encoder both directions count
-    alike."""
+    """Return ALiBi's bias -m·|i - j|, float32 (h, i, j). The paper only has j ≤ i, in decoders; in an encoder both
+    directions count alike."""
     distance = (torch.arange(queries)[:, None] - torch.arange(keys)[None, :]).abs()
     return -slopes(heads)[:, None, None] * distance
 
 
 class Unplaced(nn.Module):
-    """Nothing is added to the embeddings."""
+    """No positions: nothing is added to the embeddings."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the embeddings as they are, (b, t, d)."""
+        """Return the embeddings unchanged, (b, t, d)."""
         return x
 
 
 class Sinusoidal(Unplaced):
-    """Embeddings plus PE; any length."""
+    """Embeddings plus PE, for any length."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Embeddings plus PE, (b, t, d)."""
+        """Return the embeddings plus PE, (b, t, d)."""
         return x + sinusoidal(x.shape[-2], x.shape[-1]).to(x)
 
 
 class Learned(Unplaced):
-    """Embeddings plus one learned vector per position; nothing beyond the trained length."""
+    """Embeddings plus one learned vector per position, up to the trained length."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__(width, length)
         self.table = nn.Parameter(torch.randn(length, width) * width**-0.5)  # (t, d)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Embeddings plus the learned vectors, (b, t, d)."""
+        """Return the embeddings plus the learned vectors, (b, t, d)."""
         return x + self.table[:x.shape[-2]]
 
 
 class Inside(nn.Module):
-    """What a scheme does inside attention: `turn` queries and keys, or add a `bias` to the scores. This one does
+    """Positions inside attention: `turn` changes queries and keys, `bias` is added to the scores. This base class does
     neither."""
 
     def turn(self, x: Tensor) -> Tensor:
-        """Return queries or keys (b, h, t, d) as they are."""
+        """Return queries or keys (b, h, t, d) unchanged."""
         return x
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor | None:
-        """No bias."""
+        """Return no bias."""
         return None
 
 
 class Rotary(Inside):
-    """Queries and keys turned by their position; the score then depends on the distance only."""
+    """Rotate queries and keys by their position, so that the score depends on the distance only."""
 
     def turn(self, x: Tensor) -> Tensor:
-        """Return queries or keys (b, h, t, d), each turned by its position."""
+        """Rotate queries or keys (b, h, t, d) by their positions."""
         return rotate(x)
 
 
 class Alibi(Inside):
-    """A bias on the scores that falls with distance, steeper in the first heads."""
+    """A bias on the scores that decreases with distance, steepest in the first heads."""
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor:
         """Return the bias of every head, (h, i, j)."""
@@ -128,30 +129,30 @@ INSIDE = {"rotary": Rotary, "alibi": Alibi}
 
 @dataclass(frozen=True)
 class Config:
-    """Table 3, base model, unless said otherwise."""
+    """A model's configuration; defaults are the base model of table 3 unless stated."""
 
-    vocabulary: int                 # ids
+    vocabulary: int                 # number of ids
     d_model: int = 512              # width of the residual stream
     heads: int = 8                  # h
     d_ff: int = 2048                # width of the feed-forward layer
     encoder_layers: int = 6         # 0: no encoder, as in GPT
     decoder_layers: int = 6         # 0: no decoder, as in BERT
     positions: str = "sinusoidal"   # one of model.scratch.transformer.POSITIONS
-    max_length: int = 512           # positions that "learned" has a vector for
+    max_length: int = 512           # number of positions with a vector, for "learned"
     dropout: float = 0.1            # probability (section 5.4)
-    norm_first: bool = False        # pre-LN (Xiong et al. 2020), which wants final_norm
-    final_norm: bool = False        # a norm behind the last layer
+    norm_first: bool = False        # pre-LN (Xiong et al. 2020), which needs final_norm
+    final_norm: bool = False        # a norm after the last layer
     tie: bool = True                # one table for embeddings and output (section 3.4)
     activation: str = "relu"        # relu or gelu
-    norm_epsilon: float = 1e-5      # of the layer norms
-    patch: int = 0                  # pixels of a patch's side, of an encoder that reads pictures; 0: ids
+    norm_epsilon: float = 1e-5      # epsilon of the layer norms
+    patch: int = 0                  # side of a patch in pixels, for encoders of pictures; 0 for ids
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
             raise ValueError(f"Config: expected d_model to be a multiple of heads, got {self.d_model} and "
                              f"{self.heads}; change one of them.")
         if self.positions not in POSITIONS:
-            raise ValueError(f"Config: expected positions among {', '.join(POSITIONS)}, got {self.positions!r}; "
+            raise ValueError(f"Config: expected positions to be one of {', '.join(POSITIONS)}, got {self.positions!r}; "
                              f"choose one of them.")
         if self.positions == "rotary" and self.d_model // self.heads % 2:
             raise ValueError(f"Config: rotary positions turn pairs of dimensions, got d_k = "
@@ -159,7 +160,7 @@ class Config:
         if self.encoder_layers + self.decoder_layers == 0:
             raise ValueError("Config: expected at least one layer, got none; give encoder_layers or decoder_layers.")
         if self.patch and (self.decoder_layers or self.tie):
-            raise ValueError("Config: expected an encoder alone, and no tied table, of a model that reads pictures; "
+            raise ValueError("Config: expected an encoder only, without a tied table, for a model that reads pictures; "
                              "set decoder_layers to 0 and tie to False.")
 
 
@@ -167,23 +168,23 @@ class Config:
 # subsequent positions")
 
 def padding_mask(ids: Tensor) -> Tensor:
-    """Nobody looks at padding: ids (b, k) -> (b, 1, 1, k)."""
+    """Mask padding keys: ids (b, k) -> (b, 1, 1, k)."""
     return (ids != PADDING)[:, None, None, :]
 
 
 def look_ahead_mask(length: int) -> Tensor:
-    """Return a position looks at itself and at what stands before it: (q, k), lower triangle."""
+    """Return the causal mask (q, k), a lower triangle: a position attends to itself and to earlier ones."""
     return torch.ones(length, length, dtype=torch.bool).tril()
 
 
 # 3.2.1  Scaled dot-product attention, figure 2 (left)
 
 class ScaledDotProductAttention(nn.Module):
-    """Equation (1), from model/core/attention.py, behind the hook."""
+    """Equation (1), from model/core/attention.py, with the hook that captures it."""
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None,
                 bias: Tensor | None = None) -> Tensor:
-        """Return the mixed values, (b, q, h, d_v)."""
+        """Return the heads' outputs, (b, q, h, d_v)."""
         def equation_one() -> Tensor:
             return attention.attention(query, key, value, allowed, bias=bias)[0].transpose(1, 2)
 
@@ -204,11 +205,11 @@ class MultiHeadAttention(nn.Module):
         self.attend = ScaledDotProductAttention()
 
     def split(self, x: Tensor) -> Tensor:
-        """Return a vector cut into heads: (b, q, d_model) -> (b, h, q, d_k)."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (b, q, d_model) -> (b, h, q, d_k)
+        """Split vectors into heads: (b, q, d_model) -> (b, h, q, d_k)."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def forward(self, x: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """Return `x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's
+        """Attend from `x` (b, q, d_model) to `memory` (b, k, d_model): to itself in self-attention, to the encoder's
         output in cross-attention."""
         query = self.inside.turn(self.split(self.w_query(x)))             # (b, h, q, d_k)
         key = self.inside.turn(self.split(self.w_key(memory)))            # (b, h, k, d_k)
@@ -229,7 +230,7 @@ class FeedForward(nn.Module):
         self.activation = {"relu": nn.ReLU, "gelu": nn.GELU}[config.activation]()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (b, q, d_model) -> the same shape."""
+        """Map (b, q, d_model) to the same shape."""
         return self.w_2(self.activation(self.w_1(x)))  # (b, q, d_ff) inside
 
 
@@ -246,7 +247,7 @@ class AddAndNorm(nn.Module):
         self.norm_first = config.norm_first
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """x (b, q, d_model) with the output of `sublayer` added, and normalised."""
+        """Return x (b, q, d_model) plus the output of `sublayer`, normalised."""
         if self.norm_first:
             return x + self.dropout(sublayer(self.norm(x)))
         return self.norm(x + self.dropout(sublayer(x)))
@@ -255,7 +256,7 @@ class AddAndNorm(nn.Module):
 # 3.1  Encoder and decoder stacks, figure 1
 
 def self_attention(config: Config) -> MultiHeadAttention:
-    """Self-attention with the positions of the configuration."""
+    """Return self-attention with the configured positions."""
     return MultiHeadAttention(config, INSIDE.get(config.positions, Inside)())
 
 
@@ -268,7 +269,7 @@ class EncoderLayer(nn.Module):
         self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
 
     def forward(self, x: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """x (b, k, d_model) -> the same shape."""
+        """Map x (b, k, d_model) to the same shape."""
         x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
         return self.after_feed_forward(x, self.feed_forward)
 
@@ -289,7 +290,7 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None,
                 memory_allowed: Tensor | None = None) -> Tensor:
-        """x (b, q, d_model) -> the same shape; memory (b, k, d_model) is the encoder's output."""
+        """Map x (b, q, d_model) to the same shape; memory (b, k, d_model) is the encoder's output."""
         x = self.after_attention(x, lambda y: self.attention(y, y, allowed))
         if self.has_cross:
             x = self.after_cross(x, lambda y: self.cross(y, memory, memory_allowed))
@@ -297,7 +298,7 @@ class DecoderLayer(nn.Module):
 
 
 class Stack(nn.Module):
-    """N identical layers, and a last norm where the residual stream has not been normalised yet (pre-LN)."""
+    """N identical layers, with a final norm for pre-LN, whose residual stream is not normalised yet."""
 
     def __init__(self, config: Config, layer: type[nn.Module], layers: int) -> None:
         super().__init__()
@@ -305,13 +306,13 @@ class Stack(nn.Module):
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon) if config.final_norm else nn.Identity()
 
     def forward(self, x: Tensor, *context: Tensor | None) -> Tensor:
-        """x (b, q, d_model) through all layers; `context` goes to each of them."""
+        """Pass x (b, q, d_model) through all layers; `context` is passed to each."""
         for layer in self.layers:
             x = layer(x, *context)
         return self.norm(x)
 
 
-# 3.4 and 3.5  Embeddings times √d_model, plus positions; the same table turned round gives the logits
+# 3.4 and 3.5  Embeddings times √d_model, plus positions; the transposed table gives the logits
 
 class Embedding(nn.Module):
     """Section 3.4: "in the embedding layers, we multiply those weights by √d_model"; section 3.5 adds positions;
@@ -325,13 +326,14 @@ class Embedding(nn.Module):
         self.scale = math.sqrt(config.d_model)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """ids (b, q) -> (b, q, d_model)."""
-        return self.dropout(self.positions(self.table(ids) * self.scale))  # (b, q) -> (b, q, d_model)
+        """Embed ids: (b, q) -> (b, q, d_model)."""
+        return self.dropout(self.positions(self.table(ids) * self.scale))
 
 
 class PatchEmbedding(nn.Module):
-    """A picture as a sentence: z_0 = [x_class; x_1 E; …; x_n E] + E_pos, equation (1) of Dosovitskiy et al. 2021. It is
-    cut into square patches, each flattened and mapped by one linear map. Pixels are ink, from 0 (paper) to 1."""
+    """Embed a picture as a sequence: z_0 = [x_class; x_1 E; …; x_n E] + E_pos, equation (1) of Dosovitskiy et al. 2021.
+    The picture is split into square patches, each flattened and linearly mapped. Pixels are ink, from 0 (paper) to
+    1."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -341,25 +343,26 @@ class PatchEmbedding(nn.Module):
         self.positions = ADDED.get(config.positions, Unplaced)(config.d_model, config.max_length)
 
     def widen(self) -> None:
-        """Begins with about unit variance, of inked patches (whose pixels' squares add up to some side² / 4) and of
-        positions alike: a model to which positions are faint takes long to find out what they are good for."""
+        """Initialise inked patches (whose squared pixels sum to about side² / 4) and positions with unit variance: with
+        faint positions, training takes long to learn their use."""
         nn.init.normal_(self.linear.weight, std=2 / self.side)
         for table in self.positions.parameters():
             nn.init.normal_(table)
 
     def tokens(self, pictures: Tensor) -> Tensor:
-        """Return [CLS] and patches, row by row, without positions: (b, height, width) -> (b, 1 + patch, d_model)."""
+        """Return [CLS] and the patches, row by row, without positions: (b, height, width) -> (b, 1 + patch,
+        d_model)."""
         cut = nn.functional.unfold(pictures[:, None], self.side, stride=self.side).transpose(1, 2)  # (b, patch, side²)
         return torch.cat([self.start.expand(len(cut), -1, -1), self.linear(cut)], 1)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """Return (b, height, width) -> (b, 1 + patch, d_model)."""
+        """Embed pictures: (b, height, width) -> (b, 1 + patch, d_model)."""
         return self.positions(self.tokens(pictures))
 
 
 class Transformer(nn.Module):
-    """Figure 1, whole or either half: ids in, logits over the vocabulary out. The softmax that follows belongs to loss
-    and decoding. With `config.patch` an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021)."""
+    """Figure 1, complete or either half: ids in, logits over the vocabulary out. The softmax is left to loss and
+    decoding. With `config.patch`, an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -373,7 +376,7 @@ class Transformer(nn.Module):
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-        # unit variance, as the positions have about: patches at once, ids times √d_model
+        # unit variance, similar to the positions': patches directly, ids times √d_model
         if config.patch:
             self.embedding.widen()
         else:
@@ -382,21 +385,22 @@ class Transformer(nn.Module):
             self.output.weight = self.embedding.table.weight
 
     def encode(self, source: Tensor) -> Tensor:
-        """source ids (b, k) -> (b, k, d_model); of pictures (b, height, width) [CLS] and each patch is a k."""
+        """Encode source ids: (b, k) -> (b, k, d_model); pictures (b, height, width) become [CLS] and patches along
+        k."""
         x = self.embedding(source)
         if self.config.patch:
             return self.encoder(x, torch.ones(len(x), 1, 1, x.shape[1], dtype=torch.bool))
         return self.encoder(x, padding_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor | None = None, source: Tensor | None = None) -> Tensor:
-        """target ids (b, q), the encoder's output and the ids it came from -> (b, q, d_model). A decoder alone needs
-        neither."""
+        """Decode target ids (b, q), given the encoder's output and its source ids: -> (b, q, d_model). A decoder-only
+        model needs neither."""
         allowed = padding_mask(target) & look_ahead_mask(target.shape[1])
         return self.decoder(self.embedding(target), allowed, memory, None if source is None else padding_mask(source))
 
     def forward(self, *ids: Tensor) -> Tensor:
-        """Return logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a
-        decoder alone; of pictures (b, 1, vocabulary), at [CLS]."""
+        """Return logits (b, q, vocabulary): for (source, target) at each target position, for one text in an encoder-
+        or decoder-only model at each of its own; for pictures (b, 1, vocabulary), at [CLS]."""
         if self.config.patch:
             return self.output(self.encode(*ids)[:, :1])
         if not self.config.decoder_layers:
@@ -406,22 +410,22 @@ class Transformer(nn.Module):
         source, target = ids
         return self.output(self.decode(target, self.encode(source), source))
 
-    def get_input_embeddings(self) -> nn.Module:   # these three are named as those of transformers' models
-        """Return the table of embeddings, or the map of patches."""
+    def get_input_embeddings(self) -> nn.Module:   # these three are named as in transformers
+        """Return the embedding table, or the patches' linear map."""
         return self.embedding.linear if self.config.patch else self.embedding.table
 
     def get_output_embeddings(self) -> nn.Module:
-        """Return the map from the last vectors to logits."""
+        """Return the linear map from the final vectors to logits."""
         return self.output
 
     def get_encoder(self) -> "Transformer":
-        """Return what embeds the source: the same table embeds the target."""
+        """Return the module that embeds the source; the same table embeds the target."""
         return self
 
 
 def slots(config: Config) -> list[Slot]:
-    """Return every attention in the order of the forward pass."""
-    own = "target" if config.encoder_layers else "source"   # the only text of a decoder alone is its source
+    """Return every attention layer in the order of the forward pass."""
+    own = "target" if config.encoder_layers else "source"   # a decoder-only model's text is its source
     found = [Slot(Kind.SELF, layer, f"encoder.layers.{layer}.attention", 0, "source")
              for layer in range(config.encoder_layers)]
     for layer in range(config.decoder_layers):
@@ -432,5 +436,5 @@ def slots(config: Config) -> list[Slot]:
 
 
 def hook_names(model: Transformer) -> dict[int, str]:
-    """Return {id of the module that calls the hook: the name of its attention}."""
+    """Return {id of the module with the hook: its attention's name}."""
     return {id(model.get_submodule(f"{slot.module}.attend")): slot.module for slot in slots(model.config)}

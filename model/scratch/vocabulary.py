@@ -1,5 +1,5 @@
-"""The vocabulary of our models as a person would browse it: groups of phrases that can be clicked together. Light: no
-torch here."""
+"""Present our models' vocabularies for browsing: groups of phrases that can be combined by clicking. Does not need
+torch."""
 import re
 import string
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from model.scratch.source import SNAPSHOT
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
-    """Return phrases of one model by group, in the order in which a sentence needs them; nothing for a model that reads
-    any word, or pictures.
+    """Return a model's phrases by group, in the order in which a sentence uses them; empty for a model that reads any
+    word, or pictures.
 
-    A sentence of the resolver and the translator is an opening or none, a noun, a phrase behind it or none, what did
-    not happen, a noun, a reason, an adjective. Frames that share a pool of nouns can be told apart by the verb alone.
+    A sentence of the resolver and the translator is an optional opening, a noun, an optional phrase after it, what did
+    not happen, a noun, a reason, an adjective. Frames that share a pool of nouns differ by the verb only.
     """
     name = model_id.split(SNAPSHOT)[0]
     if name == "induction":
@@ -34,13 +34,13 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Swap:
-    """A sentence whose adjective decides."""
+    """A sentence and the adjectives that could replace its own."""
 
     text: str                                             # the sentence
-    adjective: str                                        # as it stands there
+    adjective: str                                        # its adjective
     nouns: tuple[str, str]                                # the first, the second
-    role: int                                             # 0 if the adjective means the first noun, 1 for the second
-    adjectives: tuple[tuple[str, ...], tuple[str, ...]]   # that go with its verb, by role
+    role: int  # 0 if the adjective refers to the first noun, 1 for the second
+    adjectives: tuple[tuple[str, ...], tuple[str, ...]]   # adjectives that fit its verb, by role
 
     def with_adjective(self, adjective: str) -> str:
         """Return the sentence with another adjective."""
@@ -54,7 +54,7 @@ class Swap:
 
 
 def swap(text: str) -> Swap | None:
-    """Return the swap of a sentence of the small world, told by its verb; None for any other text."""
+    """Return the swap of a small-world sentence, identified by its verb, or None for any other text."""
     known = {noun for members in lexicon.POOLS.values() for noun in members}
     for frame in lexicon.FRAMES:
         verb = next((verb for verb in frame.english if f" {verb} " in text), None)
@@ -71,11 +71,11 @@ def swap(text: str) -> Swap | None:
 
 
 def join_phrases(model_id: str, chosen: list[str]) -> str:
-    """Return phrases as a text: signs without spaces, words as a sentence."""
+    """Join phrases into a text: characters without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
     if model_id.split(SNAPSHOT)[0] == "stories":
-        return join_words(" ".join(chosen).split())   # a story may stop anywhere: what comes next is the question
+        return join_words(" ".join(chosen).split())   # a story may stop anywhere, since the question is what follows
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))
     return re.sub(r"(^|\. )(\w)", lambda match: match[1] + match[2].upper(),
                   text) + "." * bool(text and text[-1] not in ".,")

@@ -1,2 +1,2 @@
-"""One question about heads a file or a folder: what is asked, what is answered, and the arithmetic between. numpy
-only."""
+"""Studies of attention heads, one question per file or folder: what is asked, what is answered, and the arithmetic in
+between. numpy only."""

@@ -1,5 +1,5 @@
-"""Which tokens of two records stand for the same characters: a changed word, an inserted word, a different
-tokenizer."""
+"""Align the tokens of two records by their characters, across changed words, inserted words and different
+tokenizers."""
 import difflib
 import re
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ import numpy as np
 from model.core.query import Kind, Span
 from model.core.record import AttentionRecord, Tokens
 
-IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each is compared alone
+IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each character is compared on its own
 WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")
-ALIKE = 0.6   # Ratcliff and Obershelp's ratio, from which a changed word is followed sign by sign
-TokenGroups = tuple[list[int], list[int]]   # tokens of the first text, of the second
+ALIKE = 0.6   # Ratcliff and Obershelp's ratio above which a changed word is matched character by character
+TokenGroups = tuple[list[int], list[int]]   # tokens of the first text, and of the second
 
 
 @dataclass(frozen=True)
 class Group:
-    """Tokens of two texts that stand for the same characters, or that one word was changed into; one side is empty for
-    an inserted word."""
+    """Tokens of two texts that cover the same characters, or the two forms of a changed word; one side is empty for an
+    inserted word."""
 
     text: str
     first: tuple[int, ...]
@@ -32,8 +32,7 @@ class Group:
 
 
 def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
-    """Return the text that the queries or keys of a kind were cut from, and each token's span in it; empty for special
-    tokens."""
+    """Return the text of a kind's queries or keys, and each token's span in it, empty for special tokens."""
     tokens, query = getattr(record[kind], side), record.query
     target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
     text = query.text if query.text_b is None else f"{query.text}\n{query.text_b}"
@@ -50,11 +49,10 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
 
 
 def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
-    """Return (equal, places in the first, places in the second) in order: runs of equal words, and what stands between
-    them.
+    """Return (equal, range in the first, range in the second) in order: runs of equal words and the gaps between them.
 
-    With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that
-    repeats itself is not shifted to where most of it happens to be the same, as a diff by longest blocks would.
+    The edit distance is minimal (Levenshtein 1966; Wagner and Fischer 1974). A diff by longest blocks would shift texts
+    that repeat themselves.
     """
     numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
     one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
@@ -72,7 +70,7 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
         steps.append((bool(both and one[i] == other[j]), i, j))
     blocks: list[tuple[bool, tuple[int, int], tuple[int, int]]] = []
     i_end, j_end = len(one), len(other)
-    for equal, i, j in steps:   # from the end
+    for equal, i, j in steps:   # steps run from the end
         if blocks and blocks[-1][0] == equal:
             _, (_, i_end), (_, j_end) = blocks.pop()
         blocks.append((equal, (i, i_end), (j, j_end)))
@@ -81,8 +79,7 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for each character of both texts, int; characters that belong together have the same one, those
-    that stand alone −1."""
+    """Return an int for every character of both texts: matching characters share a number, unmatched ones have −1."""
     words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
     numbers = np.full(len(first), -1), np.full(len(second), -1)
     for equal, (i, i_end), (j, j_end) in edit_blocks(*([word for word, _ in side] for side in words)):
@@ -99,8 +96,8 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign
-    by sign where most signs are kept, as in a string of single signs; else all one number."""
+    """Return the numbers, from `start`, of the characters of a word and of its changed form: matched one by one if most
+    are kept, as in a string of single characters, else all the same number."""
     marks = np.full(len(one), start), np.full(len(other), start)
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     if matcher.ratio() < ALIKE:
@@ -113,10 +110,10 @@ def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
-    """Return the queries or keys of two records in groups, in the order of the first; what only the second has stands
-    where it stands there.
+    """Group the queries or keys of two records, in the order of the first; groups only in the second follow their
+    predecessor there.
 
-    Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special
+    Words are matched by minimal edit distance. Pieces of different tokenizers match if they share a character, special
     tokens by their text.
     """
     tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
@@ -129,7 +126,7 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
 
 
 def _joined(meets: list[list[set]]) -> list[TokenGroups]:
-    """Return tokens that meet, directly or through others, as groups."""
+    """Group tokens that match directly or through others."""
     from scipy.cluster.hierarchy import DisjointSet
 
     nodes = [(place, token) for place in range(2) for token in range(len(meets[place]))]
@@ -145,13 +142,13 @@ def _joined(meets: list[list[set]]) -> list[TokenGroups]:
 
 
 def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
-    """Return what each token can be met by: its characters' numbers; its row and column where it is a patch; its text
-    and how often it was there before where it is special."""
+    """Return the keys by which each token is matched: its characters' numbers; a patch's row and column; a special
+    token's text and number of earlier occurrences."""
     seen: dict[str, int] = {}
     marks: list[set] = []
     for token, (start, end) in enumerate(spans):
         place = tokens.place(token)
-        if place is not None:   # a patch: by its row and column
+        if place is not None:   # patches match by row and column
             marks.append({("patch", *place)})
         elif tokens.special[token]:
             count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1
@@ -162,7 +159,7 @@ def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[
 
 
 def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
-    """By the place in the first text; a group of the second alone comes behind what stands before it there."""
+    """Sort groups by position in the first text; groups only in the second follow their predecessor there."""
     place = {token: group[0][0] for group in groups if group[0] for token in group[1]}
     behind, most = {}, -1
     for token in range(1 + max((token for group in groups for token in group[1]), default=-1)):

@@ -1,9 +1,9 @@
-"""What mattered for an answer? Every measure of a token's importance to one answer, beside the effect of taking the
-token away, measured.
+"""Measure the importance of each token for one answer by every method, next to the measured effect of removing the
+token.
 
 An `AttributionQuery` is answered by an `Attribution`. The answer is one number: a log-probability, the difference of
-two, or the cosine of two sentence vectors. numpy only; what asks the model is a `ExplainedAnswer`
-(model/studies/token_removal.py).
+two, or the cosine of two sentence vectors. numpy only; `ExplainedAnswer` (model/studies/token_removal.py) runs the
+model.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,38 +20,38 @@ from model.core.trace import Trace
 from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 
-REMOVALS = ("deleted", "replaced", "hidden")   # the three definitions of taking a token away
+REMOVALS = ("deleted", "replaced", "hidden")   # three definitions of removing a token
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow",
            "gradient")
-NULLS = ("rollout_even", "flow_even")   # what rollout and flow give for a model that looks evenly
-FEWEST = 5        # tokens that are ranked: with four, two rankings are equal or opposite one time in twelve
-LONGEST = 64      # tokens: each is taken away three times
-FLOW_LONGEST = 32  # tokens up to which the flow is computed without being asked for
+NULLS = ("rollout_even", "flow_even")   # rollout and flow of uniform attention
+FEWEST = 5        # fewest tokens to rank: with four, two rankings are equal or opposite one time in twelve
+LONGEST = 64      # most tokens: each is removed three times
+FLOW_LONGEST = 32  # most tokens for which attention flow is computed by default
 
 
 @dataclass(frozen=True)
 class AttributionQuery:
-    """What mattered for the word at `at`?
+    """Which tokens mattered for the word at `at`?
 
-    A decoder predicts that word from what stands before it, a masked-word model gets it masked, a resolver answers at
-    it, and a sentence model needs none.
+    A decoder predicts the word from its left context, a masked-word model with the word masked, a resolver at the word
+    itself; a sentence model needs no word.
     """
 
     query: Query              # the text and the model
-    at: int | None = None     # character where the word begins, the text's length for what comes next, None for the
-    #                           last word; in an encoder–decoder the number of the target's token, [BOS] being 0
-    word: str = ""            # whose probability it is; empty for the word that stands there, or the model's own answer
+    at: int | None = None     # character at which the word begins, the text's length for the next word, None for the
+    # last word; in an encoder–decoder the index of the target token, with [BOS] at 0
+    word: str = ""  # the word whose probability is explained; "" for the word in the text or the model's own answer
     rival: str = ""           # a word whose log-probability is subtracted
-    other: str = ""           # the sentence whose vector the cosine is with
-    long_flow: bool = False   # attention flow of texts over FLOW_LONGEST tokens too
-    without_flow: bool = False   # no attention flow at all, which takes the longest of all measures
+    other: str = ""           # the sentence to compare vectors with
+    long_flow: bool = False   # attention flow even for texts over FLOW_LONGEST tokens
+    without_flow: bool = False   # skip attention flow, the slowest method
 
     def answer(self, models: Models, report: Progress) -> "Attribution":
-        """Return every measure. Raises UserError for a model or a text without an answer to explain."""
+        """Compute every measure. Raises UserError for a model or text without an answer to explain."""
         return attribute(self, *self.explained(models, report), report)
 
     def explained(self, models: Models, report: Progress) -> tuple[ExplainedAnswer, AttentionRecord, Trace | str]:
-        """Return the model with this question put to it, the record of its pass, and the trace, or why there is
+        """Return the model with this question, the record of its pass, and the trace, or a sentence on why there is
         none."""
         report(0.0, "reading the text")
         explained = explained_answer(models.open(self.query, report), self.query, self.at,
@@ -66,33 +66,33 @@ class AttributionQuery:
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """How much each token mattered, by every measure. All arrays are over `tokens`."""
+    """The importance of each token by every method. All arrays are over `tokens`."""
 
-    question: AttributionQuery   # that it answers
-    query: Query                 # of the record and the trace that it was computed from; a mask may stand in it
-    kind: Kind                   # of the attention that the row of weights belongs to
-    tokens: Tokens               # that the answer could see; of an encoder–decoder (CROSS) those of its source
-    answer: Answer               # the number that is explained
-    place: int | None            # the token whose output answers; None for the mean of all
-    layers: tuple[int, ...]      # the model's numbers of the layers in by_head and by_layer
-    removed: dict[str, np.ndarray]               # {definition: answer − answer without the token}, NaN where impossible
-    by_head: dict[str, tuple[np.ndarray, ...]]   # {weight or norm: (head, token) of each layer}
-    by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of rollout.py: (token) of each layer}
-    scores: dict[str, np.ndarray]                # rollout, flow, their nulls, and the signed gradient
-    missing: dict[str, str]                      # {measure: why it is not there}
+    question: AttributionQuery   # the question answered
+    query: Query                 # of the record and trace used for the computation; its text may contain a mask
+    kind: Kind                   # of the attention whose row of weights is used
+    tokens: Tokens               # that the answer could attend to; for an encoder–decoder (CROSS) those of its source
+    answer: Answer               # the number explained
+    place: int | None            # the position whose output is the answer; None for the mean of all
+    layers: tuple[int, ...]      # model layer numbers for by_head and by_layer
+    removed: dict[str, np.ndarray]               # {definition: answer − answer without the token}, NaN if impossible
+    by_head: dict[str, tuple[np.ndarray, ...]]   # {weight or norm: (head, token) per layer}
+    by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of rollout.py: (token) per layer}
+    scores: dict[str, np.ndarray]                # rollout, flow, their uniform baselines, and the signed gradient
+    missing: dict[str, str]                      # {method: why it is missing}
 
     @property
     def ranked(self) -> np.ndarray:
-        """Which tokens are compared, bool (token): no special ones, not the one that answers, and only those that can
-        be taken away in all three ways."""
+        """Which tokens are ranked, bool (token): those that are not special, do not answer and can be removed in all
+        three ways."""
         ranked = ~np.array(self.tokens.special) & np.isfinite([self.removed[name] for name in REMOVALS]).all(0)
         if self.place is not None:
             ranked[self.place] = False
         return ranked
 
     def by_method(self, layer: int, head: int) -> dict[str, np.ndarray]:
-        """Return {method: importance (token)} with this head open, in the order of METHODS, each null behind its
-        method."""
+        """Return {method: importance (token)} for this open head, in the order of METHODS, each uniform baseline after
+        its method."""
         at = self.layers.index(layer)
         values = {"weight_head": self.by_head["weight"][at][head], "weight_layer": self.by_layer["weight"][at]}
         if "norm" in self.by_head:
@@ -104,26 +104,25 @@ class Attribution:
 
 
 def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """Spearman's ρ of two scores of the same tokens; NaN below FEWEST, and where one of the two is constant."""
+    """Compute Spearman's ρ of two scores of the same tokens; NaN for fewer than FEWEST tokens or a constant score."""
     return statistics.spearman(first, second) if len(first) >= FEWEST else float("nan")
 
 
 def agreement(attribution: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
-    """Return {method: Spearman's ρ of its size with the size of the effect, (definition)}; sizes, as attention has no
-    sign."""
+    """Return {method: Spearman's ρ of its magnitudes with the effects' magnitudes, (definition)}; magnitudes, because
+    attention has no sign."""
     effects = _effect_sizes(attribution)
     return {name: np.array([rank_agreement(np.abs(score[attribution.ranked]), effect) for effect in effects])
             for name, score in attribution.by_method(layer, head).items()}
 
 
 def _effect_sizes(attribution: Attribution) -> list[np.ndarray]:
-    """Return the size of the effect of taking each ranked token away, for each of REMOVALS."""
+    """Return the magnitude of the effect of removing each ranked token, for each of REMOVALS."""
     return [np.abs(attribution.removed[name][attribution.ranked]) for name in REMOVALS]
 
 
 def ceiling(attribution: Attribution) -> np.ndarray:
-    """Return how far the three definitions agree with one another: for each, the mean ρ with the two others
-    (definition)."""
+    """Return how well the definitions of removal agree: for each, the mean ρ with the two others (definition)."""
     effects = _effect_sizes(attribution)
     return np.array([np.mean([rank_agreement(effects[one], effects[other]) for other in range(3) if other != one])
                      for one in range(3)])
@@ -131,8 +130,7 @@ def ceiling(attribution: Attribution) -> np.ndarray:
 
 def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
               report: Progress) -> Attribution:
-    """Return every measure for one answer. `trace` is a sentence that says why where the model's insides cannot be
-    followed."""
+    """Compute every measure for one answer. `trace` is a sentence on the reason if the model cannot be traced."""
     kind = kind_of(record)
     attention_map, count = record[kind], len(explained.tokens)
     missing: dict[str, str] = {}
@@ -162,13 +160,12 @@ def _frozen(values: dict[str, tuple[np.ndarray, ...]]) -> dict[str, tuple[np.nda
 
 
 def kind_of(record: AttentionRecord) -> Kind:
-    """Return the attention that the answer's row belongs to: over the source in an encoder–decoder, else the model's
-    own."""
+    """Return the kind of attention in the answer's row: over the source in an encoder–decoder, else the model's own."""
     return next(kind for kind in (Kind.CROSS, Kind.CAUSAL, Kind.SELF) if kind in record.kinds)
 
 
 def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
-    """Return why a later stage of the norms is not there, {stage: sentence}."""
+    """Return why later stages of the norms are missing, {stage: sentence}."""
     if kind.base is Kind.CROSS:
         return {"norm_residual": "a target token's residual stream holds no source token"}
     if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
@@ -178,7 +175,7 @@ def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
 
 def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weights: list[np.ndarray], rows: np.ndarray,
                  missing: dict[str, str], report: Callable[[float], None]) -> dict[str, np.ndarray]:
-    """Rollout and flow, and both for a model that looks evenly; notes in `missing` what is not computed."""
+    """Compute rollout and flow, also for uniform attention, noting in `missing` what is left out."""
     if attention_map.kind.base is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows a single stack, and this model joins two"
         return {}

@@ -1,16 +1,17 @@
-"""Why a head looks there, and what it writes: exact splits of one forward pass (Elhage et al. 2021).
+"""Split one forward pass exactly: why a head attends to a token, and what each part writes (Elhage et al. 2021).
 
-The residual stream is a sum of what was written into it: the parts of the embedding, every earlier head, every earlier
-feed-forward layer, and biases. A norm is linear once its scale is frozen at the value it had in this pass, so the sum
-can be pushed through it. Two identities follow, and every answer states how far it is from them:
+The residual stream is a sum of contributions: the embedding's parts, every earlier head, every earlier feed-forward
+layer, and biases. A norm is linear once its scale is frozen at its value in this pass, so the sum can be pushed through
+it. Two identities follow, and every answer states its deviation from them:
 
-- A score is a sum over pairs of (what wrote the query side, what wrote the key side); a bias by position, as T5 and
-  ALiBi have, is a term of its own.
-- A logit, or the difference of two, is a sum over everything that wrote into the stream at that position (direct logit
+- A score is a sum over pairs (what wrote the query side, what wrote the key side); a position bias, as in T5 and ALiBi,
+  is a separate term.
+- A logit, or the difference of two, is a sum over everything that wrote to the stream at that position (direct logit
   attribution).
 
-A frozen scale means that these are parts of what happened, not predictions of what would happen: take a writer away,
-and the scale changes too. """
+With the scale frozen, these are parts of what happened, not predictions of an intervention: removing a contribution
+would also change the scale.
+"""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -35,9 +36,9 @@ MOVED_TOKENS = 6     # tokens that a head promotes most, and as many that it dem
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """What wrote into the residual stream at some tokens."""
+    """The contributions to the residual stream at some tokens."""
 
-    names: tuple[str, ...]   # of the writers: token, position, "L·H", "mlp L", bias …
+    names: tuple[str, ...]   # the writers: token, position, "L·H", "mlp L", bias and so on
     parts: np.ndarray        # float64 (writer, token, d_model)
 
     @property
@@ -55,21 +56,21 @@ class Stream:
         return Stream((*self.names, name), np.concatenate([self.parts, vectors[None]]))
 
     def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
-        """Return the stream behind a norm whose scale is frozen; its bias is a writer like any other bias."""
+        """Return the stream after a norm with frozen scale; its bias becomes a writer."""
         parts = self.parts - self.parts.mean(-1, keepdims=True) if norm.kind == "layer" else self.parts
         scaled = Stream(self.names, parts * norm.scales[tokens, None] * norm.gain.astype(np.float64))
         return scaled if norm.bias is None else scaled.add(BIAS, norm.bias.astype(np.float64))
 
 
 class Walk:
-    """The residual stream of one stack at some tokens, before each of its blocks and behind the last."""
+    """The residual stream of one stack at some tokens, before each block and after the last."""
 
     def __init__(self, record: AttentionRecord, trace: Trace, kind: Kind, tokens: list[int]) -> None:
         self.record, self.trace, self.tokens = record, trace, np.array(tokens)
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
-        """Yield (block, stream) of every block, the stream as it enters."""
+        """Yield (block, stream entering it) for every block."""
         stream = self._start()
         for block in self.trace.blocks:
             if block.kind is self.stack:
@@ -78,7 +79,7 @@ class Walk:
         self.end = stream
 
     def whole(self) -> Stream:
-        """Return the stream behind the last block."""
+        """Return the stream after the last block."""
         for _ in self:
             pass
         return self.end
@@ -95,7 +96,8 @@ class Walk:
         return Stream(("embedding",), wanted[None])
 
     def _behind(self, block: Block, stream: Stream) -> Stream:
-        """Return the stream behind a block: its attentions add their heads, the feed-forward layer what is left."""
+        """Return the stream after a block: its attention layers add their heads, the feed-forward layer the
+        remainder."""
         for attention in block.attentions:
             added = self.heads(attention)
             stream = self.added(block, stream, added, attention.output)
@@ -106,8 +108,8 @@ class Walk:
         return stream if norm is None else stream.through(norm, self.tokens)
 
     def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
-        """Return the stream after an attention has added its heads: through a norm of its own output (Gemma 2), and in
-        a post-LN block through the norm of the sum."""
+        """Return the stream after an attention layer has added its heads: through a norm of its own output (Gemma 2),
+        and in a post-LN block through the norm of the sum."""
         after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
         if after is not None:
             added = added.through(after, self.tokens)
@@ -119,11 +121,10 @@ class Walk:
         return stream
 
     def heads(self, attention: AttentionTrace) -> Stream:
-        """Return what each head of one attention puts out at these tokens, through its rows of W_O, and the output's
-        bias."""
+        """Return each head's output at these tokens, through its rows of W_O, and the output bias."""
         layer, total = self.record[attention.kind].layer(attention.index), attention.output[self.tokens]
         if not isinstance(layer, Layer):
-            raise UserError("The model reports its weights only, so its heads cannot be followed; choose a verified "
+            raise UserError("The model only reports its weights, so its heads cannot be traced; choose a verified "
                             "model.")
         weights = layer.weights(slice(None), self.tokens, slice(0, layer.shape[2]))
         mixed = np.asarray(layer.mix(weights), np.float64)
@@ -139,31 +140,30 @@ class Walk:
 
 @dataclass(frozen=True)
 class WhyQuery:
-    """Why one head gives one cell of its matrix the score it has."""
+    """Why does one cell of a head's matrix have its score?"""
 
     query: Query
     kind: Kind
     layer: int
     head: int
-    looking: int     # the query's position
-    looked_at: int   # the key's position
+    looking: int     # position of the query
+    looked_at: int   # position of the key
 
     def answer(self, models: Models, report: Progress) -> "Why":
-        """Return the split of the score. Raises UserError if the mask forbids the cell, or the model cannot be
-        followed."""
+        """Split the score. Raises UserError if the cell is masked or the model cannot be traced."""
         record = models.record(self.query, report)
         return why(record, models.trace(self.query, report), self)
 
 
 @dataclass(frozen=True, eq=False)
 class Why:
-    """A score before the softmax, as a sum over pairs of writers."""
+    """A score before the softmax as a sum over pairs of writers."""
 
-    score: float                      # as the record has it
+    score: float                      # from the record
     query_writers: tuple[str, ...]
     key_writers: tuple[str, ...]
     parts: np.ndarray                 # float64 (query writer, key writer)
-    terms: tuple[tuple[str, float], ...]   # what is added to their sum: a bias by position, a soft cap
+    terms: tuple[tuple[str, float], ...]   # added to the parts' sum: a position bias, a soft-cap
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
@@ -172,12 +172,12 @@ class Why:
 
     @property
     def total(self) -> float:
-        """The sum of all parts and terms; equals `score` up to rounding."""
+        """The sum of all parts and terms, equal to `score` up to rounding."""
         return float(self.parts.sum() + sum(value for _, value in self.terms))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the parts."""
+        """Size of the parts in bytes."""
         return self.parts.nbytes
 
     def grouped(self, most: int) -> "Why":
@@ -192,7 +192,7 @@ class Why:
         return Why(self.score, names[0], names[1], parts, self.terms)
 
     def frame(self) -> "DataFrame":
-        """Return one row a pair: query_from, key_from, value; the largest, whatever its sign, first."""
+        """Return one row per pair: query_from, key_from, value; largest absolute value first."""
         from pandas import DataFrame
 
         table = DataFrame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
@@ -202,15 +202,15 @@ class Why:
 
 
 def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
-    """Split the score of one cell by what wrote its query and what wrote its key."""
+    """Split one cell's score by what wrote its query and its key."""
     block, attention = trace.find(asked.kind, asked.layer)
     layer = record[asked.kind].layer(asked.layer)
     if not isinstance(layer, Layer):
-        raise UserError("The model reports its weights only, so no score can be split; choose a verified model.")
+        raise UserError("The model only reports its weights, so no score can be split; choose a verified model.")
     row, column = slice(asked.looking, asked.looking + 1), slice(asked.looked_at, asked.looked_at + 1)
     allowed = layer.allowed.block(row, column)
     if not bool(allowed[asked.head if allowed.ndim == 3 else ...].reshape(-1)[0]):
-        raise UserError("The mask forbids this cell, so it has no score; choose a cell that the head may look at.")
+        raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
     shared = layer.heads // len(layer.key)
     same_stack = asked.kind is not Kind.CROSS
     queries = _side(record, trace, asked.kind, block, attention.x, asked.looking)
@@ -237,14 +237,14 @@ def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
 
 
 def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
-    """Return what wrote the vector that a projection of this block reads at one token: read[token]."""
+    """Return the contributions to the input of a block's projection at one token, read[token]."""
     walk = Walk(record, trace, kind, [token])
     stream = next(entering for each, entering in walk if each is block)
     return _reading(stream, block.norms, read, token) or _after_attention(walk, block, stream, read, token)
 
 
 def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: int) -> Stream | None:
-    """Return the stream as it is or through the norm whose output is read; None if neither gives read[token]."""
+    """Return the stream, as it is or through the norm that gives read[token], or None."""
     if same_numbers(stream.total, read[[token]].astype(np.float64)):
         return stream
     norm = next((norm for norm in norms if same_numbers(norm.output, read)), None)
@@ -253,29 +253,30 @@ def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: i
 
 
 def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
-    """Return what cross-attention reads: the stream after the block's self-attention. Raises UserError if it is not."""
+    """Return the input of cross-attention: the stream after the block's self-attention. Raises UserError if that
+    differs."""
     for attention in block.attentions:
         stream = walk.added(block, stream, walk.heads(attention), attention.output)
         if (found := _reading(stream, block.norms, read, token)) is not None:
             return found
-    raise UserError(f"What layer {block.index} reads is not the residual stream or its norm, so its scores cannot be "
+    raise UserError(f"The input of layer {block.index} is not the residual stream or its norm, so its scores cannot be "
                     f"split; choose another model.")
 
 
 def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: int) -> Stream:
-    """Return what wrote one vector of the encoder's output, which cross-attention reads."""
+    """Return the contributions to one vector of the encoder's output, the input of cross-attention."""
     stream = Walk(record, trace, Kind.SELF, [token]).whole()
     found = _reading(stream, trace.final, memory, token)
     if found is None:
-        raise UserError("What cross-attention reads is not the encoder's last vectors or their norm, so its scores "
+        raise UserError("The input of cross-attention is not the encoder's final vectors or their norm, so its scores "
                         "cannot be split; choose another model.")
     return found
 
 
 def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen: np.ndarray,
                pairs: tuple[tuple[int, int], ...]) -> Stream:
-    """Return the stream's parts (writer, 1, d_k) behind W and bias, turned as the query or key of this place was. seen:
-    the query or key itself, (d_k)."""
+    """Return the stream's parts (writer, 1, d_k) after W and bias, rotated like the query or key at this position.
+    seen: that query or key, (d_k)."""
     made = Stream(stream.names, stream.parts @ weight.astype(np.float64))
     if bias is not None:
         made = made.add(BIAS, bias.astype(np.float64))
@@ -342,7 +343,7 @@ def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Calla
 
 @dataclass(frozen=True)
 class WritesQuery:
-    """What every part of a model adds to one logit at one position, or to the difference of two."""
+    """What does each part of a model add to one logit at one position, or to the difference of two?"""
 
     query: Query
     position: int
@@ -350,7 +351,7 @@ class WritesQuery:
     rival: int | str | None = None   # whose logit is subtracted; None: none
 
     def answer(self, models: Models, report: Progress) -> "Writes":
-        """Return the split of the logit. Raises UserError if logits are no linear function of the last vectors."""
+        """Split the logit. Raises UserError if the logits are not a linear function of the final vectors."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         opened = models.open(self.query, report)
         ids = [token_id(opened, each) for each in (self.token, self.rival) if each is not None]
@@ -362,15 +363,15 @@ class WritesQuery:
 
 @dataclass(frozen=True, eq=False)
 class Writes:
-    """Direct logit attribution: what each writer adds to a logit difference."""
+    """Direct logit attribution: each writer's contribution to a logit or a logit difference."""
 
     tokens: tuple[str, ...]     # the answer and its rival, as the vocabulary has them
     difference: float           # as the model computed it
     embedding: float            # token, position and segment together
     heads: np.ndarray           # float64 (layer, head)
-    cross: np.ndarray           # float64 (layer, head) of cross-attention; (0, 0) without
+    cross: np.ndarray           # float64 (layer, head) of cross-attention; (0, 0) if there is none
     feed_forward: np.ndarray    # float64 (layer)
-    bias: float                 # of every projection, norm and the unembedding
+    bias: float                 # of all projections, norms and the unembedding
     rest: float                 # what no writer accounts for
 
     def __repr__(self) -> str:
@@ -380,17 +381,17 @@ class Writes:
 
     @property
     def total(self) -> float:
-        """The sum of all of them; equals `difference` up to rounding."""
+        """The sum of all contributions, equal to `difference` up to rounding."""
         return float(self.embedding + self.heads.sum() + self.cross.sum() + self.feed_forward.sum() + self.bias
                      + self.rest)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         return self.heads.nbytes + self.cross.nbytes + self.feed_forward.nbytes
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: layer, head, value; the largest, whatever its sign, first."""
+        """Return one row per head: layer, head, value; largest absolute value first."""
         from pandas import DataFrame
 
         layers, heads = np.indices(self.heads.shape)
@@ -399,9 +400,9 @@ class Writes:
 
 
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
-    """Return what wrote the vector that the unembedding reads at one position. Raises UserError if there is none."""
+    """Return the contributions to the unembedding's input at one position. Raises UserError if there is none."""
     if trace.unembedding is None:
-        raise UserError("The logits of this model are no linear function of its last vectors, so they cannot be split "
+        raise UserError("This model's logits are not a linear function of its final vectors, so they cannot be split "
                         "by what wrote them; choose a decoder such as SmolLM2.")
     kind = trace.blocks[-1].kind
     stream, (block, norm) = Walk(record, trace, kind, [position]).whole(), trace.last(kind)
@@ -417,7 +418,8 @@ def writes(record: AttentionRecord, trace: Trace, position: int,
     stream, unembedding = last_stream(record, trace, position), trace.unembedding
     assert unembedding is not None   # last_stream has refused the others
     if max(ids) >= len(unembedding.weight):
-        raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, and {max(ids):,} is none of them.")
+        raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, so there is no id {max(ids):,}; "
+                        f"choose another.")
     signs = np.array([1.0, -1.0])[:len(ids)]
     direction = signs @ unembedding.weight[ids].astype(np.float64) * unembedding.scale
     values = dict(zip(stream.names, (stream.parts[:, 0] @ direction).tolist(), strict=True))
@@ -434,13 +436,13 @@ def writes(record: AttentionRecord, trace: Trace, position: int,
 
 @dataclass(frozen=True)
 class LensQuery:
-    """What the stream at one position would say after each block, read by the model's own unembedding."""
+    """What would the model predict from the stream at one position after each block, read with its own unembedding?"""
 
     query: Query
     position: int
 
     def answer(self, models: Models, report: Progress) -> "Lens":
-        """Return the logit lens. Raises UserError if logits are no linear function of the last vectors."""
+        """Compute the logit lens. Raises UserError if the logits are not a linear function of the final vectors."""
         opened, trace = models.open(self.query, report), models.trace(self.query, report)
         return lens(trace, self.position, opened.vocabulary.name)
 
@@ -454,13 +456,13 @@ class Lens:
     tokens: tuple[tuple[str, ...], ...]             # what they read as
     probabilities: tuple[tuple[float, ...], ...]    # of them
     entropy: np.ndarray                             # bits, float64 (layer)
-    divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler from the final distribution
+    divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler divergence from the final distribution
 
     def __repr__(self) -> str:
         return f"<Lens: {len(self.layers)} layers, the last says {self.tokens[-1][0]!r}>"
 
     def frame(self) -> "DataFrame":
-        """Return one row a layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
+        """Return one row per layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
         from pandas import DataFrame
 
         return DataFrame({"layer": self.layers, "tokens": list(map(list, self.tokens)),
@@ -469,15 +471,15 @@ class Lens:
 
     @property
     def nbytes(self) -> int:
-        """About the bytes of the table."""
+        """Estimate the size of the table in bytes."""
         return 500 * len(self.layers)
 
 
 def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
-    """Read the stream behind every block with the final norm, its scale taken anew, and the unembedding."""
+    """Read the stream after every block with the final norm (its scale recomputed) and the unembedding."""
     if trace.unembedding is None:
-        raise UserError("The logits of this model are no linear function of its last vectors, so no lens reads its "
-                        "layers; choose a decoder such as SmolLM2.")
+        raise UserError("This model's logits are not a linear function of its final vectors, so the lens cannot read "
+                        "its layers; choose a decoder such as SmolLM2.")
     kind = trace.blocks[-1].kind
     blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
     vectors = np.stack([blocks[0].before[position], *(block.after[position] for block in blocks)]).astype(np.float64)

@@ -1,5 +1,5 @@
-"""Two answers side by side: tokens aligned by characters, one head as a signed difference, and which heads changed
-most. numpy and pandas only.
+"""Compare two answers: align tokens by characters, subtract one head's weights from another's, and rank the heads that
+changed most. numpy and pandas only.
 
 A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one
 more, the rest. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share
@@ -21,25 +21,25 @@ from model.studies.alignment import Group, align
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LONGEST = MAX_UNPOOLED   # tokens: every head's whole matrix is looked at, one after the other
+LONGEST = MAX_UNPOOLED   # tokens: every head's whole matrix is processed in turn
 
 
 @dataclass(frozen=True)
 class AlignmentQuery:
-    """Which queries and keys of two questions stand for the same."""
+    """Which queries and keys of two questions correspond?"""
 
     first: Query
     second: Query
     kinds: tuple[Kind, Kind]
 
     def answer(self, models: Models, report: Progress) -> "Alignment":
-        """Return the alignment of the two records. Raises UserError for texts of more than LONGEST tokens."""
+        """Align the two records. Raises UserError for texts of more than LONGEST tokens."""
         return align_texts(self, models.record(self.first, report), models.record(self.second, report))
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Which tokens of two questions stand for the same."""
+    """The corresponding tokens of two questions."""
 
     rows: tuple[Group, ...]      # of queries
     columns: tuple[Group, ...]   # of keys
@@ -47,40 +47,40 @@ class Alignment:
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """What changes in which head between two questions."""
+    """How does each head differ between two questions?"""
 
     first: Query
     second: Query
-    kinds: tuple[Kind, Kind]     # of the first, of the second
-    head: HeadId | None = None   # of the second, to compare every head of the first with; None: with the same head
+    kinds: tuple[Kind, Kind]     # of the first, and of the second
+    head: HeadId | None = None   # in the second, to compare every head of the first with; None for the same head
 
     def answer(self, models: Models, report: Progress) -> "Comparison":
-        """Return the difference of the two records. Raises UserError if they cannot be compared."""
+        """Compare the two records. Raises UserError if they cannot be compared."""
         return compare(self, models.record(self.first, report), models.record(self.second, report), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How much every head of the first differs."""
+    """The difference of every head of the first question."""
 
     heads: tuple[HeadId, ...]   # of the first, in the order of the array
     changed: np.ndarray         # mean Jensen–Shannon divergence of a head's rows in bits, float64 (head)
 
     def frame(self) -> "DataFrame":
-        """Return one row a head of the first: changed, in bits."""
+        """Return one row per head of the first: changed, in bits."""
         return heads.head_frame(self.heads, {"changed": self.changed})
 
 
 def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
                  columns: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Float64 (row, column) of weights (query, key): the sum over a group's keys, the mean over its queries (Clark et
-    al. 2019, section 4.1); NaN where a group has no token."""
+    """Merge weights (query, key) into groups, float64 (row, column): sum over a group's keys, mean over its queries
+    (Clark et al. 2019, section 4.1); NaN for an empty group."""
     sizes = np.array([max(len(group), 1) for group in rows])[:, None]
     return _summed(_summed(weights.astype(np.float64).T, columns).T, rows) / sizes
 
 
 def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Sum over groups of the first axis; NaN for a group of nothing."""
+    """Sum over groups of the first axis; NaN for an empty group."""
     filled = [place for place, group in enumerate(groups) if group]
     order = [token for group in groups for token in group]
     found = np.full((len(groups), *numbers.shape[1:]), np.nan)
@@ -97,7 +97,7 @@ def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
 
 def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
                columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
-    """Return (first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN
+    """Return (first, second, second − first), each float64 (row group, column group), from weights (query, key); NaN
     where one side has no token."""
     one = pool_weights(first, [row.first for row in rows], [column.first for column in columns])
     other = pool_weights(second, [row.second for row in rows], [column.second for column in columns])
@@ -106,11 +106,11 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
 
 def difference_views(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...],
                      found: Alignment) -> tuple[DisplayedHead, ...]:
-    """Return the first's head, the second's and their difference over the same groups, as they are drawn; NaN where one
+    """Return the first's head, the second's and their difference over the same groups, ready to draw; NaN where one
     side has no token.
 
-    heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same
-    in all three.
+    heads_of: (kind, layer, head) of each side. Rows and columns are numbered by group, so an index means the same in
+    all three.
     """
     one, other = (head_of(record[kind], layer, head)
                   for record, (kind, layer, head) in zip((first, second), heads_of, strict=True))
@@ -130,7 +130,7 @@ def _unit(place: int, group: Group, tokens: list[Tokens]) -> AxisItem:
 
 
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
-    """Distributions (row, column + 1) over the aligned keys and the rest."""
+    """Return distributions (row, column + 1) over the aligned keys and the remainder."""
     found = pool_weights(weights, rows, columns)
     return np.concatenate([found, np.clip(1 - found.sum(-1, keepdims=True), 0, None)], -1)
 
@@ -147,31 +147,31 @@ def same_heads(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kin
 
 
 def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
-    """Return the alignment of queries and of keys. Raises UserError for texts of more than LONGEST tokens."""
+    """Align queries and keys. Raises UserError for texts of more than LONGEST tokens."""
     maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
-        raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the "
+        raise UserError(f"Comparing needs whole matrices and allows at most {LONGEST:,} tokens per side; shorten the "
                         f"texts.")
     one, other = (each.keys.grid for each in maps)
     if one is not None and other is not None and one != other:
-        raise UserError(f"One cuts its picture into {one[0]} × {one[1]} patches and the other into {other[0]} × "
-                        f"{other[1]}, so that no patch has a counterpart; choose two that cut alike.")
+        raise UserError(f"One model splits its picture into {one[0]} × {one[1]} patches, the other into {other[0]} × "
+                        f"{other[1]}, so their patches do not correspond; choose two models with the same grid.")
     return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
 
 
 def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
     """Return the divergence of every head of the first from its counterpart, over the aligned tokens.
 
-    Raises UserError for texts that are too long or share no token, and where heads have no counterpart.
+    Raises UserError for texts that are too long or share no token, and for heads without counterparts.
     """
     one, other = first[question.kinds[0]], second[question.kinds[1]]
     found = align_texts(AlignmentQuery(question.first, question.second, question.kinds), first, second)
     rows, columns = ([each for each in side if each.both] for side in (found.rows, found.columns))
     if not rows or not columns:
-        raise UserError("The two texts share no token, so that no row has a counterpart; choose texts that are more "
+        raise UserError("The two texts share no token, so their rows do not correspond; choose texts that are more "
                         "alike.")
     if question.head is None and [each.shape[0] for each in one.layers] != [each.shape[0] for each in other.layers]:
-        raise UserError("The two models have different numbers of layers or heads, so that no head has a counterpart; "
+        raise UserError("The two models have different numbers of layers or heads, so their heads do not correspond; "
                         "compare with one open head.")
     ends = [([getattr(row, side) for row in rows], [getattr(column, side) for column in columns])
             for side in ("first", "second")]
@@ -187,12 +187,12 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
 
 @dataclass(frozen=True)
 class ModelsQuery:
-    """The same texts put to two models whose heads have counterparts, such as a base and its fine-tuned version."""
+    """Compare two models over the same texts; their heads must correspond, as in a base and its fine-tuned version."""
 
     first: tuple[str, str]       # id, revision
     second: tuple[str, str]
     texts: tuple[str, ...]
-    kind: Kind | None = None     # of attention; None: the first that the model has
+    kind: Kind | None = None     # of attention; None for the model's first
 
     def answer(self, models: Models, report: Progress) -> "Divergences":
         """Return how much every head differs in each text. Raises UserError, with the text's beginning, where two
@@ -205,7 +205,7 @@ class ModelsQuery:
                 one, other = (models.record(Query(*model, text), quiet) for model in (self.first, self.second))
                 kind = self.kind or one.kinds[0]
                 if kind not in one.kinds or kind not in other.kinds:
-                    raise UserError(f"There is no {kind} attention in both models.")
+                    raise UserError(f"The two models have no {kind} attention in common; choose another kind.")
                 found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
             except UserError as error:
                 raise UserError(f"Text {quoted(text)}: {error}") from error
@@ -216,7 +216,7 @@ class ModelsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Divergences:
-    """How much every head differs between two models over some texts."""
+    """The difference of every head between two models, over some texts."""
 
     heads: tuple[HeadId, ...]
     changed: np.ndarray   # mean Jensen–Shannon divergence of a head's rows in bits, float64 (text, head)
@@ -236,8 +236,8 @@ class Divergences:
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
-    """Return [(token, its probability in the first, in the second)] at the last position, for the `shown` best tokens
-    of each; NaN where a record does not hold the token. Empty where either predicts no tokens."""
+    """Return [(token, probability in the first, in the second)] at the last position, for the best `shown` tokens of
+    each; NaN where a record lacks the token. Empty if either predicts no tokens."""
     sides = [record.prediction for record in (first, second)]
     found = [dict(zip(side.texts[-1], side.probabilities[-1], strict=True)) for side in sides
              if side is not None and side.ids]
@@ -248,7 +248,7 @@ def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int
 
 
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
-    """Return the cosine of the two sentence vectors; None unless both answer with vectors of one length."""
+    """Return the cosine of the two sentence vectors, or None unless both answer with vectors of the same length."""
     sides = [record.prediction for record in (first, second)]
     vectors = [side.vector for side in sides if side is not None and side.vector is not None]
     return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

@@ -1,5 +1,5 @@
-"""Cases for the test of "it": a sentence, a pronoun, the noun it stands for and one it does not; read from CSV and
-paired into twins."""
+"""Cases for testing what "it" refers to: a sentence, a pronoun, the noun that it refers to and one that it does not;
+read from CSV and paired into twins."""
 import csv
 import functools
 import hashlib
@@ -40,54 +40,53 @@ if TYPE_CHECKING:
 
 FOLDER = ASSETS / "cases"
 REQUIRED = ("sentence", "pronoun", "correct", "wrong")
-SHARED = 1 / 2         # twins have at least this share of their words in common, at the start and at the end
+SHARED = 1 / 2         # smallest share of words that twins have in common at the start and end
 
 
 @dataclass(frozen=True)
 class Case:
-    """One sentence with its question. Spans are characters of the sentence."""
+    """A sentence with its question. Spans are characters of the sentence."""
 
     sentence: str      # as a model reads it
-    pronoun: Span      # that is asked about
-    correct: Span      # the noun that it stands for
-    wrong: Span        # one that it does not
-    frame: str = ""    # the situation; intervals and halves are drawn by it
+    pronoun: Span      # the pronoun in question
+    correct: Span      # the noun that it refers to
+    wrong: Span        # another noun
+    frame: str = ""    # the situation; intervals and halves are drawn over frames
     pair: str = ""     # shared by twins
-    answer: str = ""   # the right word after the pronoun's place, for sets that ask for a word (agreement)
+    answer: str = ""   # the right word after the pronoun, for sets that ask for a word (agreement)
     other: str = ""    # the wrong word there
 
     def word(self, name: str) -> str:
-        """Return the words of the span of this name: pronoun, correct or wrong."""
+        """Return the words of the span with this name: pronoun, correct or wrong."""
         return self.sentence[slice(*getattr(self, name))]
 
 
 def occurrences(sentence: str, words: str) -> list[Span]:
-    """Return where these words stand in the sentence as whole words; as they are written if they occur so, else
-    whatever their case."""
+    """Return where these words occur as whole words, with matching case if possible, else ignoring case."""
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, sentence)]
     return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
 
 
 def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int | None = None, **more: str) -> Case:
-    """Return a case from its words. Raises UserError if one of them is not in the sentence.
+    """Build a case from its words. Raises UserError if one of them is not in the sentence.
 
-    A pronoun that occurs more than once is the first one behind both candidates, unless `start` says which; a candidate
+    A pronoun that occurs more than once is the first one after both candidates, unless `start` says which; a candidate
     that occurs more than once is the last one before the pronoun.
     """
     candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
     asked = _pronoun(sentence, pronoun, start, candidates)
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
     if chosen[0] == chosen[1] or asked in chosen:
-        raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two "
-                        f"of them are the same; give two nouns that differ.")
+        raise UserError(f"Pronoun, correct and wrong must be three different words of the sentence {_short(sentence)}, "
+                        f"but two of them are the same; give two nouns that differ.")
     return Case(sentence, asked, chosen[0], chosen[1], **more)
 
 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
     spans = occurrences(sentence, words) if words.strip() else []
     if not spans:
-        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands "
+        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it appears "
                         f"there.")
     return spans
 
@@ -108,18 +107,18 @@ def _short(sentence: str) -> str:
 
 
 class CaseFile(NamedTuple):
-    """What a CSV holds."""
+    """The content of a CSV file."""
 
     cases: tuple[Case, ...]
-    left_out: tuple[str, ...]   # a sentence on each row that cannot be used
+    left_out: tuple[str, ...]   # a sentence on each unusable row
 
 
 def read_csv(text: str, name: str = "the file") -> CaseFile:
-    """Return the cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start,
-    frame, pair, answer, other. A row that cannot be used is left out, and named as a spreadsheet counts, the header
-    being row 1.
+    """Read the cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start,
+    frame, pair, answer, other. Unusable rows are left out and reported by spreadsheet row number, the header being row
+    1.
 
-    Raises UserError for a file in which no row can be used.
+    Raises UserError for a file without a usable row.
     """
     rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
@@ -143,15 +142,15 @@ def read_csv(text: str, name: str = "the file") -> CaseFile:
 def _case(row: dict[str, str]) -> Case:
     start = row.get("pronoun_start") or None
     if start is not None and not re.fullmatch(r"\d{1,9}(\.0+)?", start, re.ASCII):
-        raise UserError(f"pronoun_start is {start!r}, but should be a whole number of characters from 0, or empty.")
+        raise UserError(f"pronoun_start is {start!r} but must be a whole number of characters from 0, or empty.")
     more = {key: row.get(key, "") for key in ("frame", "pair", "answer", "other")}
     sentence, pronoun, correct, wrong = (row[key] for key in REQUIRED)
     return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
 
 
 def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
-    """Return the cases with a pair each. Those without one are twins where right and wrong change places and most words
-    are the same; any other is alone."""
+    """Return the cases with a pair each. Those without one are twins if right and wrong are swapped and most words
+    agree; others are single."""
     from dataclasses import replace
 
     pairs = [case.pair for case in cases]
@@ -172,7 +171,7 @@ def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
 
 
 def _shared(one: str, other: str) -> float:
-    """Return the share of words that two sentences have in common at their start and at their end."""
+    """Return the share of words that two sentences have in common at their start and end."""
     a, b = one.split(), other.split()
     shorter = min(len(a), len(b))
     start = next((i for i in range(shorter) if a[i] != b[i]), shorter)
@@ -182,12 +181,12 @@ def _shared(one: str, other: str) -> float:
 
 @functools.cache
 def shipped_cases(name: str) -> tuple[Case, ...]:
-    """Return one of the sets of assets/cases: coreference or agreement."""
+    """Return a set from assets/cases: coreference or agreement."""
     return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv").cases
 
 
 def read_file(path: str | Path) -> CaseFile:
-    """Return the cases of a CSV file in UTF-8. Raises UserError if it cannot be read."""
+    """Read the cases of a CSV file in UTF-8. Raises UserError if that fails."""
     try:
         return read_bytes(Path(path).read_bytes(), Path(path).name)
     except OSError as error:
@@ -195,7 +194,7 @@ def read_file(path: str | Path) -> CaseFile:
 
 
 def read_bytes(content: bytes, name: str) -> CaseFile:
-    """Return the cases of a CSV file's bytes. Raises UserError if they are not UTF-8 or not such a file."""
+    """Read the cases from a CSV file's bytes. Raises UserError if they are not UTF-8 or not a valid file."""
     try:
         return read_csv(content.decode("utf-8"), name)
     except UnicodeDecodeError:
@@ -213,31 +212,30 @@ OWNERS = ("my", "your", "our", "this", "that", "these", "those")
 
 
 def _shipped() -> tuple[Case, ...]:
-    """Return the cases of both sets that come with the project."""
+    """Return the cases of both shipped sets."""
     return (*shipped_cases("coreference"), *shipped_cases("agreement"))
 
 
 @functools.cache
 def _known() -> frozenset[str]:
-    """Nouns that are known for certain: those of our own world and of the sets that come with the project."""
+    """Return words that are certainly nouns: those of our small world and of the shipped sets."""
     tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
     nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
     return frozenset(nouns | {case.word(name).lower() for case in _shipped() for name in ("correct", "wrong")})
 
 
 def words_in(sentence: str) -> list[Span]:
-    """Return where each word stands."""
+    """Return the span of each word."""
     return [match.span() for match in re.finditer(r"\w+(?:['’]\w+)*", sentence)]
 
 
 def pronouns(sentence: str) -> list[Span]:
-    """Return the words that may be asked about."""
+    """Return the pronouns of a sentence."""
     return [span for span in words_in(sentence) if sentence[slice(*span)].lower() in PRONOUNS]
 
 
 def nouns(sentence: str) -> list[Span]:
-    """Return words that look like nouns: known ones, names, and what stands behind an article. Each word once, in the
-    sentence's order."""
+    """Return words that look like nouns: known nouns, names, and words after an article, each once, in order."""
     found: dict[str, Span] = {}
     spans = words_in(sentence)
     for number, span in enumerate(spans):
@@ -250,7 +248,7 @@ def nouns(sentence: str) -> list[Span]:
 
 
 def same_sentence(sentence: str) -> Case | None:
-    """Return the case of the sets that come with the project whose sentence this is."""
+    """Return the shipped case with this sentence."""
     return next((case for case in _shipped() if case.sentence == sentence), None)
 
 
@@ -261,10 +259,10 @@ def twin_of(case: Case) -> Case | None:
 
 
 def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
-    """Return a case for a sentence of one's own: its last pronoun behind the first word, a subject rather than another,
-    and the first two nouns before it; None where there is none.
+    """Guess a case for a user's sentence: its last pronoun after the first word, preferably a subject, and the first
+    two nouns before it; None if there is none.
 
-    prefer: (pronoun, right, wrong) as words, used as far as they are in the sentence.
+    prefer: (pronoun, right, wrong) as words, used if they occur in the sentence.
     """
     known = same_sentence(sentence)
     wanted = [*prefer, "", "", ""][:3]
@@ -286,21 +284,20 @@ def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
 
 @dataclass(frozen=True)
 class CasesQuery:
-    """A set of cases put to one model."""
+    """Test one model on a set of cases."""
 
     model: str
     revision: str
     cases: tuple[Case, ...]
 
     def answer(self, models: Models, report: Progress) -> "SetAnswer":
-        """Return the weights of every head. Raises UserError if a case's words are not read."""
+        """Return every head's weights. Raises UserError if a case's words are beyond the model's maximum length."""
         return run(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True)
 class Words:
-    """Where a case stands among the tokens: the pieces of the pronoun and of the two candidates, and the last piece
-    that was read."""
+    """The tokens of a case: the pieces of the pronoun and of the two candidates, and the last piece that was read."""
 
     pronoun: tuple[int, ...]
     correct: tuple[int, ...]
@@ -310,13 +307,13 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class NounWeights:
-    """What the heads of one kind do in one sentence: the weight to the right and to the wrong noun, pieces summed,
-    float32 (head, 2)."""
+    """Weights of the heads of one kind in one sentence: to the right and the wrong noun, pieces summed, float32 (head,
+    2)."""
 
     heads: tuple[KindHeadId, ...]   # in the order of the arrays
     pronoun: np.ndarray             # from the pronoun
-    later: np.ndarray               # mean over the tokens behind it
-    received: np.ndarray            # mean over all tokens but the pronoun and the noun itself
+    later: np.ndarray               # mean over the later tokens
+    received: np.ndarray            # mean over all tokens except the pronoun and the noun itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,40 +323,39 @@ class SetAnswer:
     query: CasesQuery               # the cases and the model
     heads: tuple[KindHeadId, ...]   # in the order of the arrays
     pronoun: np.ndarray             # from the pronoun
-    later: np.ndarray               # from the tokens behind it
+    later: np.ndarray               # from later tokens
     received: np.ndarray            # from all other tokens
-    unknown: int                    # sentences with a word that the vocabulary lacks
+    unknown: int                    # sentences with a word outside the vocabulary
 
     @property
     def reads_left_to_right(self) -> bool:
-        """Whether all these heads are those of a decoder."""
+        """Whether all these heads belong to a decoder."""
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
 
 
 def pieces(tokens: Tokens, span: Span) -> tuple[int, ...]:
-    """Return the tokens of the first text that share a character with the span."""
+    """Return the first text's tokens that overlap the span."""
     return tuple(token for token, (start, end) in enumerate(tokens.spans)
                  if tokens.segments[token] == 0 and start < span[1] and span[0] < end)
 
 
 def words_of(tokens: Tokens, case: Case) -> Words:
-    """Return where the case's words stand. Raises UserError if one of them was not read, because the text was too long
-    for the model."""
+    """Locate the case's words among the tokens. Raises UserError if one is beyond the model's maximum length."""
     found = [pieces(tokens, span) for span in (case.pronoun, case.correct, case.wrong)]
     for name, each in zip(("pronoun", "correct", "wrong"), found):
         if not each:
-            raise UserError(f"The model does not read as far as {case.word(name)!r} in {case.sentence[:60]!r}; shorten "
-                            f"the sentence.")
+            raise UserError(f"The model's maximum length ends before {case.word(name)!r} in {case.sentence[:60]!r}; "
+                            f"shorten the sentence.")
     pronoun, correct, wrong = found
     return Words(pronoun, correct, wrong, max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
 
 
 def map_of(record: AttentionRecord) -> AttentionMap:
-    """Return the attention of the sentence over itself. Raises UserError for a model that has none."""
+    """Return the sentence's self-attention. Raises UserError for a model without it."""
     for kind in (Kind.SELF, Kind.CAUSAL):
         if kind in record.kinds:
             return record[kind]
-    raise UserError(f"{record.card.title} has no attention of a sentence over itself; choose another model.")
+    raise UserError(f"{record.card.title} has no self-attention over a sentence; choose another model.")
 
 
 def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
@@ -376,14 +372,14 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
-    """Return (head, 2): the mean over these rows of the summed weight to each candidate."""
+    """Return (head, 2): the summed weight to each candidate, averaged over these rows."""
     part = weights[:, list(rows)]
     return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)],
                     axis=-1)
 
 
 def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
-    """Return (head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the
+    """Return (head, 2): the mean weight that each candidate receives from queries that may attend to it, excluding the
     pronoun and the candidate itself."""
     count = weights.shape[1]
     got = np.zeros((len(weights), 2), np.float32)
@@ -397,7 +393,7 @@ def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
 
 
 def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
-    """Return every case put to an open model, one after the other. `report` may end it."""
+    """Run every case on an open model. `report` may raise to stop."""
     found, unknown = [], 0
     for _, case in counted(question.cases, report, "sentence"):
         record = model.record(Query(question.model, question.revision, case.sentence), quiet)
@@ -414,7 +410,7 @@ DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "it
 
 @dataclass(frozen=True)
 class AnswersQuery:
-    """What the model itself would answer, with its edits."""
+    """The model's own answers, with edits applied."""
 
     model: str
     revision: str
@@ -422,15 +418,15 @@ class AnswersQuery:
     edits: frozenset[Edit] = frozenset()
 
     def answer(self, models: Models, report: Progress) -> "Answers":
-        """Return what it says to each case. Raises UserError for a model that has no answer to compare."""
+        """Return the answer to each case. Raises UserError for a model without a comparable answer."""
         return run_answers(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """ln P of the right and of the wrong candidate, float64 (case, 2), mean over the words that are compared, in nats.
+    """ln P of the right and the wrong candidate, float64 (case, 2), averaged over the compared words, in nats.
 
-    way: next, mask or label, as the module's text says.
+    way: next, mask or label, as described in the module's docstring.
     """
 
     way: str
@@ -438,12 +434,12 @@ class Answers:
 
     @property
     def share(self) -> np.ndarray:
-        """The right candidate's probability if it were one of the two, float64 (case)."""
+        """The right candidate's probability relative to both, float64 (case)."""
         return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
 
 
 def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
-    """Return every case put to an open model. Raises UserError for a model that has no answer to compare."""
+    """Compute the answers of an open model to every case. Raises UserError for a model without a comparable answer."""
     scores = []
     for _, case in counted(question.cases, report, "answer"):
         scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
@@ -461,8 +457,8 @@ def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[
 
 
 def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
-    """Return the two texts to compare and which characters of each are scored: for the right candidate, and for the
-    wrong one."""
+    """Return the two texts to compare, for the right and the wrong candidate, each with the span of characters to
+    score."""
     if case.answer:
         return [_said(case, word) for word in (case.answer, case.other)]
     found = []
@@ -478,17 +474,17 @@ def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
 
 
 def _said(case: Case, word: str) -> tuple[str, Span]:
-    """Return the sentence with `word` behind the pronoun's place, where the right answer stands."""
+    """Return the sentence with `word` in place of the right answer after the pronoun."""
     start = case.sentence.find(case.answer, case.pronoun[1])
     if start < 0:
-        raise UserError(f"The answer {case.answer!r} is not behind {case.word('pronoun')!r} in {case.sentence[:60]!r}; "
-                        f"write it as it is there.")
+        raise UserError(f"The answer {case.answer!r} does not follow {case.word('pronoun')!r} in "
+                        f"{case.sentence[:60]!r}; write it as it appears there.")
     return case.sentence[:start] + word + case.sentence[start + len(case.answer):], (start, start + len(word))
 
 
 def substitute(case: Case, name: str) -> str:
-    """Return the candidate as it would stand in the pronoun's place: with "the" if it has an article or its like, in
-    the genitive for his, its, their."""
+    """Return the candidate in a form that can replace the pronoun: with "the" if it had a determiner, in the genitive
+    for his, its, their."""
     pronoun, start = case.word("pronoun"), getattr(case, name)[0]
     before = case.sentence[:start].split()
     words = ("the " if before and before[-1].lower() in DETERMINERS else "") + case.word(name)
@@ -497,7 +493,7 @@ def substitute(case: Case, name: str) -> str:
 
 
 def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
-    """ln P of both nouns at the pronoun; one that is not among the twenty best counts as the last of them."""
+    """Return ln P of both nouns at the pronoun; a noun outside the best twenty counts as the twentieth."""
     record = model.record(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
     prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]
     if prediction is None or prediction.kind != "label" or place not in prediction.positions:
@@ -511,13 +507,13 @@ def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float
 
 
 def correctness(weights: np.ndarray) -> np.ndarray:
-    """1 where the right noun gets more weight, 0 where the wrong one does, 0.5 where they get the same: float64 (case,
-    head) of (case, head, 2)."""
+    """Return 1 where the right noun has more weight, 0 where the wrong one does, 0.5 for ties, float64 (case, head),
+    from weights (case, head, 2)."""
     return (np.sign(weights[..., 0].astype(np.float64) - weights[..., 1]) + 1) / 2
 
 
 def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return the number of each case's frame, int (case); its pair's where the set names no frames."""
+    """Return the number of each case's frame, int (case); of its pair if the set has no frames."""
     return _numbered([case.frame or case.pair for case in cases])
 
 
@@ -532,8 +528,8 @@ def _numbered(names: list[str]) -> np.ndarray:
 
 
 def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
-    """Return which half each case belongs to, bool (case): whole frames, in an order given by a hash of their names,
-    the smaller half filled first."""
+    """Assign each case to a half, bool (case), keeping frames whole; frames are taken in order of their names' hashes,
+    filling the smaller half first."""
     sizes, order = np.bincount(frames), np.argsort([hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
                                                     for name in names])
     filled, half = [0, 0], np.zeros(len(sizes), bool)
@@ -544,13 +540,12 @@ def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
 
 
 def nearest_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return whether the right noun is the nearer one to the pronoun, in characters: float64 (case), 0.5 where both are
-    as near."""
+    """Return whether the right noun is nearer to the pronoun in characters, float64 (case); 0.5 for ties."""
     return _compared([[-_gap(case.pronoun, span) for span in (case.correct, case.wrong)] for case in cases])
 
 
 def first_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return whether the right noun stands first: float64 (case)."""
+    """Return whether the right noun comes first, float64 (case)."""
     return _compared([[-case.correct[0], -case.wrong[0]] for case in cases])
 
 
@@ -567,39 +562,39 @@ CHANCE = 0.5
 
 @dataclass(frozen=True)
 class HeadScore:
-    """One head over a set."""
+    """The results of one head over a set."""
 
-    kind: str                # of its attention
+    kind: str                # kind of its attention
     layer: int               # from 0
     head: int                # from 0
-    accuracy: MeanInterval   # how often the right noun gets more weight
+    accuracy: MeanInterval   # how often the right noun has more weight
     mass: float              # mean weight on both nouns together
-    both: float              # share of twins that are both right: 0 for one noun always, 0.25 for guessing; NaN without
-    received: float          # accuracy by the weight that it gives the nouns from everywhere else
+    both: float  # share of twins that are both right: 0 for always the same noun, 0.25 for guessing; NaN without twins
+    received: float          # accuracy by the weight that the nouns receive from all other tokens
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a set says about a model's heads."""
+    """The results of a model's heads on a set."""
 
     cases: tuple[Case, ...]          # of the set
-    n: int                           # sentences
-    pairs: int                       # of twins, and single sentences
-    frames: int                      # situations
-    rows: str                        # that were read: pronoun or later
-    heads: tuple[HeadScore, ...]     # in the model's order
+    n: int                           # number of sentences
+    pairs: int                       # number of twins and single sentences
+    frames: int                      # number of situations
+    rows: str                        # rows used: pronoun or later
+    heads: tuple[HeadScore, ...]     # in model order
     best: HeadScore                  # the most accurate head
-    held_out: HeldOut | None         # accuracy of heads chosen on other sentences; None for one frame
-    luck: Luck                       # the best of as many heads that know nothing
+    held_out: HeldOut | None         # accuracy of heads chosen on other sentences; None for a single frame
+    luck: Luck                       # null distribution of the best head
     baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
 
     def named(self, number: int) -> HeadScore:
-        """Return the head of this number, as `held_out` gives it."""
+        """Return the head with this index, as used in `held_out`."""
         return self.heads[number]
 
     def frame(self) -> "DataFrame":
-        """Return one row a head, the most accurate first and of equals the one with more mass: accuracy with its
-        interval, low and high, then mass, both and received as in `HeadScore`."""
+        """Return one row per head, most accurate first, ties by mass: accuracy with its interval, low and high, then
+        mass, both and received as in `HeadScore`."""
         numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
                              head.received) for head in self.heads])
         columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
@@ -608,10 +603,9 @@ class Report:
 
 
 def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
-    """Return the report on one set. With `select` the held-out head is the best one of that set; without, of the other
-    half of this one.
+    """Report on one set. The held-out head is the best one of `select`, or by default of the other half of this set.
 
-    Raises ValueError if the two sets were not put to the same model.
+    Raises ValueError unless both sets were answered by the same model.
     """
     if select is not None and (select.heads, select.query.revision) != (answer.heads, answer.query.revision):
         raise ValueError("report: expected both sets answered by the same model; ask the model for both.")
@@ -642,7 +636,7 @@ def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> H
 
 
 def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the share of pairs of two whose members are both right, float64 (head); NaN where no case has a twin."""
+    """Return the share of pairs in which both twins are right, float64 (head); NaN if there are no twins."""
     twins = np.flatnonzero(np.bincount(pairs) == 2)
     if not len(twins):
         return np.full(correct.shape[1], np.nan)

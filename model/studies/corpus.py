@@ -1,4 +1,4 @@
-"""Read texts from files that somebody brings: .txt, .csv or .jsonl in UTF-8, one text at a time."""
+"""Read texts from a user's files: .txt, .csv or .jsonl in UTF-8, one text at a time."""
 import csv
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,17 +11,17 @@ from model.core.query import UserError
 
 SUFFIXES = (".txt", ".csv", ".jsonl")
 FIELD = "text"
-PEEK = 20        # rows by which a column is known as one of texts
+PEEK = 20        # rows inspected to find the columns with texts
 OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip", b"PK\x03\x04": "ZIP", b"%PDF-": "PDF"}
 
 
 def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
-    """Yield (line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES;
-    `field` is the CSV's column or the JSONL's field; where there is none called FIELD, the only one with texts is
-    taken. Raises UserError, at the latest at the end for a file without a text."""
+    """Yield (line from 1, text) for every non-blank text. `name` ends in one of SUFFIXES; `field` is the CSV's column
+    or the JSONL's field, or by default (FIELD) the only one with texts. Raises UserError, for a file without texts at
+    its end."""
     reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
     if reader is None:
-        raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
+        raise UserError(f"{name} has no known file extension; end its name in {', '.join(SUFFIXES)}.")
     any_text = False
     for line, text in reader(lines(file, name), name, field):
         LIMITS.refuse_above("corpus_text", len(text), f"{name}, line {line}: the text", "split it")
@@ -29,12 +29,12 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
             any_text = True
             yield line, text
     if not any_text:
-        raise UserError(f"{name} has no text in it; write one text a line.")
+        raise UserError(f"{name} contains no text; write one text per line.")
 
 
 def lines(file: BinaryIO, name: str, way_out: str = "write one text a line") -> Iterator[tuple[int, str]]:
-    """Yield (number, line with its end), decoded; a byte order mark of UTF-8 is left out. way_out: of a line that is
-    too long. Raises UserError for what is no UTF-8 text."""
+    """Yield (number, decoded line with its line end), dropping a UTF-8 byte order mark. way_out: what to do about an
+    overlong line. Raises UserError for anything but UTF-8 text."""
     number = 0
     while raw := file.readline(LIMITS.corpus_line + 1):
         number += 1
@@ -45,8 +45,8 @@ def lines(file: BinaryIO, name: str, way_out: str = "write one text a line") -> 
             raw = raw.removeprefix(b"\xef\xbb\xbf")
         LIMITS.refuse_above("corpus_line", len(raw), f"{name}, line {number}: the line", way_out)
         if b"\0" in raw:
-            raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of "
-                            f"texts in UTF-8.")
+            raise UserError(f"{name}, line {number}: there is a zero byte, so this is not a text file; choose a file "
+                            f"of texts in UTF-8.")
         try:
             yield number, raw.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -59,7 +59,8 @@ def _plain(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[
 
 
 def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
-    """RFC 4180: a quoted cell may go over several lines; its row has the number of its last."""
+    """Yield the rows of a CSV (RFC 4180). A quoted cell may span several lines; its row has the number of the last
+    one."""
     reader = csv.reader((line for _, line in lines), strict=True)
     try:
         header = next(reader, [])
@@ -80,19 +81,19 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         try:
             value = parse_json(line.encode(), f"{name}, line {number}: the line")
         except ValueError as error:
-            raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field "
+            raise UserError(f"{name}, line {number}: this is not JSON; write one object per line, with a field "
                             f"{field!r}.") from error
         if isinstance(value, dict):
             value = value[_chosen(field, list(value), _strings(value), f"{name}, line {number}")]
         if not isinstance(value, str):
-            raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with "
+            raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object per line, with "
                             f"the text in that field.")
         yield number, value
 
 
 def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
-    """Yield every row of a CSV, or every object of a JSONL file, with all its columns. Raises UserError for another
-    ending and for what cannot be read."""
+    """Yield every row of a CSV, or every object of a JSONL file, with all columns. Raises UserError for another file
+    extension and for unreadable content."""
     suffix = PurePath(name).suffix.lower()
     if suffix == ".csv":
         try:
@@ -107,14 +108,14 @@ def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
                 except ValueError:
                     value = None
                 if not isinstance(value, dict):
-                    raise UserError(f"{name}, line {number}: this is no JSON object; write one object a line.")
+                    raise UserError(f"{name}, line {number}: this is not a JSON object; write one object per line.")
                 yield value
     else:
-        raise UserError(f"{name} does not say what it is; end its name in .csv or .jsonl.")
+        raise UserError(f"{name} has no known file extension; end its name in .csv or .jsonl.")
 
 
 def columns(file: BinaryIO, name: str) -> list[str]:
-    """Return the columns of a CSV, or the fields of a JSONL's first object, that hold texts; none of a TXT. Raises
+    """Return the columns of a CSV, or the fields of a JSONL's first object, that hold texts; none for a TXT. Raises
     UserError as `texts` does."""
     suffix = PurePath(name).suffix.lower()
     if suffix == ".csv":
@@ -122,7 +123,7 @@ def columns(file: BinaryIO, name: str) -> list[str]:
         try:
             return _with_texts(next(reader, []), [(0, row) for row in islice(reader, PEEK)])
         except csv.Error:
-            return []   # `texts` says what is wrong
+            return []   # `texts` reports what is wrong
     if suffix == ".jsonl":
         with suppress(ValueError):
             first = next((line for _, line in lines(file, name) if line.strip()), "")
@@ -131,7 +132,7 @@ def columns(file: BinaryIO, name: str) -> list[str]:
 
 
 def _with_texts(header: list[str], rows: list[tuple[int, list[str]]]) -> list[str]:
-    """Return the columns in which some cell is no number."""
+    """Return the columns with a cell that is not a number."""
     cells = {column: [row[place] for _, row in rows if place < len(row)] for place, column in enumerate(header)}
     return [column for column, values in cells.items() if any(map(_is_text, values))]
 
@@ -149,10 +150,10 @@ def _strings(value: object) -> list[str]:
 
 
 def _chosen(field: str, known: list[str], of_texts: list[str], place: str) -> str:
-    """Return the column to read. Raises UserError if it is not there, and no other is the only one with texts."""
+    """Return the column to read. Raises UserError if it is missing and there is not exactly one column with texts."""
     if field in known:
         return field
     if field == FIELD and len(of_texts) == 1:
         return of_texts[0]
-    raise UserError(f"{place}: there is no column {field!r} among {', '.join(known)[:200] or 'none'}; choose the one "
-                    f"with the texts, on the command line with --column.")
+    raise UserError(f"{place}: there is no column {field!r} in {', '.join(known)[:200] or 'none'}; choose the one "
+                    f"with the texts (on the command line with --column).")

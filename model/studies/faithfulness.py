@@ -1,4 +1,4 @@
-"""The texts over which importance is measured, as questions for a model: assets/cases/explain.csv, and the verbs of
+"""The texts over which importance is measured, as questions for a model: assets/cases/explain.csv, and the verbs in
 assets/cases/agreement.csv."""
 import csv
 import functools
@@ -25,19 +25,19 @@ from model.studies.attribution import (
 from model.studies.coreference import occurrences, shipped_cases
 
 FILE = ASSETS / "cases" / "explain.csv"
-SETS = ("sentences", "agreement")   # of models that read any text; those trained here have a set of their own
+SETS = ("sentences", "agreement")   # for models that read any text; our own models have sets of their own
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text of a set, with the word that is asked for."""
+    """A text of a set, with the word to explain."""
 
     text: str        # as a model reads it
-    at: int | None   # where the word begins; None for what comes next
-    word: str        # the target; empty for the word that stands there
-    rival: str       # a word to compare with; empty for none
-    other: str       # the sentence that a sentence vector is compared with
-    group: str       # shared by texts that are alike
+    at: int | None   # start of the word, None for the next word
+    word: str        # the target; "" for the word in the text
+    rival: str       # a word to compare with, or ""
+    other: str       # the sentence to compare sentence vectors with
+    group: str       # shared by similar texts
 
 
 @functools.cache
@@ -53,8 +53,8 @@ def texts(which: str) -> tuple[Text, ...]:
 
 
 def _agreement() -> tuple[Text, ...]:
-    """Return the verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask;
-    the other sentence is the twin."""
+    """Return texts that compare the verb with its other number, as in Linzen et al. 2016 and Abnar & Zuidema 2020; the
+    other sentence is the twin."""
     cases = shipped_cases("agreement")
     found = []
     for case in cases:
@@ -65,7 +65,7 @@ def _agreement() -> tuple[Text, ...]:
 
 
 def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
-    """Return the texts of a set, in their order, as questions for one that answers in this way (`Answer.kind`)."""
+    """Return the texts of a set, in order, as questions for a model that answers in this way (`Answer.kind`)."""
     found = []
     for text in texts(which):
         query = Query(model, revision, text.text)
@@ -100,19 +100,18 @@ COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
 
 @dataclass(frozen=True)
 class Report:
-    """What measures of importance are worth over a set of texts."""
+    """The value of importance measures over a set of texts."""
 
     methods: dict[str, tuple[MeanInterval, ...]]   # {method: rank correlation for each of COLUMNS}
     ceiling: tuple[MeanInterval, ...]              # agreement of each definition with the two others, and of all
     best: MeanInterval                             # rank correlation of a head chosen on the other half of the texts
-    chosen: tuple[HeadId, ...]                     # the two heads that were chosen
-    texts: int                                     # how many
-    words: float                                   # ranked words a text, the mean
+    chosen: tuple[HeadId, ...]                     # the two heads chosen
+    texts: int                                     # number of texts
+    words: float                                   # mean number of ranked words per text
 
 
 def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> Report:
-    """Over attributions of one model, with one head open. groups: of texts that are alike, for the intervals and the
-    halves."""
+    """Report over attributions of one model, for one open head. groups: of similar texts, for intervals and halves."""
     numbers = np.unique(list(groups), return_inverse=True)[1]
     each = [agreement(one, layer, head) for one in found]
     names = [name for name in _order() if any(name in one for one in each)]
@@ -125,17 +124,18 @@ def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head
 
 
 def _order() -> list[str]:
-    """Return the methods, each null behind what it belongs to."""
+    """Return the methods, each followed by its uniform baseline."""
     return [name for method in METHODS for name in (method, f"{method}_even") if name in (*METHODS, *NULLS)]
 
 
 def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:
-    """Of (text, definition): each definition, and the mean of the three where all are there."""
+    """Return the mean of each definition over texts, and of all three where available, from values (text,
+    definition)."""
     return tuple(mean_intervals(np.concatenate([values, values.mean(1, keepdims=True)], 1), groups))
 
 
 def by_head(found: Attribution) -> np.ndarray:
-    """Return the rank correlation of every head's row with the measured effect, the mean over the three definitions,
+    """Return the rank correlation of every head's row with the measured effect, averaged over the three definitions,
     float64 (head), layer by layer."""
     chosen = found.ranked
     if chosen.sum() < FEWEST:
@@ -147,8 +147,7 @@ def by_head(found: Attribution) -> np.ndarray:
 
 def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarray, tuple[HeadId, ...]]:
     """Return each text's rank correlation with the head that is best on the other half, float64 (text), and the two
-    heads: chosen on the groups of even number and scored on those of odd number, and the other way round. groups: int
-    (text)."""
+    heads: chosen on even groups and scored on odd ones, and vice versa. groups: int (text)."""
     from pandas import DataFrame
 
     values = np.array([by_head(one) for one in found])
@@ -156,15 +155,15 @@ def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarr
              for head in range(len(rows))]
     scores, chosen = np.full(len(found), np.nan), []
     for half in (0, 1):
-        best = int(DataFrame(values[groups % 2 == half]).mean().fillna(-2).argmax())   # -2: below every correlation
+        best = int(DataFrame(values[groups % 2 == half]).mean().fillna(-2).argmax())   # -2 is below every correlation
         chosen.append(heads[best])
         scores[groups % 2 != half] = values[groups % 2 != half, best]
     return scores, tuple(chosen)
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
-    """Return the mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar &
-    Zuidema 2020 show them."""
+    """Return the mean rank correlation of a measure in `by_layer` for each layer, over texts and definitions, as in
+    Abnar & Zuidema 2020."""
     result = []
     for place in range(len(found[0].layers)):
         values = []

@@ -1,7 +1,7 @@
-"""Random tokens twice over: which heads look back one token, which look at what came after the same token last time
-(Olsson et al. 2022).
+"""Find heads that attend to the previous token, or to what followed the same token last time, using repeated random
+tokens (Olsson et al. 2022).
 
-For any decoder: random tokens mean nothing, so that what a head does with them does not come from the text.
+Works for any decoder: random tokens are meaningless, so the result does not depend on a text's content.
 """
 import random
 from collections.abc import Sequence
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-START = "a"  # a text has to begin with something
+START = "a"  # a text must start with something
 
 
 @dataclass(frozen=True)
 class RepeatsQuery:
-    """`length` random tokens, all different, then the same again, put to a decoder; `ask` answers it."""
+    """A decoder reads `length` different random tokens and then the same again; `ask` computes the answer."""
 
     model: str                             # id
     revision: str                          # of the model
-    length: int = 25                       # tokens of the piece that is repeated
-    seed: int = 1                          # says which tokens
-    edits: frozenset[Edit] = frozenset()   # made inside the model
+    length: int = 25                       # length of the repeated piece in tokens
+    seed: int = 1                          # determines the tokens
+    edits: frozenset[Edit] = frozenset()   # edits applied in the model
 
 
 @dataclass(frozen=True)
 class InductionMeanQuery:
-    """The mean scores over `draws` random repeats."""
+    """Mean scores over `draws` random repeats."""
 
     model: str
     revision: str
     draws: int = 8
 
     def answer(self, models: Models, report: Progress) -> "InductionScores":
-        """Return the means. Raises UserError for a model that is no decoder on its own."""
+        """Compute the means. Raises UserError for a model that is not a decoder on its own."""
         opened = models.open(self, report)
         scores = mean_scores(opened, draws=self.draws, report=report)
         return replace(scores, copying=copying(opened, scores.heads)) if opened.ours else scores
@@ -51,29 +51,31 @@ class InductionMeanQuery:
 
 @dataclass(frozen=True)
 class InductionScores:
-    """What every head did with the repeat: one number per head, from 0 to 1 unless said otherwise."""
+    """Every head's scores on the repeat: one number per head, from 0 to 1 unless stated otherwise."""
 
     heads: tuple[HeadId, ...]           # (layer, head), in the order of the arrays
-    previous: np.ndarray                # mean weight of a token on the one before it
+    previous: np.ndarray                # mean weight on the previous token
     prefix: np.ndarray                  # prefix matching (Olsson et al. 2022): mean weight from a token's second
     #                                     occurrence to the token after its first
-    uniform: float                      # what uniform rows would give, about
-    copying: np.ndarray | None = None   # whether a head raises what it looks at, -1 to 1 (see `copying`); None
-    #                                     for a model that was not trained here
+    uniform: float                      # approximate score of uniform rows
+    # whether a head raises the logits of what it attends to, -1 to 1 (see `copying`); None
+    copying: np.ndarray | None = None
+    # for a model that was not trained here
     duplicate: np.ndarray | None = None   # mean weight from a token's second occurrence to its first
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: prefix, previous and, where it is known, copying."""
+        """Return one row per head: prefix, previous and, if known, copying."""
         columns = {"prefix": self.prefix, "previous": self.previous}
         return heads.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
 
 
 def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
-    """Does each head of a decoder say what it looks at? Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, from -1 to 1
-    (Elhage et al. 2021), float64 (head).
+    """Measure whether each head of a decoder raises the logits of the tokens it attends to: Σλ / Σ|λ| over the
+    eigenvalues of W_E W_V W_O W_U, from -1 to 1 (Elhage et al. 2021), float64 (head).
 
-    1 means that every token looked at raises its own logit; layer norms and everything between are left out, as they
-    do. The product's non-zero eigenvalues are those of the small matrix W_O W_U W_E W_V, (d_v, d_v). """
+    1 means that every attended token raises its own logit. Layer norms and everything in between are left out, as in
+    the paper. The product's non-zero eigenvalues are those of the small matrix W_O W_U W_E W_V, (d_v, d_v).
+    """
     trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
     embedding, unembedding = (part().weight.detach().numpy() for part in (opened.network.get_input_embeddings,
                                                                         opened.network.get_output_embeddings))
@@ -85,25 +87,25 @@ def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
 
 
 def leaning(matrix: np.ndarray) -> float:
-    """Σλ / Σ|λ| over the eigenvalues of a matrix, from -1 to 1."""
+    """Compute Σλ / Σ|λ| over the eigenvalues of a matrix, from -1 to 1."""
     eigenvalues = np.linalg.eigvals(matrix)
     return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
 
 
 def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
-    """Return the scores of an open model on the repeat. Raises UserError for a model that is no decoder on its own."""
+    """Score an open model on the repeat. Raises UserError for a model that is not a decoder on its own."""
     return scores(repeated(question, opened, report), question.length)
 
 
 def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> AttentionMap:
-    """Return the attention of an open model over the repeat. Raises UserError as `ask` does."""
+    """Return an open model's attention over the repeat. Raises UserError as `ask` does."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
-        raise UserError(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+        raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
     usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
     if question.length > len(usable):
-        raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; ask for a repeat of at most as "
-                        f"many.")
+        raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; choose a shorter "
+                        f"repeat.")
     chosen = random.Random(question.seed).sample(usable, question.length)
     record = opened.record(Query(question.model, question.revision, START, continuation=(*chosen, *chosen),
                                  edits=question.edits), report)
@@ -114,7 +116,7 @@ def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> Att
 
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
                 report: Progress = quiet, length: int = RepeatsQuery.length) -> InductionScores:
-    """Return the scores as means over several random repeats of `length` tokens."""
+    """Average the scores over several random repeats of `length` tokens."""
     drawn = []
     for seed, _ in counted(range(draws), report, "random tokens"):
         drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, length, seed, edits), opened, quiet))
@@ -125,13 +127,13 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
-    """Return the scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
+    """Score a causal map whose last 2 · `length` tokens are a piece and its repeat."""
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
         raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
                          f"{len(attention_map.queries)} tokens and length {length}; ask through `ask`.")
     previous, prefix, duplicate = [], [], []
-    second = np.arange(begin + length, begin + 2 * length - 1)  # the last token's follower is not inside the piece
+    second = np.arange(begin + length, begin + 2 * length - 1)  # the token after the last one is not part of the piece
     rows = np.arange(begin, begin + 2 * length)
     for layer in attention_map.layers:
         for head in range(layer.heads):
@@ -143,28 +145,28 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
                            float((1 / (second + 1)).mean()), duplicate=np.array(duplicate))
 
 
-FORMED = 0.5   # of a score from 0 to 1: a head that reaches it has formed
-SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked for; one batch is a noisy witness
+FORMED = 0.5   # score from which a head counts as formed, 0 to 1
+SMOOTH = 5     # points of a curve averaged before searching its fall, since single batches are noisy
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """Snapshots and curves of a training. The curves are over the batches that were trained on, each drawn anew."""
+    """Snapshots and curves of a training. The curves are over training batches, each drawn afresh."""
 
-    frames: tuple[int, ...]   # the steps that have a snapshot
-    step: np.ndarray          # of each point of the curves
+    frames: tuple[int, ...]   # steps with a snapshot
+    step: np.ndarray          # of each point
     loss: np.ndarray          # nats (point)
-    right: np.ndarray         # share of right rows (point)
-    about: dict[str, Any]     # what made it, as in the file's metadata
+    right: np.ndarray         # share of correct rows (point)
+    about: dict[str, Any]     # how it was made, from the file's metadata
 
     @property
     def guessing(self) -> float:
-        """The loss of a model that finds all its words equally likely, in nats."""
+        """The loss of a model that gives all words the same probability, in nats."""
         return float(np.log(self.about["config"]["vocabulary"]))
 
 
 def read_film(path: Path) -> Film:
-    """Return the film in a file. Raises UserError if it is not there or broken."""
+    """Read the snapshots in a file. Raises UserError if it is missing or damaged."""
     import json
 
     from safetensors import SafetensorError, safe_open
@@ -174,14 +176,14 @@ def read_film(path: Path) -> Film:
             about = {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
             step, loss, right = (np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right"))
     except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model "
-                        f"train TASK.") from error
+        raise UserError(f"The snapshots {path.name} cannot be read ({type(error).__name__}); create them with: python "
+                        f"-m model train TASK.") from error
     return Film(tuple(sorted(about["frames"])), step, loss, right, about)
 
 
 def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
-    """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there
-    from the start."""
+    """Return the two snapshots between which a head's score (frame) exceeds FORMED permanently; None if it never does,
+    or does from the start."""
     below = np.flatnonzero(np.asarray(scores) < FORMED)
     if len(below) == 0 or below[-1] == len(scores) - 1:
         return None
@@ -189,11 +191,11 @@ def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, i
 
 
 def loss_drop_step(film: Film) -> int | None:
-    """Return the step at which the smoothed loss passes the middle between its first and its last value; None for a
-    curve that is too short."""
+    """Return the step at which the smoothed loss crosses the midpoint between its first and last value; None for a
+    short curve."""
     if len(film.loss) < 2 * SMOOTH:
         return None
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
-    if not smooth[-1] < smooth[0]:   # a loss that is no number has no fall either
+    if not smooth[-1] < smooth[0]:   # also false for NaN
         return None
     return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2])

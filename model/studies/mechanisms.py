@@ -1,15 +1,16 @@
-"""What heads are made to do, read from the weights alone, and which heads work together (Elhage et al. 2021).
+"""Measure what heads do from their weights alone, and which heads compose (Elhage et al. 2021).
 
-- **Copying**: Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, −1 to 1. 1: every token looked at raises its own
+- **Copying**: Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, −1 to 1. At 1, every attended token raises its own
   logit. Needs an unembedding.
-- **Matching**: the same of W_E W_Q W_Kᵀ W_Eᵀ. 1: every token looks for itself. With rotary positions this is the match
-  at distance 0.
+- **Matching**: the same for W_E W_Q W_Kᵀ W_Eᵀ. At 1, every token attends to itself. With rotary positions this is the
+  match at distance 0.
 - **Composition** of an earlier head 1 with a later head 2: ‖R L‖ / (‖R‖ ‖L‖) in Frobenius norms, with L = W_V¹ W_O¹ and
-  R = W_Q² W_K²ᵀ read by the queries (Q), by the keys (K), or R = W_V² W_O² (V). Even random matrices give about
-  1/√d_model, so each number stands beside the same figure of random matrices of the same shapes.
+  R = W_Q² W_K²ᵀ read by the queries (Q) or by the keys (K), or R = W_V² W_O² (V). Random matrices give about
+  1/√d_model, so each number is shown with the same number for random matrices of the same shapes.
 
-The gain of the norm before a projection is folded into it, and a LayerNorm's centring too. Layers between two heads are
-left out. """
+The gain of the norm before a projection, and a LayerNorm's centring, are folded into the projection. Layers between the
+two heads are left out.
+"""
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,34 +28,34 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KINDS = ("Q", "K", "V")
-DRAWS = 400          # of random heads, for the null of composition
-HIGH = 0.99          # the quantile of the null that a pair has to exceed
-START = "a"          # a text has to begin with something
-REPEATS = 4          # how often random tokens are drawn
-BLOCK = 64           # heads whose products are held at once
+DRAWS = 400          # random heads, for the null distribution of composition
+HIGH = 0.99          # quantile of the null that a pair must exceed
+START = "a"          # a text must start with something
+REPEATS = 4          # draws of random tokens
+BLOCK = 64           # heads whose products are held in memory at once
 
 
 @dataclass(frozen=True)
 class MechanismsQuery:
-    """What every head of one kind is made to do."""
+    """What does every head of one kind do, according to its weights?"""
 
     model: str
     revision: str
 
     def answer(self, models: Models, report: Progress) -> "Mechanisms":
-        """Return the measures and the composition of all pairs. Raises UserError if the model cannot be followed."""
+        """Compute the measures and all pairs' composition. Raises UserError if the model cannot be traced."""
         return mechanisms(models.open(self, report), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Mechanisms:
-    """Measures of every head, and the composition of every pair of an earlier and a later one."""
+    """Measures of every head, and the composition of every pair of an earlier and a later head."""
 
     heads: tuple[HeadId, ...]
-    copying: np.ndarray | None              # float64 (head); None without an unembedding
+    copying: np.ndarray | None              # float64 (head), or None without an unembedding
     matching: np.ndarray                    # float64 (head)
-    detected: dict[str, np.ndarray]         # previous, duplicate, induction: float64 (head); {} unless a decoder
-    composition: dict[str, np.ndarray]      # {Q, K, V: float32 (earlier head, later head)}, NaN where not earlier
+    detected: dict[str, np.ndarray]         # previous, duplicate, induction: float64 (head); empty unless a decoder
+    composition: dict[str, np.ndarray]  # {Q, K, V: float64 (earlier head, later head)}, NaN unless the first is earlier
     null: dict[str, tuple[float, float]]    # {Q, K, V: (mean, 99th percentile) of random heads}
 
     def __repr__(self) -> str:
@@ -62,17 +63,17 @@ class Mechanisms:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         return sum(each.nbytes for each in self.composition.values())
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: copying, matching, previous, duplicate, induction."""
+        """Return one row per head: copying, matching, previous, duplicate, induction."""
         columns = {} if self.copying is None else {"copying": self.copying}
         return core_heads.head_frame(self.heads, columns | {"matching": self.matching} | self.detected)
 
     def pairs(self) -> "DataFrame":
-        """Return one row a pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score, and
-        score minus the null's mean as excess; the largest excess first."""
+        """Return one row per pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score,
+        and excess, the score minus the null's mean; largest excess first."""
         from pandas import DataFrame
 
         rows = [{"kind": kind, "earlier_layer": self.heads[one][0], "earlier_head": self.heads[one][1],
@@ -87,7 +88,7 @@ class Mechanisms:
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """Every head's four matrices, float64, norms folded in: (head, d_model, d_k) and (head, d_v, d_model)."""
+    """The four matrices of every head, float64, with norms folded in: (head, d_model, d_k) and (head, d_v, d_model)."""
 
     query: np.ndarray
     key: np.ndarray
@@ -96,7 +97,7 @@ class _Weights:
 
 
 def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
-    """Measure every head of the stack that answers, or of the encoder."""
+    """Measure every head of the stack that predicts, or else of the encoder."""
     trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
     kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
     kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
@@ -105,8 +106,8 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
     heads = tuple((attention.index, head) for _, attention in found for head in range(len(attention.w_output)))
     sizes = {(attention.query.weight.shape[1:], attention.value.weight.shape[1:]) for _, attention in found}
     if len(sizes) > 1:
-        raise UserError(f"The layers of {opened.card.title} have heads of different sizes, so their weights fit no one "
-                        f"table; choose another model.")
+        raise UserError(f"The layers of {opened.card.title} have heads of different sizes, so their weights do not fit "
+                        f"into one table; choose another model.")
     weights = _weights(found)
     embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
     copying = None
@@ -127,7 +128,7 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
 
 
 def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
-    """Return the scores of `model.studies.induction` on random tokens that are repeated once, float64 (head)."""
+    """Score heads with `model.studies.induction` on repeated random tokens, float64 (head)."""
     tokenizer = opened.tokenizer
     length = min(RepeatsQuery.length, len(tokenizer) - len(tokenizer.all_special_ids))
     found = mean_scores(opened, draws=REPEATS, length=length)
@@ -157,14 +158,15 @@ def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
 
 
 def _gram(matrices: np.ndarray) -> np.ndarray:
-    """MᵀM of each, (head, d, d)."""
+    """Compute MᵀM of each matrix, (head, d, d)."""
     return np.einsum("hmd,hme->hde", matrices, matrices)
 
 
 def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None]) -> dict[str, np.ndarray]:
-    """Return the composition of all pairs, {Q, K, V: (earlier, later)}; NaN unless the first head's layer is earlier.
+    """Compute the composition of all pairs, {Q, K, V: (earlier, later)}; NaN unless the first head's layer is earlier.
 
-    ‖A B C D‖² = tr(Mᵀ AᵀA M D Dᵀ) with M = B C, which is as small as a head. """
+    ‖A B C D‖² = tr(Mᵀ AᵀA M D Dᵀ) with M = B C, a matrix of a head's size.
+    """
     left = _gram(weights.value)                                   # AᵀA of the earlier head: L = W_V W_O
     size_left = np.sqrt(np.einsum("hij,hij->h", left, np.einsum("hvd,hwd->hvw", weights.output, weights.output)))
     readers = {"Q": (weights.query, _gram(weights.key)), "K": (weights.key, _gram(weights.query)),
@@ -189,7 +191,7 @@ def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None
 
 
 def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
-    """Return (mean, 99th percentile) of the composition of random heads of the same shapes."""
+    """Return (mean, 99th percentile) of the composition of random heads with the same shapes."""
     rng = np.random.default_rng(SEED)
     (_, d_model, d_k), d_v = weights.query.shape, weights.value.shape[2]
     found = {}
@@ -204,7 +206,7 @@ def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
 
 
 def _norm(*matrices: np.ndarray) -> float:
-    """Return the Frobenius norm of a product whose outer matrices are tall: by the small Gram matrices of its ends."""
+    """Compute the Frobenius norm of a product with tall outer matrices, from the small Gram matrices of its ends."""
     first, *between, last = matrices
     middle = between[0] @ between[1] if between else np.eye(first.shape[1])
     return float(np.sqrt(max(np.einsum("ij,ik,jl,kl->", middle, first.T @ first, last @ last.T, middle,

@@ -1,10 +1,10 @@
-"""What holds of all heads over a picture: how far they look, how much stays on tokens that are no patch, how the
-weights of all layers add up, and which patches have vectors of unusual length. numpy only.
+"""Measure heads over a picture: attention distance, weight on tokens that are not patches, rollout over all layers, and
+patches with unusually long vectors. numpy only.
 
-Attention distance is that of Dosovitskiy et al. 2021, figure 7: the mean over patches that look of Σ w · distance in
-pixels between the middles of patches, over patches alone, whose weights sum to 1 again. Rollout is that of Abnar &
-Zuidema 2020. Patches of unusual length are those of Darcet et al. 2024, who found that large models without registers
-put what they know of the whole picture into a few patches.
+Attention distance is defined as in Dosovitskiy et al. 2021, figure 7: the mean over query patches of Σ w · distance in
+pixels between patch centres, over patches only, with weights rescaled to sum to 1. Rollout follows Abnar & Zuidema
+2020. Patches with long vectors follow Darcet et al. 2024, who found that large models without registers store
+information about the whole picture in a few patches.
 """
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MEASURES = ("distance", "entropy", "special")
-OUTLIER = 3.0   # times the median length from which on a patch counts as an outlier
+OUTLIER = 3.0   # multiple of the median length from which a patch counts as an outlier
 NO_PATCHES = "This question is of a text, and these measures are of a picture; choose a model of pictures."
 
 
 @dataclass(frozen=True)
 class PatchHeadsQuery:
-    """The measures of every head of one kind over a picture."""
+    """Measures of every head of one kind over a picture."""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatchHeads":
-        """Return the measures of the query's record. Raises UserError for a text."""
+        """Compute the measures of the query's record. Raises UserError for a text."""
         return measure(models.record(self.query, report), self.kind)
 
 
 @dataclass(frozen=True, eq=False)
 class PatchHeads:
-    """How each head looks over a picture. Each array is float64 (head)."""
+    """Each head's measures over a picture. Each array is float64 (head)."""
 
     heads: tuple[HeadId, ...]      # in the order of the arrays
-    distance: np.ndarray           # pixels, mean over the patches that look, over patches alone
-    entropy: np.ndarray            # bits, mean over all tokens that look
-    special: np.ndarray            # share of the weight on tokens that are no patch, mean over the patches that look
-    even: dict[str, float]         # what each of the three is where every token looks evenly at all
+    distance: np.ndarray           # pixels, mean over query patches, over patches only
+    entropy: np.ndarray            # bits, mean over all query tokens
+    special: np.ndarray            # share of the weight on tokens that are not patches, mean over query patches
+    even: dict[str, float]         # the three values for uniform weights
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: distance, entropy, special."""
+        """Return one row per head: distance, entropy, special."""
         return heads.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
 
 
 def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
-    """Return the middles of the patches in pixels of the picture, float64 (patch, 2): across, down."""
+    """Return the patches' centres in pixels, float64 (patch, 2): across, down."""
     if record.picture is None or tokens.grid is None:
         raise UserError(NO_PATCHES)
     high, wide = record.picture.shape[:2]
@@ -63,14 +63,14 @@ def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
 
 
 def distances(places: np.ndarray) -> np.ndarray:
-    """Return pixels between every two of them, float64 (place, place)."""
+    """Return the distance in pixels between all pairs of points, float64 (point, point)."""
     from scipy.spatial.distance import cdist
 
     return cdist(places, places)
 
 
 def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
-    """Return the measures of every head. Raises UserError for a text."""
+    """Compute the measures of every head. Raises UserError for a text."""
     attention_map = record[kind]
     tokens, apart = attention_map.keys, distances(middles(record, attention_map.keys))
     patches = list(tokens.patches)
@@ -87,7 +87,7 @@ def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
 
 
 def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:
-    """Distance, entropy and share of special tokens of one head's weights (query, key)."""
+    """Return distance, entropy and share of special tokens for one head's weights (query, key)."""
     between = weights[np.ix_(patches, patches)]
     sums, rows = between.sum(1), weights[patches].sum(1)
     far = np.divide((between * apart).sum(1), sums, out=np.full(len(sums), np.nan), where=sums > 0)
@@ -97,42 +97,42 @@ def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tupl
 
 @dataclass(frozen=True)
 class PatchRolloutQuery:
-    """All layers multiplied together, rightly and as a much-copied program does."""
+    """Compare rollout with the variant in a widely copied program."""
 
     query: Query
     kind: Kind
-    discard: float = 0.9   # share of each layer's mean weights, the smallest, that is left out first
+    discard: float = 0.9   # share of each layer's mean weights to drop first, smallest first
 
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
-        """Return both of the query's record."""
+        """Compute both for the query's record."""
         return roll_out(models.record(self.query, report)[self.kind], self.discard)
 
 
 @dataclass(frozen=True, eq=False)
 class PatchRollout:
-    """Rollout over all layers, float64 (token, token): rows look, columns are looked at."""
+    """Rollout over all layers, float64 (token, token): rows are queries, columns keys."""
 
-    right: np.ndarray    # each layer's rows sum to 1 again after something was left out, and so do these
-    copied: np.ndarray   # of the program in which they do not
+    right: np.ndarray    # with rows rescaled to sum to 1 after each drop
+    copied: np.ndarray   # from the program, in which they are not
 
 
 def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
-    """Rollout of the heads' means, of whose cells the share `discard` is left out in each layer."""
+    """Compute rollout of the heads' mean weights, dropping the share `discard` of cells in each layer."""
     if attention_map.kind is Kind.CROSS:
-        raise UserError("Rollout follows one list of tokens through all layers; choose self-attention.")
+        raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
     right, copied = [], []
     for layer in attention_map.layers:
         mean = heads.whole(layer).astype(np.float64).mean(0)
         kept = without_smallest(mean, discard) / 2 + np.eye(len(mean)) / 2
         right.append(kept / kept.sum(1, keepdims=True))
-        # the program divides by a vector of row sums that is laid along the columns: cell (i, j) by the sum of row j
+        # the program divides by row sums broadcast along columns: cell (i, j) by the sum of row j
         copied.append(kept / kept.sum(1)[np.newaxis])
     return PatchRollout(rollout(right), rollout(copied))
 
 
 def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
-    """Return the weights (query, key) with the smallest `share` of all cells as 0; the cell from the first token to
-    itself stays, as in the program that this is from."""
+    """Set the smallest `share` of all weights (query, key) to 0, except the first token's weight on itself, as in the
+    original program."""
     count = int(weights.size * share)
     if count == 0:
         return weights.copy()
@@ -148,13 +148,13 @@ def lengths(vectors: np.ndarray) -> np.ndarray:
 
 
 def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the patches whose vector is longer than OUTLIER times the median of all patches."""
+    """Return the patches whose vector is longer than OUTLIER times the median over all patches."""
     limit = OUTLIER * float(np.median(norms[list(patches)]))
     return tuple(patch for patch in patches if norms[patch] > limit)
 
 
 def similarities(vectors: np.ndarray, token: int) -> np.ndarray:
-    """Return the cosine of one vector of (token, d) with each, float64 (token); NaN where one has no length."""
+    """Return the cosine of one vector in (token, d) with each, float64 (token); NaN for vectors of length 0."""
     sizes = lengths(vectors)
     scale = sizes * sizes[token]
     return np.divide(vectors.astype(np.float64) @ vectors[token].astype(np.float64), scale,

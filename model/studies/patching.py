@@ -1,9 +1,10 @@
-"""Which heads change the answer when their output is taken from another text.
+"""Find the heads that change the answer when their output is taken from another text.
 
-Activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"): one part
-of the pass of a text is what it is in the pass of its twin, and the rest of the model goes on from there. What the
-answer then does is an effect of that part, and not a correlate. A head that matters only together with others shows
-nothing alone; so every layer is patched as a whole too. """
+In activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"), one
+part of a pass is replaced by its value in the pass of the text's twin, and the rest of the model continues from there.
+The change in the answer is an effect of that part, not a correlate. Heads that matter only jointly show no effect
+alone, so whole layers are patched too.
+"""
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PatchQuery:
-    """Every head of one kind patched alone, its output in `first` taken from `second`."""
+    """Patch every head of one kind alone, taking its output in `first` from `second`."""
 
     first: Query
     second: Query
@@ -29,56 +30,55 @@ class PatchQuery:
 
     def __post_init__(self) -> None:
         if self.first.edits or self.second.edits:
-            raise UserError("Each head is patched alone, in a pass without other edits; take the edits away.")
+            raise UserError("Each head is patched alone, in a pass without other edits; remove the edits.")
         if (self.first.model, self.first.revision) != (self.second.model, self.second.revision):
-            raise UserError("A head's output can only be taken from another text of the same model; choose the same "
-                            "model for both.")
+            raise UserError("A head's output can only be copied from the same model; choose the same "
+                            "model for both texts.")
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
-        """Return what each patch does. Raises UserError for texts of different lengths and where nothing is
-        answered."""
+        """Compute each patch's effect. Raises UserError for texts of different lengths and without an answer."""
         return patch_heads(models.open(self.first, report), self, report)
 
 
-TOKENS = 256   # of all rows of a pass in which several heads are patched, each in a row of its own
+TOKENS = 256   # total over a pass's rows, each with one head patched
 Measure = Callable[[PassAnswer], float]
 
 
 @dataclass(frozen=True, eq=False)
 class PatchEffects:
-    """What each head's patch does to the answer. A number is ln P(second word) − ln P(first word) in nats at one token
-    of the first text, or, for a model that answers with a sentence vector, its cosine with the second text's."""
+    """The effect of each head's patch on the answer. Numbers are ln P(second word) − ln P(first word) in nats at one
+    token of the first text or, for a model that answers with a sentence vector, its cosine with the second text's
+    vector."""
 
-    words: tuple[str, str] | None   # what the first text is answered with, and the second; None for a vector
-    same: bool                      # whether both get the same word; the second word is then the first text's next best
-    place: int | None               # the token of the first text; None for a vector
-    plain: float                    # the number of the first text as it is
-    other: float                    # the number of the second text
+    words: tuple[str, str] | None   # the first text's answer, and the second's; None for vectors
+    same: bool  # whether both have the same answer; the second word is then the first text's runner-up
+    place: int | None               # position in the first text; None for vectors
+    plain: float                    # the unpatched first text's number
+    other: float                    # the second text's number
     heads: tuple[HeadId, ...]       # in the order of the array
     patched: np.ndarray             # with this head patched, float64 (head)
     layers: dict[int, float]        # {layer: with all its heads patched}
     whole: float                    # with all heads of this kind patched
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: number, with this head patched, and effect, what that changes, positive towards the
-        second text's answer; both in nats, or cosines."""
+        """Return one row per head: number, with this head patched, and effect, the change, positive towards the second
+        text's answer; in nats or cosines."""
         return heads.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
     def share(self, number: float) -> float:
-        """Return how far a number is on the way from the first text (0) to the second (1); NaN where both are the
-        same."""
+        """Return where a number lies between the first text (0) and the second (1); NaN if they are equal."""
         return (number - self.plain) / (self.other - self.plain) if self.other != self.plain else float("nan")
 
     def turns(self, number: float) -> bool:
-        """Return whether the second text's word is now the more probable of the two, and was not before."""
+        """Return whether the second text's word has become the more probable of the two."""
         return self.words is not None and self.plain < 0 < number
 
 
 def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[int, int] | None, int | None]:
-    """Return (the measure of an answer, the ids of the two words, the row of the positions that it is taken at).
+    """Return (the function that measures an answer, the ids of the two words, the row where it is measured).
 
-    The row is a next-token model's last, and any other's first one where the two texts are answered differently, else
-    the last.
+    The row is the last for a next-token model; for others the first one where the two texts' answers differ, else the
+    last.
     """
     if first.kind == "vector":
         return lambda answer: cosine(answer.numbers, second.numbers), None, None
@@ -92,12 +92,12 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
 
 
 def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> PatchEffects:
-    """Return every head of one kind patched alone, every layer, and all of them. Raises UserError for texts of
-    different lengths, and for a model that answers nothing."""
+    """Patch every head of one kind alone, every layer, and all of them. Raises UserError for texts of different lengths
+    and for a model without an answer."""
     asked, other = opened.tokens(question.first), opened.tokens(question.second)
     if (asked.picture is None) != (other.picture is None):
-        raise UserError("A head's output can only be taken from a question of the same sort; compare two pictures or "
-                        "two texts.")
+        raise UserError("A head's output can only be copied between two questions of the same type; compare two "
+                        "pictures or two texts.")
     plain, taken = opened.run(asked), opened.run(other)
     first, second = plain.answer(0), taken.answer(0)
     outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is question.kind}
@@ -105,12 +105,12 @@ def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> Pa
         raise UserError(f"{opened.card.title} has no {question.kind} attention that can be patched here; choose a kind "
                         f"that the page offers, or a verified model.")
     if (question.kind, min(outputs)) not in plain.heads:
-        raise UserError("Only one of the two texts has a target; give one to both.")
+        raise UserError("Only one of the two texts has a target; give both one.")
     looking = len(next(iter(outputs.values())))
     check_lengths(question.second, looking, len(plain.heads[question.kind, min(outputs)]))
     if min(len(first.numbers), len(second.numbers)) == 0:
-        raise UserError("This model answers nothing at this text (no mask, no “it”), so that no answer can turn; "
-                        "choose a text that it answers.")
+        raise UserError("This model has no answer to this text (no mask, no “it”) that could change; "
+                        "choose a text with one.")
     measure, words, row = measure_of(first, second)
     heads = [(layer, head) for layer, mixed in outputs.items() for head in range(mixed.shape[1])]
     trials = [*([head] for head in heads), *([head for head in heads if head[0] == layer] for layer in outputs), heads]

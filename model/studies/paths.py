@@ -1,10 +1,11 @@
-"""Path patching: what changes if one path alone, from a head to a head or to the logits, carries what it carries in the
-twin sentence, and everything else is frozen (Wang et al. 2022; Goldowsky-Dill et al. 2023).
+"""Path patching: change one path, from a head to another head or to the logits, to its value in the twin sentence, with
+everything else frozen (Wang et al. 2022; Goldowsky-Dill et al. 2023).
 
-The sender's output in the twin replaces its own in the residual stream, through every norm on its way, as one chosen
-receiver reads it: its queries, its keys or its values. The receiver's output is computed from that, and the model goes
-on from there with this one output replaced. Feed-forward layers and all other heads between the two stay as they were.
-A path to the logits changes nothing but the vector that the unembedding reads. """
+The sender's output in the twin replaces its own in the residual stream, through every norm on its way, but only as one
+receiver reads it: with its queries, keys or values. The receiver's output is recomputed from that, and the model
+continues with this output replaced. Feed-forward layers and all other heads in between stay as they were. A path to the
+logits only changes the unembedding's input.
+"""
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,12 @@ from model.studies.circuits import token_id
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-READS = ("query", "key", "value")   # of the receiver: what takes the path's change
+READS = ("query", "key", "value")   # the receiver's input through which the change enters
 
 
 @dataclass(frozen=True)
 class PathsQuery:
-    """Every path into one receiver, or to the logits, patched alone, its sender's output taken from `twin`."""
+    """Patch every path into one receiver, or to the logits, alone, taking its sender's output from `twin`."""
 
     query: Query
     twin: Query
@@ -34,10 +35,10 @@ class PathsQuery:
     rival: int | str                    # whose logit is subtracted
     receiver: HeadId | None = None      # None: the logits
     reads: tuple[str, ...] = READS
-    senders: tuple[HeadId, ...] = ()    # () means every earlier head
+    senders: tuple[HeadId, ...] = ()    # () for every earlier head
 
     def answer(self, models: Models, report: Progress) -> "Paths":
-        """Return the effect of every path. Raises UserError for texts of different lengths, and for a model that is no
+        """Compute every path's effect. Raises UserError for texts of different lengths and for a model that is not a
         decoder."""
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
@@ -46,24 +47,23 @@ class PathsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """What each path does to the logit of the answer minus that of the rival."""
+    """Each path's effect on the answer's logit minus the rival's."""
 
-    plain: float                  # the difference without a change
-    twin: float                   # the twin's
+    plain: float                  # the difference without a patch
+    twin: float                   # the twin's difference
     senders: tuple[HeadId, ...]
-    patched: np.ndarray           # with this path changed, float64 (sender)
+    patched: np.ndarray           # with this path patched, float64 (sender)
 
     def __repr__(self) -> str:
         return f"<Paths: {len(self.senders)} paths; difference {self.plain:.4f}, in the twin {self.twin:.4f}>"
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
+        """Size of the array in bytes."""
         return self.patched.nbytes
 
     def frame(self) -> "DataFrame":
-        """Return one row a sender: layer, head, and effect: the patched difference minus the plain one; the largest
-        first."""
+        """Return one row per sender: layer, head, and effect, the patched minus the plain difference; largest first."""
         from pandas import DataFrame
 
         table = DataFrame({"layer": [layer for layer, _ in self.senders], "head": [head for _, head in self.senders],
@@ -76,10 +76,11 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
     """Patch every path alone."""
     trace, kind = traces[0], Kind.CAUSAL
     if kind not in records[0].kinds:
-        raise UserError(f"Paths are patched in decoders, and {opened.card.title} is none; choose one such as SmolLM2.")
+        raise UserError(f"Path patching needs a decoder, but {opened.card.title} is not one; choose one such "
+                        f"as SmolLM2.")
     if trace.unembedding is None:
-        raise UserError(f"The logits of {opened.card.title} cannot be followed, so no path to them can; choose another "
-                        f"decoder.")
+        raise UserError(f"The logits of {opened.card.title} cannot be traced, so paths to them cannot be patched; "
+                        f"choose another decoder.")
     lengths = [len(record[kind].queries) for record in records]
     if lengths[0] != lengths[1]:
         raise UserError(f"The twin has {lengths[1]} tokens and the sentence {lengths[0]}, and a path is patched token "
@@ -114,14 +115,14 @@ def _difference(opened: OpenModel, query: Query, ids: np.ndarray, position: int)
 
 
 def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
-    """Return what each head of a layer writes in the twin minus what it writes in the sentence, float64 (head, t,
+    """Return the difference of each head's contribution between the twin and the sentence, float64 (head, t,
     d_model)."""
     written = []
     for record, trace in zip(records, traces, strict=True):
         block, attention = trace.find(kind, layer)
         own = record[kind].layer(layer)
         if not isinstance(own, Layer) or any(same_numbers(norm.input, attention.output) for norm in block.norms):
-            raise UserError(f"What layer {layer} writes cannot be followed; choose another decoder.")
+            raise UserError(f"The output of layer {layer} cannot be traced; choose another decoder.")
         mixed = own.mix(own.weights(slice(None), slice(0, own.shape[1]), slice(0, own.shape[2])))
         written.append(np.einsum("htv,hvd->htd", np.asarray(mixed, np.float64),
                                  attention.w_output.astype(np.float64)))
@@ -130,7 +131,7 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
 
 def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
     """Return the sender's change (t, d_model) where the receiver reads the stream. In a post-LN model it passes the
-    norms between, each of which is computed anew on what it got plus the change."""
+    norms in between, each recomputed on its input plus the change."""
     for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
             for norm in block.norms:
@@ -139,18 +140,18 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
 
 
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, position: int) -> float:
-    """Return how the difference changes if the unembedding alone reads the sender's change."""
+    """Return how the difference changes if only the unembedding reads the sender's change."""
     block, norm = trace.last(kind)
     before = block.after[position].astype(np.float64)
     vectors = np.stack([before, before + change[position]])
-    assert trace.unembedding is not None   # `paths` has refused the others
+    assert trace.unembedding is not None   # `paths` refuses all other models
     logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), list(ids))
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
 def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tuple[str, ...],
               change: np.ndarray) -> np.ndarray:
-    """Return the receiver's output, float64 (t, d_v), when what it reads of the stream holds the sender's change."""
+    """Return the receiver's output, float64 (t, d_v), if its input includes the sender's change."""
     (layer, head), kind = receiver, Kind.CAUSAL
     block, attention = trace.find(kind, layer)
     own = record[kind].layer(layer)

@@ -1,9 +1,9 @@
-r"""Which simple pattern a head fits best, and how well.
+r"""Find the simple pattern that a head fits best, and how well.
 
-A pattern names, for every token that looks, the keys that it would look at, each with an equal share. A head's fit is 1
-minus the mean Jensen–Shannon divergence in bits between its rows and the pattern's (Lin 1991): 1 is exactly the
-pattern, 0 has nothing of it. *even* (an equal share for every allowed key) is a pattern among the others, so that a
-head without a habit is called by that name. """
+A pattern specifies the keys for every query, each with an equal share. A head's fit is 1 minus the mean Jensen–Shannon
+divergence in bits between its rows and the pattern's (Lin 1991): 1 is a perfect fit, 0 no overlap. *even*, an equal
+share for every allowed key, is one of the patterns, so that heads without a preference are labelled as such.
+"""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-MIN_ROW_SHARE = 0.5    # share of the rows that must have a key of the pattern; on fewer rows a fit is luck
+MIN_ROW_SHARE = 0.5    # share of rows that must have a key of the pattern; with fewer rows, a good fit may be chance
 
 
 @dataclass(frozen=True)
@@ -32,32 +32,33 @@ class FitsQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadFits":
-        """Return the fits in the query's record."""
+        """Compute the fits in the query's record."""
         return fit(models.record(self.query, report)[self.kind])
 
 
 @dataclass(frozen=True, eq=False)
 class KeyInfo:
-    """What patterns know of a text."""
+    """The properties of keys that patterns depend on."""
 
     special: np.ndarray   # which keys are special tokens, bool (key)
-    ids: np.ndarray       # the keys' numbers in the vocabulary, int (key)
+    ids: np.ndarray       # ids of the keys, int (key)
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A simple rule for where a token looks."""
+    """A simple rule for which keys a query attends to."""
 
-    name: str    # in files and links
-    title: str   # for people
-    paper: str   # where heads like it were described
-    # keys(i, j, info): which keys it names, bool (row, key), for column vectors of queries i and row vectors of keys j
+    name: str    # used in files and links
+    title: str   # for display
+    paper: str   # where such heads were described
+    # keys(i, j, info): which keys it specifies, bool (row, key), for column vectors of queries i and row vectors of
+    # keys j
     keys: Callable[[np.ndarray, np.ndarray, KeyInfo], np.ndarray]
-    valid_for_cross: bool = False   # whether it means anything where queries and keys are different texts
+    valid_for_cross: bool = False   # whether it applies when queries and keys are different texts
 
 
 def _equal(i: np.ndarray, j: np.ndarray, info: KeyInfo) -> np.ndarray:
-    """Return the same token elsewhere in the text; special tokens have no text to share."""
+    """Return whether key and query are the same token elsewhere in the text; special tokens do not count."""
     return (info.ids[j] == info.ids[i]) & (i != j) & ~info.special[i]
 
 
@@ -79,47 +80,48 @@ PATTERNS = (
     Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
     Pattern("even", "all tokens evenly", CLARK, lambda i, j, info: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
-NONE = "none"   # the name of what fits no pattern well
+NONE = "none"   # label of heads that fit no pattern well
 TITLES = {each.name: each.title for each in PATTERNS} | {NONE: "no simple pattern"}
-SIMPLE = 0.7    # the least fit at which a head is called by its best pattern
+SIMPLE = 0.7    # smallest fit at which a head is labelled with its best pattern
 
 
 @dataclass(frozen=True, eq=False)
 class HeadFits:
-    """How well every head of one kind fits every pattern."""
+    """The fit of every head of one kind to every pattern."""
 
     kind: Kind
     heads: tuple[HeadId, ...]     # in the order of the arrays
-    fits: dict[str, np.ndarray]   # {pattern: float64 (head), 0 to 1}, of those that apply; NaN where one does not
+    # {pattern: float64 (head), 0 to 1}, for patterns that apply; NaN for heads where one does not
+    fits: dict[str, np.ndarray]
 
     def frame(self) -> "DataFrame":
-        """Return one row a head, one column a pattern: the fit, 0 to 1."""
+        """Return one row per head and one column per pattern: the fit, 0 to 1."""
         return heads.head_frame(self.heads, self.fits)
 
     def best(self) -> "DataFrame":
-        """Return `best_patterns` of all heads."""
+        """Return `best_patterns` for all heads."""
         return best_patterns(self.frame())
 
 
 def best_patterns(fits: "DataFrame") -> "DataFrame":
-    """Of fits (head by pattern) the best one of each head: columns pattern (its name; of equals the first column) and
-    fit."""
+    """Return each head's best pattern from fits (head by pattern), with columns pattern (ties go to the first column)
+    and fit."""
     from pandas import DataFrame
 
     return DataFrame({"pattern": fits.idxmax(axis=1), "fit": fits.max(axis=1)})
 
 
 def named(best: "DataFrame") -> "DataFrame":
-    """Return the same with NONE for the pattern of a head that fits even its best one by less than SIMPLE."""
+    """Replace the pattern by NONE for heads whose best fit is below SIMPLE."""
     return best.assign(pattern=best["pattern"].where(best["fit"] >= SIMPLE, NONE))
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool
-    (row, key): float64 (head) in bits, and how many rows have such a cell. Only weights on the cells matter: all others
-    are half as large in the mixture, which costs 1/2 bit.
+    (row, key), float64 (head) in bits, and the number of rows with such a cell. Only weights on these cells matter: the
+    others are halved in the mixture, which costs 1/2 bit.
 
-    What a row lacks to 1 (a sink's share) is one more key that no pattern names.
+    A sink's share of a row is treated as one more key that no pattern contains.
     """
     counts = cells.sum(1)
     shares = np.repeat(0.5 / np.maximum(counts, 1), counts)
@@ -130,8 +132,8 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _blocks(layer: Layer | Reported, info: KeyInfo,
             patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield (pattern, sum over rows (head), rows (head)) of every block of rows; those that see nothing are left
-    out."""
+    """Yield (pattern, sum over rows (head), rows (head)) for every block of rows, without rows that are fully
+    masked."""
     for rows, keys, block in heads.weight_blocks(layer):
         nothing = layer.sees_nothing[:, rows]
         allowed = layer.allowed.block(rows, keys)
@@ -140,12 +142,12 @@ def _blocks(layer: Layer | Reported, info: KeyInfo,
         for pattern in patterns:
             cells = pattern.keys(i, j, info) & allowed
             total, count = divergences(block, cells)
-            blind = (nothing & cells.any(1)).sum(1)   # the divergence of a row without weights is 1 bit
+            blind = (nothing & cells.any(1)).sum(1)   # a row without weights has a divergence of 1 bit
             yield pattern.name, total - blind, count - blind
 
 
 def fit(attention_map: AttentionMap) -> HeadFits:
-    """Return every head against every pattern that applies to at least half of the rows."""
+    """Fit every head to every pattern that applies to at least half of the rows."""
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
@@ -163,36 +165,36 @@ def fit(attention_map: AttentionMap) -> HeadFits:
                     {name: each for name, each in fits.items() if not np.isnan(each).all()})
 
 
-DRAWS = 400       # heads of random weights
-EVEN = "even"     # the pattern that a head without a habit fits
-QUANTILE = 0.95   # what luck reaches one time in twenty lies above
+DRAWS = 400       # random heads
+EVEN = "even"     # the pattern of heads without a preference
+QUANTILE = 0.95   # quantile of the null distribution
 
 
 @dataclass(frozen=True)
 class PatternChanceQuery:
-    """The chance of the patterns in one text, under the masks of its model's first layer."""
+    """The fits expected by chance in one text, under the masks of the model's first layer."""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatternChance":
-        """Return the chance in the query's record."""
+        """Compute them for the query's record."""
         return pattern_chance(models.record(self.query, report)[self.kind])
 
 
 @dataclass(frozen=True)
 class PatternChance:
-    """What fits without a habit are."""
+    """Fits of heads without a preference."""
 
-    even: dict[str, float]   # {pattern: fit of rows that share their weight evenly among the allowed keys}
+    even: dict[str, float]   # {pattern: fit of uniform rows}
     luck: float              # the best fit to any other pattern that random heads exceed one time in twenty
-    tokens: int              # of the text
+    tokens: int              # number of tokens in the text
 
 
 def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternChance:
-    """Even rows, and `draws` heads whose rows are drawn evenly from all rows of weights that the first layer's mask
-    allows (Dirichlet distribution with all parameters 1), each with the pattern that it fits best, even rows aside,
-    which are no habit; the draws are the same every time."""
+    """Return the fits of uniform rows, and the null distribution from `draws` random heads, whose rows are uniformly
+    distributed over all weights that the first layer's mask allows (Dirichlet distribution with all parameters 1). Each
+    random head counts with its best pattern other than even; the draws are fixed."""
     layer, random = attention_map.layers[0], np.random.default_rng(0)
     _, queries, keys = layer.shape
     block = layer.allowed.block(slice(0, queries), slice(0, keys))

@@ -1,5 +1,5 @@
-"""How well a reader predicted a head: its weight on the marked cells, against the best and the uniform choice of as
-many. numpy only."""
+"""Score a reader's prediction of a head: its weight on the marked cells, compared with the best and the uniform choice
+of as many cells. numpy only."""
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,22 +13,22 @@ from model.core.view import AxisItem, DisplayedHead
 class RowScore:
     """One row of a prediction."""
 
-    row: int       # of the displayed head
+    row: int       # row of the displayed head
     count: int     # marked cells
-    allowed: int   # cells that the mask leaves open
+    allowed: int   # allowed cells
     found: float   # the head's weight on the marked cells
-    best: float    # on its `count` largest cells
-    whole: float   # on all open cells that are shown; 1 without filters
+    best: float    # its weight on the `count` largest cells
+    whole: float   # its weight on all allowed cells shown; 1 without filters
 
     @property
     def uniform(self) -> float:
-        """The expected weight on `count` open cells chosen at random."""
+        """The expected weight on `count` allowed cells chosen at random."""
         return self.whole * self.count / self.allowed
 
 
 @dataclass(frozen=True)
 class Score:
-    """A prediction: its rows, and the means over them."""
+    """A prediction's rows, and means over them."""
 
     rows: tuple[RowScore, ...]
 
@@ -38,20 +38,20 @@ class Score:
 
     @property
     def count(self) -> int:
-        """Marked cells of all rows."""
+        """Marked cells in all rows."""
         return sum(row.count for row in self.rows)
 
     @property
     def above_chance(self) -> float:
-        """How far the prediction is from the uniform choice (0) to the best (1); NaN where both hold the same
-        weight, as with every cell marked."""
+        """Where the prediction lies between the uniform choice (0) and the best (1); NaN if those are equal, as with
+        every cell marked."""
         room = self.mean("best") - self.mean("uniform")
         return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
 
 
 def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
-    """Return which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if
-    any of their pieces may."""
+    """Return which cells of a displayed head the mask allows, bool (row, column); words count if any of their pieces
+    do."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
     mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
     rows, columns = (_members(side, size)
@@ -60,7 +60,7 @@ def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
 
 
 def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
-    """Float32 (unit, token), 1 where the token belongs to the unit."""
+    """Return float32 (unit, token), 1 where the token belongs to the unit."""
     belongs = np.zeros((len(units), count), np.float32)
     for place, unit in enumerate(units):
         belongs[place, list(unit.tokens)] = 1
@@ -68,14 +68,14 @@ def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
 
 
 def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
-    """Return the head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
+    """Return the head with all weights set to 0 and scores that only reveal the mask."""
     return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
 
 
 def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
-    """Return the score of marks (query token, key token); one that is not shown or not allowed does not count.
+    """Score marks (query token, key token); marks that are not shown or not allowed do not count.
 
-    may: which cells are open, bool (row, column), from `allowed_cells`.
+    may: which cells are allowed, bool (row, column), from `allowed_cells`.
     """
     places = {(shown.row_of(query), shown.column_of(key)) for query, key in marks}
     chosen = np.zeros(may.shape, bool)

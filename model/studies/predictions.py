@@ -1,4 +1,4 @@
-"""Ask what a model predicts: the next token, the likelihood of a text, a pronoun."""
+"""Ask for a model's predictions: the next token, the likelihood of a text, a pronoun."""
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,37 +8,37 @@ from model.core.models import Models, OpenModel
 from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 
-NAMED = 50   # tokens whose text travels along, the most probable first
+NAMED = 50   # number of most probable tokens whose text is stored
 
 
 @dataclass(frozen=True)
 class NextWordQuery:
-    """What does a decoder say comes next after this text and continuation?"""
+    """A decoder's prediction of the next token after this text and continuation."""
 
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "NextWord":
-        """Return what it says. Raises NoNextWord for a model that is no decoder."""
+        """Compute the prediction. Raises NoNextWord for a model that is not a decoder."""
         return next_word(models.open(self.query, report), self.query, report)
 
 
 @dataclass(frozen=True, eq=False)
 class NextWord:
-    """What a decoder says at the last position."""
+    """A decoder's prediction at the last position."""
 
     logits: np.ndarray       # float32 (vocabulary)
-    ids: tuple[int, ...]     # of the NAMED most probable tokens, best first
-    texts: tuple[str, ...]   # of the same tokens
+    ids: tuple[int, ...]     # the NAMED most probable tokens, best first
+    texts: tuple[str, ...]   # their text
     ends: tuple[int, ...]    # ids that end a text
 
     def __post_init__(self) -> None:
-        check_finite("in its answer", self.logits.max())   # a logit of −∞ is a word that is never said
+        check_finite("in its answer", self.logits.max())   # a logit of −∞ marks a word that is never predicted
 
 
 def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> np.ndarray:
     """Return the probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep
     the top_k largest (0: all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and
-    renormalise; the order of transformers' generate."""
+    renormalise, in the order used by transformers' generate."""
     from scipy.special import softmax
 
     scaled = logits.astype(np.float64) / temperature
@@ -55,49 +55,48 @@ def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, t
 
 @dataclass(frozen=True)
 class LikelihoodQuery:
-    """P(y | x) = Π_t P(y_t | y_<t, x) of a query's text (a decoder) or target (an encoder–decoder)."""
+    """P(y | x) = Π_t P(y_t | y_<t, x) for a query's text (decoder) or target (encoder–decoder)."""
 
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "SequenceLikelihood":
-        """Return the factors. Raises UserError for a model that predicts no next token."""
+        """Compute the factors. Raises UserError for a model that does not predict the next token."""
         return sequence_likelihood(models.open(self.query, report), self.query, report)
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceLikelihood:
-    """The tokens that are predicted, in order. A model without a start token predicts no first token, which is then not
-    among them."""
+    """The predicted tokens, in order. Without a start token the first token is not predicted and is left out."""
 
     texts: tuple[str, ...]
-    ids: tuple[int, ...]            # their numbers in the vocabulary
+    ids: tuple[int, ...]            # their ids
     log_probabilities: np.ndarray   # ln P(y_t | y_<t, x) in nats, float64 (t)
 
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
-            raise ValueError(f"SequenceLikelihood: expected one number a token, got {len(self.texts)} texts, "
-                             f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; cut them alike.")
-        check_finite("in its answer", np.exp(self.log_probabilities))   # ln P of −∞ is a word that is never said
+            raise ValueError(f"SequenceLikelihood: expected one number per token, got {len(self.texts)} texts, "
+                             f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; give equally many.")
+        check_finite("in its answer", np.exp(self.log_probabilities))  # ln P of −∞ marks a word that is never predicted
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 
     @property
     def products(self) -> np.ndarray:
-        """ln P(y_1 … y_t | x) in nats, float64 (t): the probabilities multiplied up."""
+        """The cumulative ln P(y_1 … y_t | x) in nats, float64 (t)."""
         return np.cumsum(self.log_probabilities)
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean −ln P: as unsure as if that many tokens were equally likely each time."""
+        """exp of the mean −ln P: the number of equally likely tokens with the same uncertainty."""
         return float(np.exp(-self.log_probabilities.mean()))
 
 
 def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
-    """Return all logits of the last position, under the query's edits; without any from a plain pass with the model's
-    own kernel. Raises NoNextWord for a model that writes none."""
+    """Return all logits of the last position, under the query's edits; without edits, from a plain pass with the
+    model's own kernel. Raises NoNextWord for a model without next-token predictions."""
     import torch
 
     if opened.task != "next" and not (opened.task == "target" and opened.ours):
-        raise NoNextWord(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+        raise NoNextWord(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
     asked = opened.tokens(query, report)
     if query.edits:
         logits = opened.run(asked, query.edits, report).outputs()[0, -1]
@@ -110,18 +109,18 @@ def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
 
 
 def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> SequenceLikelihood:
-    """Return the probabilities of a decoder's text from the second token on, or of our translator's target with its
-    end; a first token that only starts is no part of the text. Raises UserError for a model that predicts no next
-    token, and for a text of one token."""
+    """Return the probabilities of a decoder's text from the second token on, or of our translator's target including
+    its end; a start token is not part of the text. Raises UserError for a model that does not predict the next token,
+    and for a text of one token."""
     import torch
 
     asked, title = opened.tokens(query, report), opened.card.title
     if not (opened.task == "next" or (opened.ours and asked.target is not None)):
-        raise UserError(f"{title} predicts no next token of a text; choose a decoder, such as SmolLM2, or the "
+        raise UserError(f"{title} does not predict the next token of a text; choose a decoder such as SmolLM2, or the "
                         f"translator.")
     tokens = asked.target or asked.source
     if len(tokens) < 2:
-        raise UserError("A single token has nothing before it to be predicted from; type another word.")
+        raise UserError("A single token has no context to be predicted from; type another word.")
     ids, texts = tokens.ids[1:], tokens.texts[1:]
     if opened.task == "target":
         ids, texts = (*ids, opened.vocabulary.ends[0]), (*texts, opened.vocabulary.name(opened.vocabulary.ends[0]))
@@ -131,22 +130,23 @@ def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> Se
 
 
 def log_probability(opened: OpenModel, query: Query, span: Span) -> float:
-    """ln P of the words at `span`, the mean over their tokens in nats, under the query's edits.
+    """Return ln P of the words at `span`, averaged over their tokens, in nats, under the query's edits.
 
-    A next-word model predicts them from what stands before; a masked-word model with all tokens of the span masked
-    at once, as Kocijan et al. 2019 (section 2) do. Raises UserError for a model that does neither. """
+    A next-word model predicts them from their left context; a masked-word model with all tokens of the span masked at
+    once, as in Kocijan et al. 2019 (section 2). Raises UserError for other models.
+    """
     import torch
 
     title = opened.card.title
     if opened.task not in ("next", "mask") or opened.ours:
-        raise UserError(f"{title} does not say words, so there is no probability to compare; choose a next-word or a "
-                        f"masked-word model.")
+        raise UserError(f"{title} does not predict words, so there is no probability to compare; choose a next-word or "
+                        f"a masked-word model.")
     asked = opened.tokens(query)
     tokens = [token for token, (start, end) in enumerate(asked.source.spans)
               if asked.source.segments[token] == 0 and start < span[1] and span[0] < end]
     before = 0 if opened.task == "mask" else 1
     if not tokens or tokens[0] < before:
-        raise UserError(f"{title} has nothing to say {query.text[slice(*span)]!r} from; put words before it, or "
+        raise UserError(f"{title} has no context to predict {query.text[slice(*span)]!r} from; put words before it, or "
                         f"shorten the text.")
     if opened.task == "mask":
         masked = asked.tensors["input_ids"].clone()
@@ -162,8 +162,8 @@ PRONOUNS = ("il", "elle")
 
 
 def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
-    """Return a decoder's map whose rows are named by the word that they produce instead of the word that they read: row
-    i makes word i."""
+    """Return a decoder's map with rows named by the word that they produce instead of the word that they read: row i
+    produces word i."""
     attention_map, prediction = record[kind], record.prediction
     last = prediction.texts[-1][0] if prediction is not None and prediction.texts else "?"
     queries, special = attention_map.queries, last.startswith(("[", "<"))
@@ -175,6 +175,6 @@ def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
 
 
 def pronoun_of(tokens: Tokens) -> int | None:
-    """Return the last il or elle among the produced words."""
+    """Return the last il or elle among the produced words, or None."""
     places = [place for place, text in enumerate(tokens.texts) if text.strip(" ▁").lower() in PRONOUNS]
     return places[-1] if places else None

@@ -1,9 +1,9 @@
-"""Attention over all layers at once: rollout and attention flow (Abnar & Zuidema 2020), and what a model that looks
-evenly would give.
+"""Combine attention over all layers by rollout and attention flow (Abnar & Zuidema 2020), also for uniform attention as
+a baseline.
 
-Both follow a token back to the input through the heads' mean W of each layer, with half of the token staying in the
-residual stream: A = ½W + ½I. Rollout multiplies the A of all layers; flow takes them as the capacities of a network and
-asks how much can flow from the output to each input token.
+Both trace a token back to the input through each layer's mean weights W, with half of the token staying in the residual
+stream: A = ½W + ½I. Rollout multiplies the A of all layers; flow treats them as a network's capacities and computes the
+maximum flow from the output to each input token.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,16 +14,18 @@ from model.core.masks import Mask
 from model.core.record import Layer
 from model.core.trace import CLOSE, AttentionTrace, Block, Norm
 
-SCALE = 2**30   # capacities, at most 1 in all, as 32-bit numbers
+SCALE = 2**30   # 32-bit capacities, with a sum of at most 1
 
 
 def with_residual(weights: np.ndarray) -> np.ndarray:
-    """½W + ½I, float64 (query, key), of weights (head, query, key) averaged over heads (Abnar & Zuidema 2020)."""
+    """Return ½W + ½I, float64 (query, key), from weights (head, query, key) averaged over heads (Abnar & Zuidema
+    2020)."""
     return weights.astype(np.float64).mean(0) / 2 + np.eye(weights.shape[-1]) / 2
 
 
 def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
-    """A_L · … · A_1, float64 (query, key), of the layers' A in the model's order (Abnar & Zuidema 2020, equation 1)."""
+    """Return A_L · … · A_1, float64 (query, key), from the layers' A in model order (Abnar & Zuidema 2020, equation
+    1)."""
     total = np.eye(len(steps[0]))
     for step in steps:
         total = step @ total
@@ -31,19 +33,19 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
-    """Return weights (1 or head, query, key) of a layer that looks evenly at every allowed key: the null of both
-    measures."""
+    """Return the weights (1 or head, query, key) of a layer that attends uniformly to its allowed keys: the baseline of
+    both measures."""
     may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
 
 
 def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
          report: Callable[[float], None] = lambda share: None) -> np.ndarray:
-    """Return the maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token,
+    """Compute the maximum flow from the last layer's tokens, with capacities `rows` (token), to each input token,
     float64 (token).
 
-    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Capacities are whole
-    steps of 1 / SCALE. Node layer · tokens + token, layer 0 the input, and a source above the last layer.
+    The flow to each token is computed separately (Abnar & Zuidema 2020), so the numbers do not sum to 1. Capacities are
+    multiples of 1 / SCALE. Nodes are layer · tokens + token, with layer 0 as input and a source above the last layer.
     """
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import maximum_flow
@@ -67,36 +69,36 @@ STAGES = ("norm", "norm_residual", "norm_layernorm")
 
 
 def transformed_values(layer: Layer, attention: AttentionTrace) -> np.ndarray:
-    """Return f(x) of every token in every head, float64 (head, key, d_model)."""
+    """Return f(x), the transformed value of every token in every head, float64 (head, key, d_model)."""
     value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
     return value @ attention.w_output.astype(np.float64)
 
 
 def contributions(weights: np.ndarray, values: np.ndarray, query: int) -> np.ndarray:
-    """Σ_h α f(x), float64 (key, d_model): what each token adds for one query. weights (head, query, key); values: those
-    of `transformed_values`."""
+    """Return Σ_h α f(x), float64 (key, d_model): each token's contribution to one query. weights (head, query, key);
+    values from `transformed_values`."""
     return np.einsum("hk,hkd->kd", weights[:, query].astype(np.float64), values)
 
 
 def apply_norm(norm: Norm, query: int, vectors: np.ndarray) -> np.ndarray:
-    """Parts (…, d_model) of one query's vector after the normalisation, its bias left out: each is centred (layer
-    norm), scaled, and times the gain, as the whole is (Kobayashi et al. 2021, equation 5)."""
+    """Return parts (…, d_model) of one query's vector after the normalisation, without its bias: each is centred (layer
+    norm), scaled and multiplied by the gain, like the whole (Kobayashi et al. 2021, equation 5)."""
     centred = vectors - vectors.mean(-1, keepdims=True) if norm.kind == "layer" else vectors
     return centred * norm.scales[query] * norm.gain
 
 
 @dataclass(frozen=True, eq=False)
 class Sublayer:
-    """An attention sub-layer with the norms around it; None where there is none."""
+    """An attention sub-layer with the norms around it, None if missing."""
 
     attention: AttentionTrace
     stream: np.ndarray       # the residual stream before the sub-layer, (query, d_model)
-    post_norm: Norm | None   # over its output, before the sum (Gemma 2)
-    sum_norm: Norm | None    # over the sum; in a pre-LN block the feed-forward layer's
+    post_norm: Norm | None   # of its output, before the sum (Gemma 2)
+    sum_norm: Norm | None    # of the sum; in a pre-LN block the feed-forward layer's
 
     def parts(self, vectors: np.ndarray, query: int) -> dict[str, np.ndarray]:
         """Return {stage: (key, d_model)}: one query's vectors as they are, with the residual, and after the norm of the
-        sum where there is one."""
+        sum if there is one."""
         summed = vectors.copy() if self.post_norm is None else apply_norm(self.post_norm, query, vectors)
         summed[query] += self.stream[query]
         stages = {"norm": vectors, "norm_residual": summed}
@@ -106,21 +108,21 @@ class Sublayer:
 
 
 def sublayer(block: Block, attention: AttentionTrace) -> Sublayer:
-    """Return the attention of a block with the norms around it, which are recognised by what they read."""
+    """Return a block's attention with the norms around it, which are identified by their inputs."""
     post_norm = _reader_of(attention.output, block.norms)
     output = attention.output if post_norm is None else post_norm.output
     return Sublayer(attention, block.before, post_norm, _reader_of(block.before + output, block.norms))
 
 
 def _reader_of(vectors: np.ndarray, norms: tuple[Norm, ...]) -> Norm | None:
-    """Return the first norm that reads these vectors (query, d_model), within rounding."""
+    """Return the first norm whose input equals these vectors (query, d_model) up to rounding."""
     return next((norm for norm in norms if np.abs(norm.input - vectors).max() <= CLOSE * np.abs(vectors).max()), None)
 
 
 def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,
              rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Return {stage: length of each token's vector, float64 (key)}, the mean over queries that count `rows` (query).
-    Without a sub-layer there is the first stage only. weights (head, query, key)."""
+    """Return {stage: length of each token's vector, float64 (key)}, averaged over queries with weights `rows` (query).
+    Without a sub-layer there is only the first stage. weights (head, query, key)."""
     lengths: dict[str, np.ndarray] = {}
     for query in map(int, np.flatnonzero(rows)):
         added = contributions(weights, values, query)
@@ -130,5 +132,5 @@ def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,
 
 
 def by_head(weights: np.ndarray, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """‖α f(x)‖ of each head alone, float64 (head, key): the mean over queries that count `rows`."""
+    """Return ‖α f(x)‖ of each head, float64 (head, key), averaged over queries with weights `rows`."""
     return np.einsum("q,hqk->hk", rows, weights.astype(np.float64)) * np.linalg.norm(values, axis=-1)

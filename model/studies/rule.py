@@ -1,15 +1,15 @@
-"""Rank heads by a rule of one's own: from tokens matching A to tokens matching B.
+"""Rank heads by a user's rule: attention from tokens matching A to tokens matching B.
 
-A rule is directed. In every sentence it marks pairs (word that looks, words it should look at); a head is right about a
-pair when, among all other words its mask allows, it looks most at one of the wanted words. Weights are averaged over
-the pieces of the word that looks and summed over the pieces of a word looked at (Clark et al. 2019, section 4.1).
+A rule is directed. In every sentence it marks pairs (source word, wanted words); a head is right about a pair if, among
+all other words that its mask allows, its largest weight is on a wanted word. Weights are averaged over the source
+word's pieces and summed over a key word's pieces (Clark et al. 2019, section 4.1).
 
-The table is held to four things:
+The table is compared with:
 
-- **Offset**: the accuracy of the best fixed distance in words, such as "always the word before".
-- **Null**: the best of all heads when every pair gets the distances of a random other pair that fit its sentence, so
-  that a rule that is only about position gains nothing. 200 draws; the p-value is (1 + reached) / (1 + draws).
-- **Held out**: the best head is chosen on the even sentences and scored on the odd ones, and the other way round.
+- **Offset**: the accuracy of the best fixed distance in words, such as "always the previous word".
+- **Null**: the best of all heads when every pair gets the distances of another random pair that fit its sentence, so
+  that a purely positional rule gains nothing. 200 draws; the p-value is (1 + reached) / (1 + draws).
+- **Held out**: the best head is chosen on even sentences and scored on odd ones, and vice versa.
 - **Interval**: the 95 % interval of `model.core.statistics.accuracy_intervals`, over sentences.
 """
 import re
@@ -57,20 +57,20 @@ class Marked:
     """One sentence with the pairs that a rule marks in it."""
 
     text: str
-    words: tuple[Span, ...]                          # characters of every word
-    pairs: tuple[tuple[int, tuple[int, ...]], ...]   # (the word that looks, the wanted words), by number
+    words: tuple[Span, ...]                          # span of every word
+    pairs: tuple[tuple[int, tuple[int, ...]], ...]   # (source word, wanted words), by index
 
 
 @dataclass(frozen=True)
 class RuleQuery:
-    """A rule over the sentences it marks, put to one model."""
+    """Test one model on a rule over marked sentences."""
 
     model: str
     revision: str
     sentences: tuple[Marked, ...]
 
     def answer(self, models: Models, report: Progress) -> "RuleReport":
-        """Return the report. Raises UserError if the model cannot read a sentence, or no pair can be tested."""
+        """Compute the report. Raises UserError if the model cannot read a sentence or no pair can be tested."""
         return run(self.sentences, models.open(self, report), report)
 
 
@@ -81,9 +81,9 @@ class RuleReport:
     heads: tuple[HeadId, ...]              # in the order of the arrays
     accuracy: tuple[MeanInterval, ...]     # of each head
     weight: np.ndarray                     # mean weight on the wanted words, float64 (head)
-    pairs: int                             # that were tested
-    sentences: int                         # that have a pair
-    left_out: int                          # pairs the mask forbids, or with a word the model has no piece for
+    pairs: int                             # number tested
+    sentences: int                         # number with a pair
+    left_out: int                          # pairs that are masked, or with a word without a piece
     offset: tuple[int, float]              # the best fixed distance in words, and its accuracy
     null: Luck
     held_out: HeldOut | None               # None where one half of the sentences has no pair
@@ -101,11 +101,11 @@ class RuleReport:
 
     @property
     def nbytes(self) -> int:
-        """About the bytes of the table."""
+        """Estimate the size of the table in bytes."""
         return 200 * len(self.heads)
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: accuracy with low and high (95 % interval) and mean weight, the best head first."""
+        """Return one row per head: accuracy with low and high (95 % interval) and mean weight, best head first."""
         table = head_frame(self.heads, {"accuracy": np.array([each.value for each in self.accuracy]),
                                         "low": np.array([each.low for each in self.accuracy]),
                                         "high": np.array([each.high for each in self.accuracy]),
@@ -124,7 +124,7 @@ class RuleReport:
 
 
 def words_in(text: str) -> tuple[Span, ...]:
-    """Return the characters of every word of a text."""
+    """Return the span of every word of a text."""
     return tuple((found.start(), found.end()) for found in WORD.finditer(text))
 
 
@@ -152,7 +152,7 @@ def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, 
         looking, widest = looking + len(marked[-1].pairs), max([widest, *(len(each) for _, each in marked[-1].pairs)])
         _refuse_many(looking, widest)
     if not any(each.pairs for each in marked):
-        raise UserError(f"None of the {len(marked):,} cases has a pair for this rule; look at its two sides, "
+        raise UserError(f"None of the {len(marked):,} cases has a pair for this rule; check its two sides, "
                         f"{quoted(repr(find))}.")
     return tuple(marked)
 
@@ -260,12 +260,12 @@ def _is_span(value: Any) -> bool:
 
 
 def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:
-    """Return the words that share a character with a span."""
+    """Return the words that overlap a span."""
     return {place for place, (start, end) in enumerate(words) for first, last in spans if start < last and first < end}
 
 
 def _named(text: str, words: tuple[Span, ...], names: Iterable[Any], where: str) -> set[int]:
-    """Return the words that these names are, each as a whole. Raises UserError for one that is not in the text."""
+    """Return the indices of the words with these names. Raises UserError for one that is not in the text."""
     found = set()
     for name in names:
         spans = [each.span() for each in re.finditer(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
@@ -277,20 +277,20 @@ def _named(text: str, words: tuple[Span, ...], names: Iterable[Any], where: str)
 
 @dataclass(frozen=True, eq=False)
 class _Tests:
-    """The pairs of one sentence that can be tested, and what every head does there."""
+    """The testable pairs of one sentence, and every head's result."""
 
     heads: tuple[HeadId, ...]
     right: np.ndarray               # bool (pair, head)
     weight: np.ndarray              # on the wanted words, float64 (pair, head)
-    looked: np.ndarray              # the word each head looks at most, (pair, head)
-    places: np.ndarray              # the word that looks, (pair)
+    looked: np.ndarray              # the word with each head's largest weight, (pair, head)
+    places: np.ndarray              # the source word, (pair)
     wanted: list[tuple[int, ...]]   # (pair)
     words: int
     left_out: int
 
 
 def run(sentences: Sequence[Marked], model: OpenModel, report: Progress) -> RuleReport:
-    """Put every marked sentence to an open model and score its heads."""
+    """Run every marked sentence on an open model and score its heads."""
     tests, left_out, groups = [], 0, []
     for number, sentence in enumerate(sentences):
         report(0.9 * number / len(sentences), f"sentence {number + 1} of {len(sentences)}")
@@ -306,14 +306,14 @@ def run(sentences: Sequence[Marked], model: OpenModel, report: Progress) -> Rule
             tests.append(found)
             groups.append(number)
     if not tests:
-        raise UserError(f"None of the {left_out:,} pairs can be tested, as the mask forbids them or the model has no "
-                        f"piece for a word; choose another rule or model.")
+        raise UserError(f"None of the {left_out:,} pairs can be tested because the mask forbids them or the model has "
+                        f"no piece for a word; choose another rule or model.")
     report(0.92, "drawing the null")
     return summary(tests, np.array(groups), left_out)
 
 
 def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
-    """Return what every head does at the pairs of one sentence. record: of its text."""
+    """Test every head on the pairs of one sentence. record: of its text."""
     attention = map_of(record)
     pieces = pieces_of(attention.queries, sentence.words)
     may = np.zeros((len(pieces), len(pieces)), bool)
@@ -335,7 +335,7 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
 
 
 def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleReport:
-    """Return the scores of all heads. numbers: of each sentence among the cases, which decides its half."""
+    """Score all heads. numbers: the sentences' numbers among the cases, which determine their halves."""
     right, weight = (np.concatenate([getattr(each, name) for each in tests]) for name in ("right", "weight"))
     groups = np.repeat(np.arange(len(tests)), [len(each.places) for each in tests])
     odd = np.repeat(numbers % 2, [len(each.places) for each in tests]).astype(bool)
@@ -346,7 +346,7 @@ def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleRepo
 
 
 def best_offset(tests: list[_Tests]) -> tuple[int, float]:
-    """Return the best fixed distance in words and the share of pairs it is right about."""
+    """Return the best fixed distance in words, and its accuracy."""
     distances = [{other - place for other in wanted} for each in tests
                  for place, wanted in zip(each.places.tolist(), each.wanted, strict=True)]
     shares = {offset: sum(offset in found for found in distances) / len(distances) for offset in OFFSETS}
@@ -355,7 +355,8 @@ def best_offset(tests: list[_Tests]) -> tuple[int, float]:
 
 
 def null_of(tests: list[_Tests], reached: float) -> Luck:
-    """Return what the best head reaches when every pair gets the distances of another one that fits its sentence."""
+    """Return the null distribution of the best head when every pair gets the distances of another pair that fit its
+    sentence."""
     places = np.concatenate([each.places for each in tests])
     lengths = np.concatenate([np.full(len(each.places), each.words) for each in tests])
     looked = np.concatenate([each.looked for each in tests])
@@ -366,7 +367,7 @@ def null_of(tests: list[_Tests], reached: float) -> Luck:
     rng, best = np.random.default_rng(SEED), np.empty(DRAWS)
     for draw in range(DRAWS):
         giver, open_pairs = np.arange(len(wanted)), np.arange(len(wanted))
-        for _ in range(REDRAWN):   # who finds no distance that fits keeps its own
+        for _ in range(REDRAWN):   # a pair without fitting distances keeps its own
             offered = rng.integers(len(wanted), size=len(open_pairs))
             target = places[open_pairs, None] + distances[offered]
             fits = ((target >= 0) & (target < lengths[open_pairs, None]) | (distances[offered] == FAR)).all(1)

@@ -1,24 +1,24 @@
-"""Do heads follow grammar? Every relation of a treebank: the best head on other sentences, against a fixed offset and
-against luck.
+"""Test whether heads follow grammar: for every relation of a treebank, the best head's held-out accuracy, compared with
+a fixed offset and a null distribution.
 
 Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, UPOS,
 HEAD and DEPREL, the comment `# text =` and the lines of multiword tokens are read.
 
-How the test is read where more than one reading is possible:
+Details of the test:
 
-- A form is looked for in the text behind the form before it. A model's piece that shares a character with two words
-  (the "don" of "do" and "n't") is a piece of both. A relation of a word without any piece is left out, as one of a word
-  without a place is. Roots are no relation; subtypes are cut off.
-- Sentences are numbered in the file from 0, those left out counted; the `sentences` of an answer are those that were
-  read.
-- One relation is one test in each direction. Looking from a head with several dependents of one relation, at most one
-  of these tests can be right.
+- Each form is searched in the text after the previous one. A piece that overlaps two words (the "don" of "do" and
+  "n't") belongs to both. Relations of a word without a piece or a position are left out. Roots are not relations;
+  subtypes are dropped.
+- Sentences are numbered in the file from 0, including those left out; the `sentences` of an answer are those that were
+  used.
+- Each relation is one test per direction. From a head with several dependents of one relation, at most one of the tests
+  can be right.
 - An offset is the number of the head minus that of the dependent, among all words of the tree. Both directions of an
-  offset are one baseline.
-- Of equally good ones the first is chosen; of two words with equal weights the earlier one.
-- A relation that stands in one half only has a best head and no accuracy on other sentences.
-- Luck is the mean over exchanges of what the best of all heads and directions reaches over all sentences; the interval
-  is `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
+  offset form one baseline.
+- Ties go to the first candidate, and to the earlier of two words with equal weights.
+- A relation that occurs in one half only has a best head but no held-out accuracy.
+- The null distribution is the best of all heads and directions over all sentences, after exchanges of trees; intervals
+  are `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
 """
 import functools
 import math
@@ -56,9 +56,9 @@ WORD, RANGE, EMPTY = (re.compile(pattern) for pattern in ("[0-9]{1,6}", "([0-9]{
 class Word:
     """A word of a tree."""
 
-    form: str       # as the treebank writes it
-    head: int       # the number of the word it depends on, from 1; 0 for a root
-    relation: str   # to that word, without subtype: nsubj for nsubj:pass
+    form: str       # as written in the treebank
+    head: int       # number of the word it depends on, from 1; 0 for a root
+    relation: str   # without subtype: nsubj for nsubj:pass
     tag: str = ""   # its part of speech (UPOS)
 
 
@@ -66,24 +66,24 @@ class Word:
 class Multiword:
     """Words that the text writes as one, such as French "du" for "de" and "le"."""
 
-    first: int   # word, from 1
-    last: int    # word, this one included
-    form: str    # as the text writes it
+    first: int   # number of a word, from 1
+    last: int    # number of a word, inclusive
+    form: str    # as written in the text
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A sentence and its tree."""
 
-    line: int                           # at which it begins in the file, from 1
-    text: str                           # what a model reads
+    line: int                           # where it begins in the file, from 1
+    text: str                           # the model's input
     words: tuple[Word, ...]             # number 1 is the first
     multiwords: tuple[Multiword, ...]   # in their order
 
 
 def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
-    """Yield every sentence of a CoNLL-U file. Raises UserError with the line, at the latest at the end for a file
-    without a sentence."""
+    """Yield every sentence of a CoNLL-U file. Raises UserError with the line number; for a file without sentences, at
+    its end."""
     block: list[tuple[int, str]] = []
     count = 0
     for number, line in chain(lines(file, name, "write a word a line"), [(0, "")]):
@@ -97,11 +97,11 @@ def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
                 count += 1
                 yield found
     if not count:
-        raise UserError(f"{name} has no sentence in it; give a file in CoNLL-U, a word a line.")
+        raise UserError(f"{name} contains no sentence; give a file in CoNLL-U, one word per line.")
 
 
 def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
-    """Return all sentences of a file whose words are within the limit. Raises UserError as `sentences` does."""
+    """Read all sentences of a file within the length limit. Raises UserError as `sentences` does."""
     kept, words = [], 0
     for sentence in sentences(file, name):
         words += len(sentence.words)
@@ -112,15 +112,15 @@ def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
 
 @functools.cache
 def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...]:
-    """Return sentences of assets/cases in this language, en or zh, written and annotated for this project; name:
-    syntax, or grammar, which is in English only."""
+    """Return the sentences of assets/cases in this language, en or zh, written and annotated for this project. name:
+    syntax, or grammar, which is English only."""
     path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
     with path.open("rb") as file:
         return read_treebank(file, path.name)
 
 
 def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
-    """Return the sentence of these (number, line); None of comments alone."""
+    """Parse a sentence from (number, line) pairs; None if there are only comments."""
     text, words, multiwords = "", list[Word](), list[Multiword]()
     for number, line in block:
         if line.startswith("#"):
@@ -137,8 +137,8 @@ def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
             words.append(Word(form, int(head), relation, columns[3]))
         else:
             raise UserError(f"{name}, line {number}: this is not the next word of a tree in CoNLL-U; give its number, "
-                            f"from 1, its form, its head's number and the relation in columns 1, 2, 7 and 8, parted by "
-                            f"tabs.")
+                            f"from 1, its form, its head's number and the relation in columns 1, 2, 7 and 8, separated "
+                            f"by tabs.")
     if not words and not multiwords:
         return None
     first = block[0][0]
@@ -147,21 +147,21 @@ def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
     LIMITS.refuse_above("corpus_text", len(text), f"{name}, line {first}: the text", "split it")
     above = np.array([0, *(word.head for word in words)])
     if above.max() > len(words) or any(one.last > len(words) for one in multiwords) or not _is_rooted(above):
-        raise UserError(f"{name}, line {first}: the heads of the words make no tree; give each word another word of "
+        raise UserError(f"{name}, line {first}: the words' heads do not form a tree; give each word another word of "
                         f"the sentence as head, or 0 for the root.")
     return Sentence(first, text, tuple(words), tuple(multiwords))
 
 
 def _is_rooted(above: np.ndarray) -> bool:
-    """Return whether a way leads from every word to 0. above: the head of each number from 0."""
+    """Return whether every word leads to 0. above: the head of each number from 0."""
     for _ in range(len(above).bit_length()):
         above = above[above]
     return not above.any()
 
 
 def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
-    """Return where each word stands in the text. None for a word of a multiword token whose forms, one behind the
-    other, are not what the text writes; None for the whole where a form is not found behind the one before it."""
+    """Return each word's span in the text; None for words of a multiword token whose joined forms differ from the text,
+    and None for the whole if a form is not found after the previous one."""
     multiwords = {each.first: each for each in sentence.multiwords}
     spans: list[Span | None] = []
     end = 0
@@ -187,8 +187,8 @@ def _parts(forms: list[str], start: int) -> list[Span | None]:
 
 
 def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
-    """Return which tokens are pieces of which word, bool (word, token): those of the text that share a character with
-    it. A token over two words is a piece of both; special tokens are pieces of none."""
+    """Return which tokens are pieces of which word, bool (word, token): those that overlap it. A token may belong to
+    two words; special tokens belong to none."""
     starts, ends = np.array(tokens.spans).T
     of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special)
     pieces = np.zeros((len(spans), len(tokens)), bool)
@@ -198,39 +198,38 @@ def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
     return pieces
 
 
-ROWS = 128       # rows of a mask that are looked at together
-ROOT = -1        # the place of a head that is no word
-NOTHING = -1     # the word looked at where there is none
+ROWS = 128       # rows of a mask processed at once
+ROOT = -1        # index of the head of a root
+NOTHING = -1     # marks that there is no such word
 MOST_WORDS = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """What every head chooses in some sentences, whose words stand one behind the other; places count from 0 in each
-    sentence. Without sentences it says only how many were left out."""
+    """Every head's choices in some sentences, with their words concatenated; indices start from 0 in each sentence.
+    Without sentences it only holds the numbers left out."""
 
     heads: tuple[HeadId, ...]   # in the order of `looked`
-    numbers: np.ndarray         # of the sentences in the file, from 0, int64 (sentence)
-    lengths: np.ndarray         # words, int64 (sentence)
-    looked: np.ndarray          # the place of the word looked at most, or NOTHING, int16 (head, word)
+    numbers: np.ndarray         # numbers of the sentences in the file, from 0, int64 (sentence)
+    lengths: np.ndarray         # in words, int64 (sentence)
+    looked: np.ndarray          # index of the word with the largest weight, or NOTHING, int16 (head, word)
     placed: np.ndarray          # whether the model has pieces of the word, bool (word)
-    tree: np.ndarray            # the place of the word it depends on, or ROOT, int16 (word)
-    relations: np.ndarray       # the name of that relation, str (word)
-    possible: np.ndarray        # whether any head may look from the word to its head, and back, bool (2, word)
-    not_found: int = 0          # sentences left out because a form is not in their text
-    too_long: int = 0           # sentences left out because the model does not read as far
+    tree: np.ndarray            # index of the word it depends on, or ROOT, int16 (word)
+    relations: np.ndarray       # name of that relation, str (word)
+    possible: np.ndarray        # whether any head may attend from the word to its head, and back, bool (2, word)
+    not_found: int = 0          # sentences left out because a form is missing from their text
+    too_long: int = 0           # sentences left out because they exceed the model's maximum length
 
 
 def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
-    """Return sentences of which nothing is known but why they were left out."""
+    """Return empty choices that only count sentences left out."""
     return Choices((), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.int16), np.zeros(0, bool),
                    np.zeros(0, np.int16), np.zeros(0, "<U1"), np.zeros((2, 0), bool), not_found, too_long)
 
 
 def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
-    """Return what every head chooses in one sentence, the file's `number` from 0; `record` is of its text. Raises
-    UserError for a model without attention of a sentence over itself, and for more words than places can be
-    numbered."""
+    """Return every head's choices in one sentence, with the file's `number` from 0; `record` is of its text. Raises
+    UserError for a model without self-attention over a sentence, and for too many words."""
     if len(sentence.words) > MOST_WORDS:
         raise UserError(f"The sentence has {len(sentence.words):,} words, and at most {MOST_WORDS:,} can be tested; "
                         f"split it.")
@@ -244,15 +243,15 @@ def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choi
     looked, may = looked_at_most(attention_map, pieces)
     tree = np.array([word.head for word in sentence.words]) - 1
     words = np.arange(len(tree))
-    possible = np.stack([may[words, tree], may[tree, words]])   # of a root something that nobody asks for
+    possible = np.stack([may[words, tree], may[tree, words]])   # the entry of a root is never used
     relations = np.array([word.relation for word in sentence.words])
     return Choices(head_ids(attention_map), np.array([number]), np.array([len(tree)]), looked,
                    np.asarray(pieces.any(1)), tree.astype(np.int16), relations, possible)
 
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the word that each head looks at most from each word, int16 (head, word), NOTHING where it may look at
-    none; and whether any head may look from one to the other, bool (word, word). pieces: bool (word, token)."""
+    """Return the word with each head's largest weight from each word, int16 (head, word), or NOTHING if all are masked;
+    and whether any head may attend from one word to another, bool (word, word). pieces: bool (word, token)."""
     looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
     known: dict[Mask, np.ndarray] = {}
     for layer in attention_map.layers:
@@ -268,7 +267,7 @@ def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.
 
 
 def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
-    """Return weights between words, float32 (head, word that looks, word looked at); 0 for words without pieces."""
+    """Return weights between words, float32 (head, from word, to word); 0 for words without pieces."""
     parts = pieces.astype(np.float32)
     mean_over = parts / np.maximum(parts.sum(1, keepdims=True), 1)
     total = np.zeros((layer.heads, len(pieces), len(pieces)), np.float32)
@@ -278,8 +277,8 @@ def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
 
 
 def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
-    """Between which words the mask lets a head look, bool (word, word) or (head, word, word): from one word to another,
-    where both have pieces."""
+    """Return between which words the mask allows attention, bool (word, word) or (head, word, word), where both have
+    pieces."""
     parts, count = pieces.astype(np.float32), pieces.shape[1]
     pairs = np.zeros((len(pieces), len(pieces)), np.float32)
     for start in range(0, count, ROWS):
@@ -290,7 +289,7 @@ def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
 
 
 def join(parts: Sequence[Choices]) -> Choices:
-    """Return all of them together, in their order. Raises ValueError unless they have the same heads."""
+    """Concatenate choices in order. Raises ValueError unless they have the same heads."""
     full = [each for each in parts if len(each.numbers)]
     if len({each.heads for each in full}) > 1:
         raise ValueError("join: expected choices of the same heads, got others; ask one model for all sentences.")
@@ -305,9 +304,9 @@ def join(parts: Sequence[Choices]) -> Choices:
                    whole("relations"), whole("possible"), not_found, too_long)
 
 
-DIRECTIONS = ("dependent", "head")   # the word that looks: at its head, or at its dependent
-OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # words from the dependent to its head, of the baseline
-BLOCK = 2**22                        # tests of heads that are looked at together
+DIRECTIONS = ("dependent", "head")   # the source word: attending to its head, or to its dependent
+OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # offsets of the baseline, in words from the dependent to its head
+BLOCK = 2**22                        # tests processed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,37 +314,37 @@ class Counts:
     """Tests and right answers over some sentences. The axis `half` is 0 for even-numbered sentences, 1 for odd."""
 
     names: tuple[str, ...]      # of the relations, sorted
-    heads: tuple[HeadId, ...]   # in the order of `right`; () where every sentence was left out
+    heads: tuple[HeadId, ...]   # in the order of `right`; () if every sentence was left out
     n: np.ndarray               # tests, int64 (relation, half)
     right: np.ndarray           # int64 (relation, half, direction, head)
-    near: np.ndarray            # tests whose head stands at each of OFFSETS, int64 (relation, half, offset)
-    possible: np.ndarray        # that the mask allows at all, int64 (relation, half, direction)
-    sentences: int = 0          # that were read
-    not_found: int = 0          # sentences left out because a form is not in their text
-    too_long: int = 0           # sentences left out because the model does not read as far
-    unplaced: int = 0           # relations left out because a word has no place in the text or no piece
+    near: np.ndarray            # tests whose head is at each of OFFSETS, int64 (relation, half, offset)
+    possible: np.ndarray        # tests that the mask allows, int64 (relation, half, direction)
+    sentences: int = 0          # number used
+    not_found: int = 0          # sentences left out because a form is missing from their text
+    too_long: int = 0           # sentences left out because they exceed the model's maximum length
+    unplaced: int = 0           # relations left out because a word has no position in the text or no piece
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The relations of some trees, sorted by name and half; words count over all sentences."""
+    """The relations of some trees, sorted by name and half; words are numbered over all sentences."""
 
     dependent: np.ndarray       # int64 (pair)
     head: np.ndarray            # int64 (pair)
     dependent_place: np.ndarray   # in its sentence, from 0, int16 (pair)
     head_place: np.ndarray      # in its sentence, from 0, int16 (pair)
-    group: np.ndarray           # 2 · the relation's place among the names + the half, int64 (pair)
+    group: np.ndarray           # 2 · the relation's index among the names + the half, int64 (pair)
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The trees of `Choices` in numbers, and where each sentence begins."""
+    """The trees of `Choices` as arrays, with each sentence's start."""
 
-    starts: np.ndarray      # int64 (sentence), its first word
-    sentence: np.ndarray    # int64 (word), the sentence's place
-    place: np.ndarray       # int16 (word), in its sentence from 0
-    half: np.ndarray        # int64 (word), whether its sentence has an odd number in the file
-    relation: np.ndarray    # int64 (word), its place among the names, -1 for none of them
+    starts: np.ndarray      # int64 (sentence), index of its first word
+    sentence: np.ndarray    # int64 (word), index of its sentence
+    place: np.ndarray       # int16 (word), index in its sentence from 0
+    half: np.ndarray        # int64 (word), 1 if its sentence has an odd number in the file
+    relation: np.ndarray    # int64 (word), index among the names, -1 for none
 
 
 def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
@@ -359,8 +358,8 @@ def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
 
 
 def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.ndarray) -> Pairs:
-    """Return the relations of a tree for every sentence that can be asked: both words have pieces. tree: the place of
-    each word's head, int16 (word); relation: int64 (word)."""
+    """Return a tree's relations whose two words both have pieces. tree: index of each word's head, int16 (word);
+    relation: int64 (word)."""
     words = np.flatnonzero((tree != ROOT) & (relation >= 0) & placed)
     above = trees.starts[trees.sentence[words]] + tree[words]
     words, above = words[placed[above]], above[placed[above]]
@@ -371,8 +370,8 @@ def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.n
 
 
 def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int, np.ndarray]]:
-    """Yield (heads, direction, whether each of these heads is right about each pair, bool (head, pair)), a block of
-    heads at a time. looked: int16 (head, word)."""
+    """Yield (heads, direction, which of these heads are right about which pair, bool (head, pair)), a block of heads at
+    a time. looked: int16 (head, word)."""
     step = max(1, BLOCK // max(1, len(pairs.group)))
     ends = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))
     for start in range(0, len(looked), step):
@@ -382,7 +381,7 @@ def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int
 
 
 def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
-    """Right answers, int64 (group, direction, head), for so many groups."""
+    """Count right answers, int64 (group, direction, head)."""
     bounds = np.searchsorted(pairs.group, np.arange(groups + 1))
     right = np.zeros((groups, len(DIRECTIONS), len(looked)), np.int64)
     for some, direction, answers in right_answers(looked, pairs):
@@ -392,12 +391,12 @@ def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
 
 
 def names_of(choices: Choices) -> tuple[str, ...]:
-    """Return the relations that the trees have, roots left out, sorted."""
+    """Return the names of the trees' relations, without roots, sorted."""
     return tuple(np.unique(choices.relations[choices.tree != ROOT]).tolist())
 
 
 def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
-    """Return the counts over some sentences, of these relations, or of all that their trees have."""
+    """Count over some sentences, for these relations or for all in their trees."""
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
     trees, groups = forest(choices, names), 2 * len(names)
     pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
@@ -416,7 +415,7 @@ def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
 
 
 def merge(first: Counts, second: Counts) -> Counts:
-    """Return both together, in any order. Raises ValueError unless they have the same heads."""
+    """Merge two counts, in any order. Raises ValueError unless they have the same heads."""
     if first.heads and second.heads and first.heads != second.heads:
         raise ValueError("merge: expected counts of the same heads, got others; ask one model for all sentences.")
     names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
@@ -434,47 +433,47 @@ def merge(first: Counts, second: Counts) -> Counts:
                   first.unplaced + second.unplaced)
 
 
-EXCHANGES = 200     # of trees, for luck
-DRAWN = 2**23       # sentences that the bootstrap of one relation draws at most, all its draws together
+EXCHANGES = 200     # exchanges of trees, for the null distribution
+DRAWN = 2**23       # most sentences drawn for one relation's bootstrap, over all draws
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One head of attention and which word it looks from."""
+    """An attention head and the word it attends from."""
 
-    direction: str   # of DIRECTIONS: the word that looks
+    direction: str   # of DIRECTIONS: the source word
     layer: int       # from 0
     head: int        # in its layer, from 0
 
 
 @dataclass(frozen=True)
 class Luck:
-    """What the best of all heads and directions reaches with exchanged trees, 0 to 1."""
+    """The null distribution of the best of all heads and directions with exchanged trees, 0 to 1."""
 
     mean: float   # over the exchanges
     high: float   # their 95th percentile
 
 
 def accuracies(counts: Counts, relation: int) -> np.ndarray:
-    """Of every head over all sentences, float64 (direction, head); NaN without a test."""
+    """Return every head's accuracy over all sentences, float64 (direction, head); NaN without a test."""
     n = counts.n[relation].sum()
     return counts.right[relation].sum(0) / n if n else np.full(counts.right.shape[2:], math.nan)
 
 
 def choice(counts: Counts, number: int) -> Choice:
-    """Return the direction and head of this number, counted over (direction, head)."""
+    """Return the direction and head at this index over (direction, head)."""
     direction, head = divmod(number, len(counts.heads))
     return Choice(DIRECTIONS[direction], *counts.heads[head])
 
 
 def chosen(right: np.ndarray) -> tuple[int, int]:
-    """Return the number of the best candidate on even and on odd sentences; right: (half, candidate)."""
+    """Return the indices of the best candidates on even and on odd sentences. right: (half, candidate)."""
     return int(right[0].argmax()), int(right[1].argmax())
 
 
 def judged(right: np.ndarray, n: np.ndarray) -> float | None:
-    """Return the share of right answers when each half is judged by the candidate that is best on the other; None where
-    a half has no test. right: (half, candidate); n: (half)."""
+    """Return the accuracy when each half is scored with the candidate that is best on the other, or None if a half has
+    no test. right: (half, candidate); n: (half)."""
     if not n.all():
         return None
     on_even, on_odd = chosen(right)
@@ -483,8 +482,8 @@ def judged(right: np.ndarray, n: np.ndarray) -> float | None:
 
 def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: int,
                       numbers: tuple[int, int]) -> MeanInterval:
-    """Return the accuracy of `judged` with its interval over sentences. numbers: of the candidates chosen on even and
-    on odd sentences, counted over (direction, head)."""
+    """Return the accuracy of `judged` with its interval over sentences. numbers: indices of the candidates chosen on
+    even and on odd sentences, over (direction, head)."""
     answers, sentences = [], []
     for half in (0, 1):
         direction, head = divmod(numbers[1 - half], len(choices.looked))
@@ -498,14 +497,14 @@ def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: i
 
 
 def exchanged(lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """For each sentence, whose tree it gets: one of equal length, int64 (sentence); each is given once."""
+    """Return for each sentence whose tree it gets, int64 (sentence): a permutation among sentences of equal length."""
     order = np.empty(len(lengths), np.int64)
     order[np.argsort(lengths, kind="stable")] = np.lexsort((rng.random(len(lengths)), lengths))
     return order
 
 
 def luck(choices: Choices, trees: Forest, names: int, report: Progress) -> list[Luck]:
-    """For each of so many relations."""
+    """Compute the null distribution for each of `names` relations."""
     rng, best = np.random.default_rng(SEED), np.full((EXCHANGES, names), np.nan)
     for draw in range(EXCHANGES):
         report(draw / EXCHANGES, f"luck: trees exchanged {draw} of {EXCHANGES} times")
@@ -521,71 +520,70 @@ def luck(choices: Choices, trees: Forest, names: int, report: Progress) -> list[
 
 
 def alone(lengths: np.ndarray) -> int:
-    """Return how many sentences have a length that no other has, so that luck leaves them their own trees."""
+    """Return how many sentences are the only ones of their length, so that exchanges leave their trees unchanged."""
     return int((np.unique(lengths, return_counts=True)[1] == 1).sum())
 
 
-READING = 0.9   # share of the work that is the model's
+READING = 0.9   # the model's share of the work, for progress
 
 
 @dataclass(frozen=True)
 class SyntaxQuery:
-    """The sentences of a treebank put to one model."""
+    """Test one model on a treebank's sentences."""
 
     model: str
     revision: str
-    sentences: tuple[Sentence, ...]    # of the whole file, in its order
-    relations: tuple[str, ...] = ()    # that are asked about; all that the trees have unless given
+    sentences: tuple[Sentence, ...]    # all sentences of the file, in order
+    relations: tuple[str, ...] = ()    # to test; by default all in the trees
 
     def answer(self, models: Models, report: Progress) -> "SyntaxReport":
-        """Return what every head makes of every relation. Raises UserError, with the line, for a sentence that the
-        model refuses, and where no sentence is left or none of the trees has a relation."""
+        """Compute the report. Raises UserError, with the line number, for a sentence that the model refuses, and if no
+        sentence or relation remains."""
         return run(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True)
 class RelationScore:
-    """What heads make of one relation; accuracies from 0 to 1."""
+    """The results of all heads on one relation; accuracies from 0 to 1."""
 
     name: str
     n: int                            # tests: pairs of a dependent and its head
-    held_out: MeanInterval | None     # of heads chosen on other sentences; None where one half has no test
-    offset: float | None              # the best fixed offset's accuracy, chosen and judged in the same way
-    luck: Luck                        # the best of all heads and directions with exchanged trees
-    chosen: tuple[Choice, ...]        # on even-numbered sentences, and on odd ones; () as held_out
+    held_out: MeanInterval | None     # of heads chosen on other sentences; None if one half has no test
+    offset: float | None              # accuracy of the best fixed offset, chosen and scored the same way
+    luck: Luck                        # null distribution: the best of all heads and directions with exchanged trees
+    chosen: tuple[Choice, ...]        # on even-numbered sentences, and on odd ones; () if held_out is None
     best: Choice                      # over all sentences
     accuracy: float                   # of the best over all sentences
-    possible: tuple[float, float]     # share of the tests that the mask allows, by DIRECTIONS
+    possible: tuple[float, float]     # share of tests that the mask allows, by DIRECTIONS
 
 
 @dataclass(frozen=True, eq=False)
 class SyntaxReport:
     """The answer to a SyntaxQuery."""
 
-    query: SyntaxQuery                     # what was asked
-    relations: tuple[RelationScore, ...]   # the most frequent first
-    counts: Counts                         # behind them
+    query: SyntaxQuery                     # the question
+    relations: tuple[RelationScore, ...]   # most frequent first
+    counts: Counts                         # the counts they are based on
     choices: Choices                       # of every head from every word
-    alone: int                             # sentences without another of their length: luck leaves them their trees
+    alone: int                             # sentences that are the only ones of their length and keep their trees
 
     def named(self, name: str) -> RelationScore:
-        """Return the relation of this name. Raises KeyError if there is none."""
+        """Return the relation with this name. Raises KeyError if there is none."""
         for score in self.relations:
             if score.name == name:
                 return score
         raise KeyError(name)
 
     def frame(self) -> "DataFrame":
-        """Return one row a relation: n, held_out with low and high, offset, luck with luck_high, the best one's
-        direction, layer, head and accuracy, and possible_dependent and possible_head; numbers that do not exist are
-        NaN."""
+        """Return one row per relation: n, held_out with low and high, offset, luck with luck_high, the best one's
+        direction, layer, head and accuracy, and possible_dependent and possible_head; missing numbers are NaN."""
         from pandas import DataFrame
 
         return DataFrame([_row(score) for score in self.relations]).set_index("relation")
 
     def heads(self, name: str) -> "DataFrame":
-        """Return one row a head: its accuracy on this relation over all sentences, looking from the dependent and
-        looking from the head. Raises KeyError if there is no such relation."""
+        """Return one row per head: its accuracy on this relation over all sentences, from the dependent and from its
+        head. Raises KeyError for an unknown relation."""
         numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
         return heads.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
 
@@ -600,7 +598,7 @@ def _row(score: RelationScore) -> dict:
 
 
 def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxReport:
-    """Return every sentence put to an open model, one after the other. `report` may end it."""
+    """Run every sentence on an open model. `report` may raise to stop."""
     parts, size, count = [], 0, len(question.sentences)
     for number, sentence in enumerate(question.sentences):
         report(READING * number / count, f"sentence {number + 1} of {count}")
@@ -612,7 +610,7 @@ def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxRepo
 
 def _one(question: SyntaxQuery, model: OpenModel, number: int, sentence: Sentence) -> Choices:
     if spans_of(sentence) is None:
-        return left_out(not_found=1)   # and the model is not asked
+        return left_out(not_found=1)   # without running the model
     try:
         record = model.record(Query(question.model, question.revision, sentence.text), quiet)
     except UserError as error:
@@ -621,21 +619,21 @@ def _one(question: SyntaxQuery, model: OpenModel, number: int, sentence: Sentenc
 
 
 def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> SyntaxReport:
-    """Return what the choices are worth. Raises UserError if there is nothing to test."""
+    """Compute the report from the choices. Raises UserError if there is nothing to test."""
     if not len(choices.numbers):
         raise UserError(f"None of the {len(question.sentences):,} sentences can be tested: in {choices.not_found:,} a "
                         f"form is not in the text, {choices.too_long:,} are longer than the model reads; give others.")
     there = names_of(choices)
     unknown = [name for name in question.relations if name not in there]
     if unknown or not there:
-        raise UserError(f"No tree has the relation {unknown[0] if unknown else 'of a word to another'}; there are "
+        raise UserError(f"No tree has the relation {unknown[0] if unknown else 'of a word to another'}; the trees have "
                         f"{', '.join(there) or 'none'}.")
     counts = counts_of(choices, question.relations)
     trees = forest(choices, counts.names)
     pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
     if not len(pairs.group):
-        raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no place in its "
-                        f"text or the model no piece for it; give other sentences.")
+        raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no position in "
+                        f"its text or the model has no piece for it; give other sentences.")
     lucky = luck(choices, trees, len(counts.names), report)
     scores = [_score(choices, trees, pairs, counts, relation, lucky[relation])
               for relation in np.argsort(-counts.n.sum(1), kind="stable").tolist() if counts.n[relation].any()]

@@ -1,5 +1,5 @@
-"""What taking a token away does to an answer: an `ExplainedAnswer` is an open model with one question put to it. torch
-is imported where it computes."""
+"""Measure how removing tokens changes an answer. An `ExplainedAnswer` is an open model with one question. torch is
+imported only where it computes."""
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,33 +16,33 @@ from model.studies.predictions import pronoun_of
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-# decimals of an effect in nats and of a cosine: what is smaller is the rounding of float32
+# decimals of an effect in nats and of a cosine: smaller digits are float32 rounding errors
 DIGITS = {"word": 5, "vector": 6}
-CELLS = 1024   # tokens of all variants in one pass: what logits of a large vocabulary may take
-FEWEST = 3     # tokens, one of which answers
+CELLS = 1024   # tokens of all variants per pass, bounding the memory for logits of a large vocabulary
+FEWEST = 3     # fewest tokens, one of which answers
 TOO_FEW = ("There are too few tokens before the word that is asked for to compare any; choose a later word, or a "
            "longer text.")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The one number that is explained."""
+    """The number that is explained."""
 
     kind: str      # how the model answers: next, mask, label, target or vector
-    word: str      # as the model's vocabulary writes it; empty for a vector
-    rival: str     # the same of the word that is subtracted; empty where there is none
+    word: str      # in the vocabulary's spelling; "" for a vector
+    rival: str     # the subtracted word, or ""
     value: float   # nats, or a cosine
-    rank: int      # of the word among all words, from 1; 0 for a vector
-    neutral: str   # the token that replaces another one
+    rank: int      # the word's rank among all words, from 1; 0 for a vector
+    neutral: str   # the token used as a replacement
 
     def __post_init__(self) -> None:
         check_finite("in its answer", self.value)
 
 
 class ExplainedAnswer:
-    """An open model with one question put to it: a decoder before a word, a masked-word model at a mask, a resolver at
-    "it", a sentence model with all its tokens, or an encoder–decoder with those of its source. Raises UserError for
-    fewer than FEWEST tokens."""
+    """An open model with one question: a decoder before a word, a masked-word model at a mask, a resolver at "it", a
+    sentence model with all its tokens, or an encoder–decoder with its source tokens. Raises UserError for fewer than
+    FEWEST tokens."""
 
     answer: Answer
 
@@ -51,11 +51,11 @@ class ExplainedAnswer:
         if len(asked.source) < FEWEST:
             raise UserError(TOO_FEW)
         self.opened, self.query = opened, query
-        self.tokens, self.tensors = asked.source, asked.tensors   # that can be taken away; arguments of the network
-        self.place = place    # the token whose output answers; None for a vector of all, and for an encoder–decoder
-        self.target = target  # of an encoder–decoder, the ids (1, token) up to the word
-        self.neutral = opened.vocabulary.neutral   # the id that replaces a token
-        # how much each row of attention counts for the answer, (query)
+        self.tokens, self.tensors = asked.source, asked.tensors   # tokens that can be removed; arguments of the network
+        self.place = place    # the position that answers; None for a mean vector and for an encoder–decoder
+        self.target = target  # of an encoder–decoder, ids (1, token) up to the word
+        self.neutral = opened.vocabulary.neutral   # the id used as a replacement
+        # weight of each row of attention for the answer, (query)
         count = len(self.tokens)
         if target is not None:
             self.rows = np.eye(target.shape[1])[-1]
@@ -63,8 +63,8 @@ class ExplainedAnswer:
             self.rows = np.full(count, 1 / count)
         else:
             self.rows = np.eye(count)[place or 0]
-        self.ids: tuple[int, ...] = ()            # of the word, and of the rival where there is one
-        self.other: Tensor | None = None          # the sentence vector (1, d) that the answer is a cosine with
+        self.ids: tuple[int, ...] = ()            # of the word, and of the rival if there is one
+        self.other: Tensor | None = None          # the sentence vector (1, d) that the answer is compared with
 
     def _with_target(self, tensors: "dict[str, Tensor]") -> "dict[str, Tensor]":
         if self.target is None:
@@ -72,37 +72,37 @@ class ExplainedAnswer:
         return {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
 
     def _answers(self, outputs: "Tensor", place: int | None) -> "Tensor":
-        """Return logits (variant, vocabulary) at the place, or sentence vectors (variant, d)."""
+        """Return logits (variant, vocabulary) at the position, or sentence vectors (variant, d)."""
         return outputs if self.opened.task == "vector" else outputs[:, -1 if self.last else place]
 
     @property
     def last(self) -> bool:
-        """Whether the last token answers, of which a decoder computes the logits alone."""
+        """Whether the last token answers, so that a decoder only needs its logits."""
         return self.opened.task in ("next", "target")
 
     def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
-        """Return logits (variant, vocabulary) at the place, or sentence vectors (variant, d), of a plain pass."""
+        """Run a plain pass and return logits (variant, vocabulary) at the position, or sentence vectors (variant,
+        d)."""
         return self._answers(self.opened.forward(self._with_target(tensors)), place)
 
     def forward_hidden(self, token: int) -> "Tensor":
-        """Return `forward` of the text itself, with this token hidden from every query. Raises UserError if a row would
-        be empty."""
+        """Run `forward` on the text with this token hidden from every query. Raises UserError if a row would be
+        empty."""
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
         done = self.opened.run(asked, frozenset([Hide("source", token)]))
         return self._answers(done.outputs(), self.place)
 
     def output_projection(self, output: np.ndarray) -> "nn.Module":
-        """Return the module whose weights are the very numbers of `output` in memory. Raises UserError if there is
-        none."""
+        """Return the module whose weights share memory with `output`. Raises UserError if there is none."""
         for module in self.opened.network.modules():
             weight = getattr(module, "weight", None)
             if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
                 return module
-        raise UserError(f"{self.opened.card.title} keeps its output matrices in a way that is not known here; choose "
+        raise UserError(f"{self.opened.card.title} stores its output matrices in an unknown way; choose "
                         f"another model.")
 
     def value(self, outputs: "Tensor") -> "Tensor":
-        """Return the answer of each output (variant, width), (variant): ln P(word) − ln P(rival), or the cosine with
+        """Compute the answer, (variant), from outputs (variant, width): ln P(word) − ln P(rival), or the cosine with
         the other vector."""
         if self.other is not None:
             from torch.nn.functional import cosine_similarity
@@ -112,8 +112,8 @@ class ExplainedAnswer:
         return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
 
     def removal_effects(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
-        """Return {definition: the answer as it is − the answer without each token}, float64 (token); NaN where a token
-        cannot be taken away, such as the one that answers."""
+        """Return {definition: the answer − the answer without each token}, float64 (token); NaN for tokens that cannot
+        be removed, such as the answering one."""
         import torch
 
         count, effects = len(self.tokens), {}
@@ -132,12 +132,12 @@ class ExplainedAnswer:
     def _without_key(self, token: int) -> float:
         try:
             return float(self.value(self.forward_hidden(token))[0])
-        except UserError:   # a row with nothing left to look at: the first token of a decoder
+        except UserError:   # a row would have no key left: the first token of a decoder
             return float("nan")
 
     def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
-        """Return the effect of each variant, (token). A pass takes CELLS tokens of variants of one length and one
-        place."""
+        """Return the effect of each variant, (token). A pass combines up to CELLS tokens of variants with the same
+        length and position."""
         effects, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
         before = [token for token in free if self.place is not None and token < self.place]
         for group in (before, [token for token in free if token not in before]):
@@ -149,8 +149,8 @@ class ExplainedAnswer:
         return effects
 
     def _deleted(self, tokens: list[int]) -> "tuple[dict[str, Tensor], int | None]":
-        """Return a variant without each of these tokens, and the place in it. All stand on one side of the place, which
-        moves by one if they stand before it."""
+        """Return one variant per token with that token deleted, and the answering position, which moves by one if the
+        tokens precede it. All must be on the same side of it."""
         import torch
 
         remaining = [[other for other in range(len(self.tokens)) if other != token] for token in tokens]
@@ -164,8 +164,8 @@ class ExplainedAnswer:
         return tensors, self.place
 
     def gradient(self) -> np.ndarray:
-        """Gradient × input, signed, float64 (token): the answer's gradient at each token's row of the table, times that
-        row (Denil et al. 2014)."""
+        """Compute gradient × input, signed, float64 (token): the answer's gradient at each token's embedding times that
+        embedding (Denil et al. 2014)."""
         import torch
 
         leaves = []
@@ -186,8 +186,8 @@ class ExplainedAnswer:
 
     def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
                          report: Progress) -> np.ndarray:
-        """Return how far the output moves, float64 (variant), when the head's mixed values are `mixes` (variant, token,
-        d_v). output: W_O of the layer by head (head, d_v, d_model)."""
+        """Return how far the output moves, float64 (variant), when the head's output is replaced by `mixes` (variant,
+        token, d_v). output: the layer's W_O by head (head, d_v, d_model)."""
         import torch
 
         size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
@@ -204,7 +204,7 @@ class ExplainedAnswer:
             return self._distances(outputs[0], torch.cat(outputs[1:]))
 
     def _distances(self, plain: "Tensor", others: "Tensor") -> np.ndarray:
-        """1 − cosine of sentence vectors, or total variation of probabilities, (variant)."""
+        """Return 1 − cosine of sentence vectors, or the total variation of probabilities, (variant)."""
         if self.other is not None:
             from torch.nn.functional import cosine_similarity
 
@@ -213,7 +213,7 @@ class ExplainedAnswer:
 
 
 def _exchange(parts: slice, mixes: "Tensor") -> "Callable[[nn.Module, tuple[Tensor]], Tensor]":
-    """Return a hook that puts the mixed values of one head (variant, token, d_v) in front of W_O."""
+    """Return a hook that replaces one head's output by (variant, token, d_v) before W_O."""
     def before_output(module: "nn.Module", inputs: "tuple[Tensor]") -> "Tensor":
         changed = inputs[0].clone().view(len(mixes), mixes.shape[1], -1)
         changed[..., parts] = mixes
@@ -232,24 +232,24 @@ def _hooked(*hooks: Any) -> Iterator[None]:
 
 def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tuple[str, str, str],
                      longest: int) -> ExplainedAnswer:
-    """Return the model with this question put to it, for a text of at most `longest` tokens. words: the word, its rival
-    and the other sentence, each empty if not given. Raises UserError for a model without an answer to explain."""
+    """Prepare a question for a text of at most `longest` tokens. words: the word, its rival and the other sentence,
+    each "" if not given. Raises UserError for a model without an answer to explain."""
     title = opened.card.title
     if not opened.editable:
-        raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be compared with "
+        raise UserError(f"{title} only reports its weights and cannot be edited, so there is nothing to compare with "
                         f"it; choose a verified model.")
     if query.edits:
-        raise UserError("Tokens are taken away from the model as it is; take the edits away.")
+        raise UserError("Tokens can only be removed without other edits; remove the edits.")
     asked = opened.tokens(query)
     if "input_ids" not in asked.tensors:
-        raise UserError(f"{title} reads pictures, and this page takes words of a text away; hide a patch on the page "
+        raise UserError(f"{title} reads pictures, but this page removes words from a text; hide a patch on the page "
                         f"Compare instead.")
     if opened.task == "none" or (opened.task == "label" and not opened.ours):
-        raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; "
+        raise UserError(f"{title} has no answer to explain, neither a word nor a sentence vector; "
                         f"choose MiniLM, SmolLM2 or BERT.")
     if len(asked.source) > longest:
-        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {longest} tokens "
-                        f"and this one has {len(asked.source)}; shorten it.")
+        raise UserError(f"Each token is removed three times, so this page allows at most {longest} tokens "
+                        f"but this text has {len(asked.source)}; shorten it.")
     word, rival, other = words
     explained, original = _PUT[opened.task](opened, query, asked, at)
     if opened.task == "vector":
@@ -260,11 +260,11 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
     return explained
 
 
-Put = tuple[ExplainedAnswer, int | None]   # and the id of the word that stands there, where there is one
+Put = tuple[ExplainedAnswer, int | None]   # and the id of the word in the text, if there is one
 
 
 def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Return the text up to the word; what follows it is never seen by a decoder."""
+    """Prepare a decoder: the text up to the word; a decoder never sees what follows."""
     tokens = asked.source
     wanted = _token_at(tokens, last_word(tokens, query.text) if at is None else at)
     last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
@@ -275,7 +275,7 @@ def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
 
 
 def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Return the text with a mask: its own first, or one instead of the word."""
+    """Prepare a masked-word model: the text with its first mask, or with the word masked."""
     mask, original = opened.tokenizer.mask_token_id, None
     if mask not in asked.source.ids:
         tokens = asked.source
@@ -286,12 +286,12 @@ def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
         query = replace(query, text=query.text[:start] + opened.tokenizer.mask_token + query.text[end:])
         asked = opened.tokens(query)
     if mask not in asked.source.ids:
-        raise UserError(f"{opened.card.title} reads no mask instead of the word; choose another word.")
+        raise UserError(f"{opened.card.title} cannot mask this word; choose another.")
     return ExplainedAnswer(opened, query, asked, asked.source.ids.index(mask)), original
 
 
 def _label(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """At "it", where a resolver answers: the first at or after the character `at`, or the last."""
+    """Prepare a resolver at "it": the first at or after the character `at`, or the last."""
     places = [place for place, text in enumerate(asked.source.texts) if text.lower() == "it"]
     if not places:
         raise UserError('There is no "it" in this text, so there is nothing to resolve; type a sentence of the '
@@ -301,8 +301,8 @@ def _label(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -
 
 
 def _target(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Return the source, and the target up to the word; a target that the model writes is written once and stays as it
-    is."""
+    """Prepare an encoder–decoder: the source, and the target up to the word; a generated target is generated once and
+    then fixed."""
     assert asked.target is not None
     wanted = min(max(1, target_word(asked.target) if at is None else at), len(asked.target))
     tensors = {name: tensor for name, tensor in asked.tensors.items() if not name.startswith("decoder")}
@@ -319,20 +319,20 @@ _PUT = {"next": _next, "mask": _mask, "label": _label, "target": _target, "vecto
 
 
 def _compare(explained: ExplainedAnswer, other: str) -> None:
-    """Notes the vector of the other sentence."""
+    """Store the vector of the other sentence."""
     import torch
 
     if not other.strip():
-        raise UserError("A sentence vector is compared with that of another sentence; type one.")
+        raise UserError("There is no second sentence to compare the vector with; type one.")
     asked = explained.opened.tokens(replace(explained.query, text=other, text_b=None))
     with torch.inference_mode():
         vector = explained.forward(asked.tensors, None).clone()
-    explained.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
+    explained.other = torch.tensor(vector.numpy())   # inference tensors cannot be used for gradients
 
 
 def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str) -> tuple[int, ...]:
-    """Return the ids of word and rival: as typed, or the original there, or the model's best; the rival of our own
-    models is the most probable other word."""
+    """Return the ids of word and rival: as typed, or the word in the text, or the model's best; our own models' default
+    rival is the most probable other word."""
     import torch
 
     with torch.inference_mode():
@@ -351,7 +351,7 @@ def _number(opened: OpenModel, word: str) -> int:
 
 
 def _token_at(tokens: Tokens, at: int) -> int | None:
-    """Return the first token of the first text that reaches behind this character."""
+    """Return the first token of the first text that ends after this character."""
     return next((token for token, (_, end) in enumerate(tokens.spans) if end > at and tokens.segments[token] == 0),
                 None)
 
@@ -372,15 +372,15 @@ def _answer_of(explained: ExplainedAnswer) -> Answer:
 
 
 def first_tokens(tokens: Tokens, count: int) -> Tokens:
-    """Return the first `count` tokens: what a decoder has read. Raises UserError for fewer than FEWEST."""
+    """Return the first `count` tokens, which a decoder has read. Raises UserError for fewer than FEWEST."""
     if count < FEWEST:
         raise UserError(TOO_FEW)
     return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
 
 
 def last_word(tokens: Tokens, text: str) -> int:
-    """Return the character where the last word of the (first) text begins; the text's length where no full stop or the
-    like ends it, so that the next word is asked."""
+    """Return the start of the last word of the (first) text, or the text's length if it does not end in punctuation, so
+    that the next word is explained."""
     if not text.rstrip().endswith((".", "!", "?", "…", "。", "！", "？")):
         return len(text)
     words = [start for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)
@@ -389,8 +389,7 @@ def last_word(tokens: Tokens, text: str) -> int:
 
 
 def target_word(tokens: Tokens) -> int:
-    """Return the token of a target that is asked for unless one is named: the last il or elle, or else the last
-    word."""
+    """Return the default target token to explain: the last il or elle, or else the last word."""
     pronoun = pronoun_of(tokens)
     if pronoun is not None:
         return pronoun

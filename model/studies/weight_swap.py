@@ -1,5 +1,5 @@
-"""Does the answer need a head's weights? One head's weights exchanged for others: permuted (Jain & Wallace 2019), or
-made equal (Wiegreffe & Pinter 2019). numpy only."""
+"""Replace one head's weights to test whether the answer depends on them: permuted (Jain & Wallace 2019) or uniform
+(Wiegreffe & Pinter 2019). numpy only."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,37 +15,37 @@ from model.studies.token_removal import ExplainedAnswer
 
 @dataclass(frozen=True)
 class SwapQuery:
-    """What becomes of the answer when one head gets other weights: all equal, or each row in another order."""
+    """How does the answer change when one head's weights are made uniform, or each row is permuted?"""
 
-    attribution: AttributionQuery   # which answer
+    attribution: AttributionQuery   # the answer
     layer: int
-    head: int                       # of the kind of attention that `kind_of` gives
-    draws: int = 100                # how many other orders
+    head: int                       # of the kind that `kind_of` returns
+    draws: int = 100                # number of permutations
 
     def answer(self, models: Models, report: Progress) -> "Swapped":
-        """Return how far the output moves. Raises UserError for a model whose heads cannot be changed so."""
+        """Compute the distances. Raises UserError for a model whose heads cannot be changed this way."""
         return swap_weights(self, *self.attribution.explained(models, report), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Swapped:
-    """How far the model's output moves. A distance is the total variation of the probabilities, or 1 − cosine of the
-    sentence vectors."""
+    """How far the model's output moves: the total variation of its probabilities, or 1 − cosine of its sentence
+    vectors."""
 
-    even: float                   # distance with equal weights
+    even: float                   # distance with uniform weights
     permuted: np.ndarray          # distances with permuted weights, float64 (draw)
-    largest: float                # the head's largest weight in the row that answers
+    largest: float                # the head's largest weight in the answering row
     entropy: float                # of that row, in bits
 
 
 def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
                  report: Progress) -> Swapped:
-    """Return the model's output with other weights in all rows of one head, each row within what it may look at.
+    """Run the model with other weights in all rows of one head, each within its mask.
 
-    Raises UserError for a model whose heads cannot be changed so.
+    Raises UserError for a model whose heads cannot be changed this way.
     """
     if not isinstance(trace, Trace):
-        raise UserError(f"{record.card.title}'s heads cannot be exchanged: {trace}")
+        raise UserError(f"{record.card.title}'s head weights cannot be replaced: {trace}")
     kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
     layer = record[kind].layer(question.layer)
     if not isinstance(layer, Layer):
@@ -65,7 +65,7 @@ def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: Attent
 
 
 def permute_rows(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return each row's weights in another order among the keys that it may look at, (query, key)."""
+    """Permute each row's weights among its allowed keys, (query, key)."""
     permuted = np.zeros_like(weights)
     for query, keys in enumerate(map(np.flatnonzero, may)):
         permuted[query, keys] = weights[query, rng.permutation(keys)]

@@ -1,1 +1,1 @@
-"""Trainings that run beside a page, and the films that they leave."""
+"""Trainings that run beside a page, and the snapshots that they write."""

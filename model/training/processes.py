@@ -1,9 +1,9 @@
-"""Trainings that run beside a page, each in a process of its own, so that nobody else on the server waits for it. No
-torch here.
+"""Run trainings beside a page, each in its own process, so that nobody else on the server waits for it. Does not need
+torch.
 
-A training lives on a lease: a file that its page touches as long as somebody looks at it. The process looks at the file
-at every step and ends by itself when it has not changed for LEASE, so nothing has to be told that a browser is gone,
-and nothing outlives the server. Its folder goes when the server ends; when that is killed, the next start removes it.
+A training holds a lease: a file that its page touches while somebody watches. The process checks the file at every step
+and ends once it has not changed for LEASE, so nothing needs to report a closed browser, and no process outlives the
+server. Its folder is removed when the server ends, or at the next start if the server was killed.
 """
 import atexit
 import json
@@ -32,14 +32,14 @@ __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergen
 
 @dataclass(frozen=True)
 class HeadScoresQuery:
-    """What do the heads of some snapshots of a model do?"""
+    """The scores of the heads in some snapshots of a model."""
 
     model: str
     revision: str
     steps: tuple[int, ...]
 
     def answer(self, models: Models, report: Progress) -> "HeadScores":
-        """Return the scores of every snapshot."""
+        """Compute the scores of every snapshot."""
         from model.scratch import head_scores
 
         scores = []
@@ -52,34 +52,35 @@ class HeadScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """What the heads of some snapshots do."""
+    """The scores of the heads in some snapshots."""
 
-    names: tuple[str, ...]          # prefix and previous (studies/induction.py), or both: the share of right twins
+    # prefix and previous (studies/induction.py), or both: the share of pairs right in both twins
+    names: tuple[str, ...]
     heads: tuple[KindHeadId, ...]   # in the order of the last axis
     values: np.ndarray              # 0 to 1, float32 (frame, name, head)
 
     def of(self, name: str) -> np.ndarray:
-        """Return the values of one name, float32 (frame, head)."""
+        """Return the values of one score, float32 (frame, head)."""
         return self.values[:, self.names.index(name)]
 
 
-LEASE = 30.0   # seconds after which a training ends that nobody looks at
-RETENTION = 3600.0  # seconds after which what such a training wrote is removed
+LEASE = 30.0   # seconds without a viewer after which a training ends
+RETENTION = 3600.0  # seconds after which an abandoned training's files are removed
 TASKS = ("induction", "resolver")
 RANGES = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
-UNWRITABLE = 3   # exit code of a training that could not even write down why it ended
+UNWRITABLE = 3   # exit code of a training that could not even write why it ended
 STATES = ("starting", "running", "done", "stopped", "failed")
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may set. Raises UserError for a setting outside RANGES."""
+    """The settings that a person may choose. Raises UserError for a setting outside RANGES."""
 
     task: str              # one of TASKS
     layers: int            # of the stack
-    heads: int             # a layer; a divisor of 64, the width of these models
-    learning_rate: float   # at its peak
+    heads: int             # per layer; a divisor of 64, the models' width
+    learning_rate: float   # peak
     steps: int             # batches of 32 or 64 texts
 
     def __post_init__(self) -> None:
@@ -88,24 +89,24 @@ class Settings:
                             f"{' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
         for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
-                raise UserError(f"A training here takes {name.replace('_', ' ')} from {low:g} to {high:g}, not "
+                raise UserError(f"A training here needs {name.replace('_', ' ')} from {low:g} to {high:g}, not "
                                 f"{getattr(self, name):g}; change it.")
 
 
 @dataclass(frozen=True)
 class Status:
-    """Where a training stands."""
+    """The progress of a training."""
 
     state: str                                       # one of STATES
     step: int                                        # that is done
     steps: int                                       # of the whole training
     curves: tuple[tuple[float, float, float], ...]   # (step, loss in nats, share right) so far
-    failure: str = ""                                # why it failed, a sentence; empty if it did not
+    failure: str = ""                                # a sentence on why it failed, or ""
 
 
 class Training:
-    """One training and its process. `name` is the model id under which its snapshots can be asked. Raises UserError
-    where its folder cannot be made or written."""
+    """One training and its process. `name` is the model id of its snapshots. Raises UserError if its folder cannot be
+    created or written."""
 
     def __init__(self, settings: Settings) -> None:
         from model.scratch import source
@@ -129,7 +130,7 @@ class Training:
 
     @property
     def weights(self) -> Path:
-        """Where the weights will be; the film lies beside them."""
+        """The future path of the weights; the snapshot file is beside it."""
         return self.folder / "trained.safetensors"
 
     @property
@@ -138,20 +139,20 @@ class Training:
         return self._process.poll() is None
 
     def renew(self) -> None:
-        """Another LEASE seconds. Called by whoever looks at it."""
+        """Extend the lease by LEASE seconds. Every viewer calls this."""
         self.renewed = time.perf_counter()
-        with suppress(OSError):   # the folder was taken away, and the process notices
+        with suppress(OSError):   # the folder was removed, which the process will notice
             (self.folder / "lease").touch()
 
     @property
     def expired(self) -> bool:
-        """Whether nobody has looked for so long that nobody will."""
+        """Whether the retention period has expired."""
         return not self.running and time.perf_counter() - self.renewed > RETENTION
 
     def status(self) -> Status:
-        """Return where it stands. Never raises: a process that died, of whatever, is a sentence in `failure`."""
-        running = self.running   # before the file is read: what a process wrote last is there when it has ended
-        # not there yet; or Windows is just putting it in its place, and the last news stay
+        """Return the progress. Never raises: if the process died, `failure` says why."""
+        running = self.running   # read before the file, since a process writes its last report before it ends
+        # not written yet, or Windows is replacing it; keep the previous report
         with suppress(OSError, ValueError):
             self._told = json.loads((self.folder / "progress.json").read_text(encoding="utf-8"))
         progress = self._told
@@ -165,21 +166,21 @@ class Training:
         return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
 
     def _failure(self) -> str:
-        """Return why the process ended, where it has not written that down itself."""
+        """Return why the process ended, if it could not report that itself."""
         if self._process.returncode == UNWRITABLE:
             return f"The training ended, as nothing could be written to {self.folder}; make room and start it again."
         return (f"The training's process ended with code {self._process.returncode} before it was done; start it "
                 f"again, or with fewer layers and steps.")
 
     def stop(self) -> None:
-        """End the process; what it has learned so far stays."""
+        """End the process; the weights so far are kept."""
         if self.running:
             self._stopped = True
-            self._process.kill()   # files are put in their place whole, so there is nothing to finish
+            self._process.kill()   # files are replaced atomically, so there is nothing to finish
             self._process.wait()
 
     def remove(self) -> None:
-        """End the process and removes everything it wrote."""
+        """End the process and remove everything it wrote."""
         self.stop()
         self._forget()
 
@@ -195,7 +196,7 @@ _lock = threading.Lock()
 
 
 def start(settings: Settings) -> Training:
-    """Return a training on its way. Raises UserError while LIMITS.trainings of them run."""
+    """Start a training. Raises UserError if LIMITS.trainings of them are running."""
     if not LIMITS.trainings:
         raise UserError("This server trains no models (CLEARHEAD_TRAININGS is 0); watch a film of a training instead.")
     with _lock:
@@ -212,7 +213,7 @@ def start(settings: Settings) -> Training:
 
 
 def end(training: Training) -> None:
-    """Nobody looks at it any more."""
+    """End a training that is no longer watched."""
     with _lock:
         training.remove()
         if training in _all:

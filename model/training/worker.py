@@ -1,7 +1,8 @@
 """The process of a training that runs beside a page: python -m model.training.worker FOLDER.
 
-model/training/processes.py starts it and reads what it writes. FOLDER has settings.json; lease, which changes as long
-as anybody looks; progress.json, the curves so far; the weights and the film. """
+model/training/processes.py starts it and reads its output. FOLDER contains settings.json; lease, which changes while
+anybody watches; progress.json, the curves so far; and the weights and snapshots.
+"""
 import json
 import math
 import os
@@ -19,11 +20,11 @@ from model.scratch.train import RECORD_EVERY, TrainingStep, train
 from model.training.processes import LEASE, UNWRITABLE, Settings
 
 TELL_EVERY = 0.3           # seconds
-FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have more snapshots than a shipped one
+FILM_BYTES = 20_000_000    # the file is temporary, so it may have more snapshots than a shipped one
 
 
 def task_of(settings: Settings) -> Task:
-    """Return the shipped task with these settings; the resolver's is the narrow one's."""
+    """Return the shipped task with these settings; the resolver's is the narrow variant."""
     task = tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
     encoder, decoder = (settings.layers,
                         task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
@@ -32,32 +33,33 @@ def task_of(settings: Settings) -> Task:
 
 
 class Teller:
-    """Called after each step: keeps the curves and writes them to the folder now and then.
+    """Called after each step: collects the curves and regularly writes them to the folder.
 
-    Raises UserError, which ends the training, where nobody looks any more or the loss is no number.
+    Raises UserError, which ends the training, if nobody watches or the loss is not a number.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0
-        self.lease, self.renewed = -1, time.perf_counter()   # when the lease was touched, by the disk; seen, by us
+        # when the lease was touched, by the file system's clock; when that was noticed, by ours
+        self.lease, self.renewed = -1, time.perf_counter()
         self.curves: list[tuple[int, float, float]] = []
 
     def __call__(self, now: TrainingStep) -> None:
-        """Take one step into the curves and tells of it. Raises UserError if the training has to end."""
+        """Record one step. Raises UserError if the training must end."""
         if (now.step - 1) % RECORD_EVERY == 0:
             self.curves.append((now.step - 1, now.loss, now.right))
         if not math.isfinite(now.loss):
             raise UserError(f"The loss was no longer a number after {now.step} steps; start again with a smaller "
                             f"learning rate.")
         if self.abandoned():
-            raise UserError(f"The training ended at step {now.step}, because no page looked at it for {LEASE:.0f} "
+            raise UserError(f"The training ended at step {now.step} because no page was watching it for {LEASE:.0f} "
                             f"seconds; train again.")
         if time.perf_counter() - self.told > TELL_EVERY or now.step == now.steps:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
-        """Return whether the lease has run out: it is gone, or has not changed for LEASE, whatever the time of day is
-        set to meanwhile."""
+        """Return whether the lease has expired: the file is gone or has not changed for LEASE, whatever the system
+        clock says."""
         try:
             touched = (self.folder / "lease").stat().st_mtime_ns
         except OSError:
@@ -74,9 +76,9 @@ class Teller:
         self.told = time.perf_counter()
 
     def last_words(self, failure: str) -> int:
-        """Write why the training ended; the exit code."""
+        """Write why the training ended, and return the exit code."""
         try:
-            if self.folder.exists():   # it is gone if the page was left
+            if self.folder.exists():   # missing if the page was left
                 self.tell(len(self.curves) * RECORD_EVERY, failure)
         except UserError:
             return UNWRITABLE
@@ -84,7 +86,7 @@ class Teller:
 
 
 def give_way() -> None:
-    """Lower the priority of this process, so that the pages of others come first."""
+    """Lower this process's priority, so that other people's pages take precedence."""
     if sys.platform == "win32":
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
@@ -92,8 +94,8 @@ def give_way() -> None:
 
 
 def main(folder: Path) -> None:
-    """Train as settings.json of the folder says. Exit code 1 for a training that ended early, UNWRITABLE where the
-    reason could not be written down."""
+    """Run the training described in the folder's settings.json. Returns exit code 1 for a training that ended early,
+    UNWRITABLE if the reason could not be written."""
     give_way()
     settings = Settings(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
     teller = Teller(folder)

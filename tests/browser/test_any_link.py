@@ -14,7 +14,7 @@ CONTROLS = {name: page.controls for name, (page, _) in pages().items()}
 SHARED = ("kind", "layer", "head", "token", "pair", "lens", "scale", "order", "quadrant", "transpose", "hide_special",
           "renormalise", "words", "keep", "overlay", "present", "screen")
 FOREIGN = {control.name for controls in CONTROLS.values() for control in controls}
-UNREAD = ("reads no second text", "reads no target", "has no target side", "not a pair")
+UNREAD = ("does not read a second text", "does not read a target", "has no target side", "not a pair")
 NONSENSE = (RUNS[0], "-1", "1e400", "9" * 40, "٣", "\0", "x" * 3000, "", "999999", "999999,999999")
 
 

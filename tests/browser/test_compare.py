@@ -93,4 +93,5 @@ def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
     box = main.get_by_role("textbox", name=strings("compare")["donor"])
     box.fill("The animal slept.")
     box.press("Enter")
-    expect(main.locator("[data-testid=stAlert]")).to_contain_text("choose a text of as many tokens", timeout=PATIENCE)
+    expect(main.locator("[data-testid=stAlert]")).to_contain_text("choose a text with the same number of tokens",
+                                                                   timeout=PATIENCE)

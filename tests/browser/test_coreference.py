@@ -44,7 +44,7 @@ def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_t
     expect(opened.get_by_text("The largest weight to a noun: 3·1")).to_be_visible()
     expect(opened.get_by_text("One pair is an anecdote")).to_be_visible()
     expect(opened.get_by_text("Each head was chosen on other frames").first).to_be_visible(timeout=PATIENCE)
-    expect(opened.get_by_text("does not say words")).to_be_visible(timeout=PATIENCE)
+    expect(opened.get_by_text("does not predict words")).to_be_visible(timeout=PATIENCE)
     for width in (1440, 900, 390):
         opened.set_viewport_size({"width": width, "height": 900})
         opened.wait_for_function(FITTED, timeout=PATIENCE)

@@ -99,7 +99,7 @@ def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
 
 def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_drawn_literally(open_page):
     seen = open_page()
-    for text, sentence in (("   ", "There is no text"), ("x " * 600_000, "the limit is 1,000,000")):
+    for text, sentence in (("   ", "The text is empty"), ("x " * 600_000, "the limit is 1,000,000")):
         box = ask(seen, text)
         expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
         expect(box).to_have_value(text)

@@ -59,5 +59,5 @@ def test_a_damaged_link_says_so_and_a_second_text_that_is_missing_is_missed(watc
                                                              for field in ("target", "text")))
     expect(seen.main.get_by_text(told)).to_be_visible(timeout=PATIENCE)
     seen.rest().page.get_by_text(WORDS["absent_go_on"]).click()
-    expect(seen.main.get_by_text("There is no text to look at")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("The text is empty")).to_be_visible(timeout=PATIENCE)
     assert not {"text_z", "text_id", "target_id"} & set(seen.rest().params())

@@ -60,7 +60,7 @@ def test_strangers_see_heads_and_get_no_further(browser, strangers, tmp_path):
         page.close()
 
 
-@pytest.mark.parametrize("params, sentence", [({"model": model}, "catalogue only|without a name") for model in AROUND]
+@pytest.mark.parametrize("params, sentence", [({"model": model}, "its catalogue|name is empty") for model in AROUND]
                          + [({"model": "gpt2"}, "downloads nothing"),
                             ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
 def test_a_link_leads_strangers_no_further(strangers, params, sentence):

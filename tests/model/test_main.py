@@ -65,7 +65,7 @@ def test_the_npz_may_not_be_the_models_own_file(tmp_path):
     link.symlink_to(weights)
     for given, out in ((model, weights), (model, link), (gguf, gguf)):
         refused = run("ask", "--model", str(given), "--text", TIRED, "--npz", str(out))
-        assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
+        assert refused.exit_code == 2 and "is the input file" in refused.stderr
         assert out.read_bytes() == b"weights"
 
 
@@ -139,7 +139,7 @@ def test_a_model_of_pictures_is_verified_on_one(picture_model):
 def test_a_chat_is_a_turn_in_the_models_template_and_refused_without_one(tmp_path):
     folder = tiny.save(tmp_path / "mine", "llama")
     ran = run("ask", "--model", str(folder), "--text", "the cat", "--chat")
-    assert ran.exit_code == 2 and "has no chat template" in ran.stderr and "leave the chat out" in ran.stderr
+    assert ran.exit_code == 2 and "has no chat template" in ran.stderr and "turn chat off" in ran.stderr
     (folder / "chat_template.jinja").write_text("[CLS] {{ messages[0].content }} [SEP]", encoding="utf-8")
     answer = json.loads(run("ask", "--model", str(folder), "--text", "the cat", "--chat", "--json").stdout)
     assert answer["chat"] is True and answer["maps"][0]["keys"] == ["[CLS]", "the", "cat", "[SEP]"]
@@ -149,7 +149,7 @@ def test_wrong_pictures_are_one_sentence(picture_model, photograph, tmp_path):
     heic = tmp_path / "IMG_1.HEIC"
     heic.write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
     for arguments, sentence in ((("--model", picture_model, "--image", str(heic)), "HEIC"),
-                                (("--model", picture_model), "Say --text, or --image"),
+                                (("--model", picture_model), "Give --text, or --image"),
                                 (("--model", picture_model, "--text", "a cat"), "reads pictures, not text"),
                                 (("--model", "minilm", "--image", str(photograph)), "reads text and no pictures"),
                                 (("--model", picture_model, "--image", str(photograph), "--npz", str(photograph)),

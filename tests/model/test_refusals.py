@@ -81,13 +81,13 @@ def refusals(asked: Callable[..., tuple[Any, Query]]) -> dict[str, Refusal]:
         "a hidden token that is not there": Refusal(call(following, "llama", edits=[Hide("source", 99)]),
                                                     ("no token 99",),
                                                     call(following, "llama", edits=[Hide("source", 1)])),
-        "a next word of a masked-word model": Refusal(call(following, "bert"), ("does not write a next token",),
+        "a next word of a masked-word model": Refusal(call(following, "bert"), ("does not predict a next token",),
                                                       call(following, "llama")),
         "a next word of ours that reads only": Refusal(call(following, "resolver-narrow", text="the cat"),
-                                                       ("does not write a next token", "decoder"),
+                                                       ("does not predict a next token", "decoder"),
                                                        call(following, "llama")),
         "an explanation under edits": Refusal(call(explain, "llama", **silenced),
-                                              ("take the edits away",), call(explain, "llama")),
+                                              ("remove the edits",), call(explain, "llama")),
         "a pair for a model with a target": Refusal(call(record, "t5", text_b="a cat"), ("one text, not a pair",),
                                                     call(record, "bert", text_b="a cat")),
         "a target for a model without": Refusal(call(record, "bert", target="a cat"), ("no target side",),
@@ -113,7 +113,7 @@ def test_a_tokenizer_of_the_decoder_alone_is_refused_and_the_encoders_is_read(tm
     tokenizer = tiny.tokenizer()
     tokenizer.add_tokens([f"w{number}" for number in range(88 - len(tokenizer))])
     tokenizer.save_pretrained(folder)
-    with pytest.raises(UserError, match=r"of 88 pieces, is the decoder's.*save the encoder's tokenizer"):
+    with pytest.raises(UserError, match=r"with 88 pieces, is the decoder's.*save the encoder's tokenizer"):
         sources.ask(sources.open_query(str(folder), TEXT)).result(60)
     tiny.tokenizer().save_pretrained(folder)
     assert sources.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
@@ -121,7 +121,7 @@ def test_a_tokenizer_of_the_decoder_alone_is_refused_and_the_encoders_is_read(tm
 
 def test_a_server_that_downloads_nothing_says_so_and_answers_what_is_on_disk(monkeypatch):
     monkeypatch.setenv("CLEARHEAD_FETCH", "0")
-    with pytest.raises(UserError, match="downloads no models; choose one that is marked as on disk"):
+    with pytest.raises(UserError, match="does not download models; choose one that is marked as on disk"):
         sources.fetch("smollm2")
     assert any(offer.on_disk for offer in sources.catalogue())
 

@@ -74,7 +74,7 @@ def drawn(family: tuple[str, str, dict[str, Any]], seed: int, changes: dict[str,
           left: Callable[[str], bool] = lambda path: False,
           width: Callable[[str, Any], float] = lambda path, parameter: 1.2 / parameter.shape[-1] ** 0.5):
     """A model of a family whose parameters are drawn anew, but for those that are left: what has several dimensions
-    with a deviation of width(path, parameter), what is nothing but zeros with 0.3."""
+    with a deviation of width(path, parameter), and all-zero weights with 0.3."""
     import torch
     import transformers
 

@@ -34,7 +34,7 @@ def run(monkeypatch, tmp_path):
 
     def open_query(model, text, text_b=None, target=None, edits=(), image=None):
         if not text.strip():
-            raise UserError("There is no text to look at; type a sentence.")
+            raise UserError("The text is empty; type a sentence.")
         asked.append(edits)
         return text
 
@@ -80,12 +80,12 @@ def test_options_reach_the_picture(run):
 
 
 @pytest.mark.parametrize("words, name, sentence", [
-    ((), "out.docx", "does not say a format"), ((), "out", "does not say a format"),
+    ((), "out.docx", "has no known file extension"), ((), "out", "has no known file extension"),
     (("--layer", "99"), "out.png", "layer 99"),
     (("--kind", "cross"), "out.png", "no cross attention"), (("--token", "nothere"), "out.png", "no token 'nothere'"),
     (("--grid",), "out.csv", "cannot show the grid"), (("--lens", "text"), "out.png", "none is in focus"),
     (("--zoom", "9"), "out.png", "--zoom"),
-    ((), "missing/out.png", "choose another place")])
+    ((), "missing/out.png", "choose another path")])
 def test_what_goes_wrong_is_one_sentence_and_exit_code_2(run, words, name, sentence):
     found, file = run(*words, name=name)
     assert found.exit_code == 2 and not file.exists()
@@ -154,7 +154,7 @@ def test_a_handout_becomes_html_and_pdf(tmp_path):
     assert "A lesson" in text and "Figure 1." in text
     assert b"Content-Security-Policy" in (tmp_path / "a.html").read_bytes()
     for arguments, sentence in (([str(source), "--pdf", str(tmp_path / "b.pdf")], "needs Chromium"),
-                                ([str(source)], "say --html OUT"),
+                                ([str(source)], "give --html OUT"),
                                 ([__file__, "--html", str(tmp_path / "c.html")], "not a handout")):
         refused = CliRunner().invoke(main, ["handout", *arguments], env={"BROWSER_PATH": "", "PATH": str(tmp_path)})
         assert refused.exit_code == 2 and sentence in refused.output
@@ -183,7 +183,7 @@ def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
     link.symlink_to(source)
     for option, out in (("--html", source), ("--pdf", source), ("--html", link)):
         refused = CliRunner().invoke(main, ["handout", str(source), option, str(out)])
-        assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
+        assert refused.exit_code == 2 and "is the input file" in refused.stderr
         assert source.read_bytes() == content
     both = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "out"),
                                      "--pdf", str(tmp_path / ".." / tmp_path.name / "out")])
@@ -206,4 +206,4 @@ def test_a_lessons_notebook_is_written_where_one_stands_and_never_over_another(m
 def test_a_lesson_without_a_notebook_is_refused_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = CliRunner().invoke(main, ["notebook", "heads"])
-    assert found.exit_code == 2 and "choose among" in found.output and not list(tmp_path.iterdir())
+    assert found.exit_code == 2 and "Choose one of" in found.output and not list(tmp_path.iterdir())

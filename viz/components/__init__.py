@@ -1,2 +1,2 @@
-"""What runs in the browser, one folder each: Python, JavaScript and CSS. A component draws and hands back its picture;
-it knows no handout."""
+"""Components that run in the browser, one folder each, of Python, JavaScript and CSS. A component draws and returns its
+picture; it does not know about handouts."""

@@ -1,7 +1,7 @@
-"""What a page without a server holds of this folder: modules as one script, style sheets as one text.
+"""Bundle this folder's modules and style sheets for pages without a server.
 
-A page of the app loads the modules as files (files.py); a handout must carry them, and its policy lets no file be
-imported. So each module becomes a function that is called once and gives what the module exports.
+Pages of the app load modules as files (files.py). A handout must contain them, and its content policy forbids imports,
+so each module becomes a function that is called once and returns the module's exports.
 """
 import functools
 import re
@@ -9,12 +9,12 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "([^"]+)";$', re.MULTILINE)
-TYPES = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)   # comments, which a browser need not get
+TYPES = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)   # comments, which browsers do not need
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 
 
 def _imports(path: Path, seen: list[Path]) -> list[Path]:
-    """Return the module's imports, depth first and each once, and then itself."""
+    """Return the module's imports, depth first and each once, followed by the module."""
     for _, imported in IMPORT.findall(path.read_text(encoding="utf-8")):
         _imports((path.parent / imported).resolve(), seen)
     if path not in seen:
@@ -27,7 +27,7 @@ def _name(path: Path) -> str:
 
 
 def _function(path: Path) -> str:
-    """Return a module as a function that is called once."""
+    """Return a module as a function to be called once."""
     text = TYPES.sub("", path.read_text(encoding="utf-8"))
     linked = IMPORT.sub(lambda match: f"const {match[1]} = {_name((path.parent / match[2]).resolve())};", text)
     exported = ", ".join(EXPORT.findall(text))
@@ -36,7 +36,8 @@ def _function(path: Path) -> str:
 
 @functools.cache
 def script(*names: str) -> str:
-    """Modules of this folder with everything they import; what one exports is then in modules["its path here"]."""
+    """Return modules of this folder with all their imports as one script; a module's exports are in modules["its path
+    here"]."""
     paths: list[Path] = []
     for name in names:
         _imports((FOLDER / name).resolve(), paths)
@@ -44,11 +45,11 @@ def script(*names: str) -> str:
 
 
 def component_style(component: str) -> str:
-    """Return the component's CSS after what all components share."""
+    """Return the shared CSS followed by the component's."""
     return stylesheet("js/shared.css", f"{component}/{component}.css")
 
 
 @functools.cache
 def stylesheet(*names: str) -> str:
-    """Style sheets of this folder as one."""
+    """Concatenate style sheets of this folder."""
     return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)

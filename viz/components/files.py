@@ -1,10 +1,8 @@
-"""What a browser gets from this server beside Streamlit's own files: the components' modules and style sheets, and
-plotly.js, the one of the plotly package, with which handouts and exports draw too; and where a page is that an old
-address names.
+"""Serve files besides Streamlit's own: the components' modules and style sheets, and plotly.js from the plotly package,
+which handouts and exports use too. Also redirects the addresses of moved pages.
 
-The address of each holds a hash of what is in it, the modules' one hash of them all, as they import one another by
-their places in the folder. So a browser keeps them for a year, and a page never meets modules of another version: at
-an address with another hash there is nothing.
+Each address contains a content hash; modules share one hash, since they import one another by path. Browsers cache them
+for a year, and a page never loads modules of another version, because addresses with other hashes do not exist.
 """
 import functools
 import gzip
@@ -24,27 +22,27 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from viz.text import strings
 
 FOLDER = Path(__file__).parent
-PLACE = "browser"   # the folder in every address
+PLACE = "browser"   # folder name in every address
 PLOTLY = "plotly.min.js"
-# pages that became parts of another: where each is now, and the parameters that lead to its part
+# pages merged into others: the current page, and the parameters that select the part
 MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text")}
-GRAMMAR = {"treebank", "relation", "tree", "drawn"}   # of the old page atlas, whose part of grammar is its own page
+# parameters of the old page atlas, whose grammar part is now a page of its own
+GRAMMAR = {"treebank", "relation", "tree", "drawn"}
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-# of every answer: Streamlit sends its own 3.6 MB as they are
+# for every response: Streamlit sends its own 3.6 MB uncompressed
 COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
 YEAR = "public, max-age=31536000, immutable"
 
 
 @functools.cache
 def _modules() -> dict[str, bytes]:
-    """Return every module and style sheet of this folder by its path in it, as they were when they were first
-    wanted."""
+    """Return every module and style sheet of this folder by path, as first read."""
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes()
             for path in sorted(FOLDER.rglob("*")) if path.suffix in TYPES}
 
 
 def content(name: str) -> bytes:
-    """Return a file as it is. Raises KeyError for a name that none has."""
+    """Return a file's content. Raises KeyError for an unknown name."""
     if name != PLOTLY:
         return _modules()[name]
     from plotly.offline import get_plotlyjs
@@ -62,12 +60,12 @@ def _version_of(group: str) -> str:
 
 
 def version(name: str) -> str:
-    """Return the hash in a file's address: plotly's own, or that of all modules."""
+    """Return the hash in a file's address: plotly's own, or the one shared by all modules."""
     return _version_of(PLOTLY if name == PLOTLY else "modules")
 
 
 def address(name: str) -> str:
-    """Return where a browser finds a file, under the path of the server if it has one."""
+    """Return a file's address in the browser, below the server's base path if it has one."""
     import streamlit as st
 
     base = st.get_option("server.baseUrlPath").strip("/")
@@ -75,13 +73,13 @@ def address(name: str) -> str:
 
 
 def module_code(name: str, function: str, otherwise: str | None = None, beside: str = "") -> str:
-    """Return the inline code of a component of Streamlit's, whose function comes from a module.
+    """Return the inline code of a Streamlit component whose function is in a module.
 
-    function: JavaScript that gives it, or a promise of it, from `module`. otherwise: what stands in its place where the
-    files cannot be had, the advice to load the page anew unless it says something else. beside: a module that
-    `function` will import, to be fetched meanwhile: each step of a chain of imports waits for the server.
+    function: JavaScript that evaluates to it, or to a promise of it, from `module`. otherwise: shown if the files
+    cannot be loaded; by default, the advice to reload the page. beside: a module that `function` will import, fetched
+    in parallel, since each step in a chain of imports waits for the server.
 
-    No await at the top: in Safari a second import of a module that waits so does not wait for it.
+    There is no top-level await: in Safari, a second import of such a module does not wait for it.
     """
     message = strings("frame")["files_missing"] if otherwise is None else otherwise
     fetched = f"import(new URL({json.dumps(address(beside))}, document.baseURI)).catch(() => {{}});\n" if beside else ""
@@ -94,12 +92,12 @@ def module_code(name: str, function: str, otherwise: str | None = None, beside: 
 
 @functools.cache
 def _compressed(name: str) -> bytes:
-    """Return the file as gzip, made once: a class of thirty would wait 30 × 0.15 s for plotly alone."""
+    """Return the file as gzip, compressed once: for a class of thirty, plotly alone would take 30 × 0.15 s."""
     return gzip.compress(content(name), mtime=0)
 
 
 async def answer(request: Request) -> Response:
-    """Return the file that an address names, or 404."""
+    """Return the file at an address, or 404."""
     name = request.path_params["name"]
     if name not in {PLOTLY, *_modules()} or request.path_params["version"] != version(name):
         return Response("There is no such file in this version.", 404, {"Cache-Control": "no-store"})
@@ -110,12 +108,12 @@ async def answer(request: Request) -> Response:
 
 
 async def redirect(request: Request) -> Response:
-    """Send a browser from the address of a page that has moved to its present one, parameters included."""
+    """Redirect a moved page's address, with its parameters, to the current one."""
     return RedirectResponse(moved(request.url.path.rsplit("/", 1)[-1], request.url.query))
 
 
 def moved(page: str, query: str) -> str:
-    """Return the relative address of what an old page's address led to. page: of MOVED; query: without its "?"."""
+    """Return the relative address that replaces an old page's address. page: in MOVED; query: without its "?"."""
     name, part = MOVED[page]
     if page == "atlas" and GRAMMAR & dict(parse_qsl(query, keep_blank_values=True)).keys():
         name = "grammar"
@@ -123,19 +121,19 @@ def moved(page: str, query: str) -> str:
     return f"{name}?{query}" if query else name
 
 
-QUIET = 1.5   # seconds without a request after which browsers are taken to have drawn their pages
+QUIET = 1.5   # seconds without a request after which browsers have presumably drawn their pages
 
 
 class NotedRequests:
-    """ASGI middleware that notes when a browser was last sent a file."""
+    """ASGI middleware that records when a file was last requested."""
 
-    last = 0.0   # as time.perf_counter has it
+    last = 0.0   # in time.perf_counter's units
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Forward a request."""
         try:
             await self.app(scope, receive, send)
         finally:
@@ -143,11 +141,11 @@ class NotedRequests:
 
 
 def browsers_rest() -> bool:
-    """Return whether no browser has asked for a file for a while, so that what is computed now delays no picture."""
+    """Return whether no browser has requested a file for a while, so that computing does not delay drawing."""
     return time.perf_counter() - NotedRequests.last > QUIET
 
 
 def routes() -> list[Route]:
-    """For st.App, which gives its routes no base path: these answer under any."""
+    """Return the routes for st.App, which adds no base path; these work under any."""
     old = [path for page in MOVED for path in (f"/{page}", f"/{{base:path}}/{page}")]
     return [Route("/{base:path}" + PLACE + "/{version}/{name:path}", answer), *(Route(path, redirect) for path in old)]

@@ -2,8 +2,9 @@
 what `pack` writes.
 
 The header's `sections` lists each array's name, type, offset (bytes from the end of the header) and shape. Header and
-sections are padded to multiples of 4 bytes, so that JavaScript can look at any of them without copying once the message
-is aligned. """
+sections are padded to multiples of 4 bytes, so that JavaScript can view any of them without copying once the message is
+aligned.
+"""
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +13,8 @@ import numpy as np
 
 ALIGN = 4
 TYPES = ("uint8", "uint16", "float32")
-MIDDLE = 0.02    # thousandths: so close to the middle of two, a code may lie on the other side
-NAN_CODE = 65535   # the code of NaN: masked, or not told
+MIDDLE = 0.02    # in thousandths: near a rounding boundary, a code may fall on the other side
+NAN_CODE = 65535   # the code of NaN: masked or missing
 
 
 def _padding(size: int) -> int:
@@ -21,8 +22,8 @@ def _padding(size: int) -> int:
 
 
 def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> bytes:
-    """Return the message. Raises ValueError for a type that messages.js does not know, or a number that JSON does
-    not."""
+    """Return the message. Raises ValueError for a type that messages.js does not support or a number that JSON cannot
+    represent."""
     entries, parts, offset = [], [], 0
     for name, array in sections.items():
         if array.dtype.name not in TYPES:
@@ -39,7 +40,7 @@ def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> by
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return (header, arrays) of a message: what messages.js does, for tests and for files that hold messages."""
+    """Return (header, arrays) of a message, like messages.js; for tests and for saved messages."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
     arrays = {}
@@ -50,8 +51,8 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def root_codes(weights: np.ndarray) -> np.ndarray:
-    """Return weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below; one
-    code less or more where the weight would be printed with another third decimal."""
+    """Encode weights from 0 to 1 as uint16 round(65535 · √w): accurate to 0.00002 at 1 and finer below. A code is
+    adjusted by one where the third decimal would otherwise be displayed differently."""
     codes = np.clip(weights, 0, 1)
     np.sqrt(codes, out=codes)
     codes *= 65535
@@ -65,15 +66,15 @@ def root_codes(weights: np.ndarray) -> np.ndarray:
 
 
 def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:
-    """Return numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that a larger code
-    is a larger change; 0 for NaN."""
+    """Encode numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so larger codes mean
+    larger changes; 0 for NaN."""
     sizes = np.rint(np.clip(np.nan_to_num(np.abs(numbers)) / bound, 0, 1) * 32766).astype(np.uint16)
     return np.where(np.isnan(numbers), np.uint16(0), 2 * sizes + 1 + (np.nan_to_num(numbers) > 0)).astype(np.uint16)
 
 
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Return any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NAN_CODE:
-    (codes, lowest, highest)."""
+    """Encode any numbers as uint16 in even steps from minimum to maximum, non-finite ones as NAN_CODE: (codes, minimum,
+    maximum)."""
     finite = np.isfinite(numbers)
     if not finite.any():
         return np.full(numbers.shape, NAN_CODE, np.uint16), 0.0, 0.0

@@ -1,15 +1,15 @@
-"""Tokens as the headers of a component's message: what they say, where they stand, and of what sort they are."""
+"""Describe tokens in the header of a component's message: text, position and type."""
 from collections.abc import Sequence
 
 from model.core.record import Tokens
 from model.core.view import AxisItem, axis_items
 from viz.format import visible_token
 
-SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # the bits of a flag
+SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # bits of a flag
 
 
 def unit_axis(units: Sequence[AxisItem]) -> dict[str, object]:
-    """Return rows or columns for a header: texts, the first token of each, flags."""
+    """Return rows or columns for a header: texts, each one's first token, flags."""
     return {"texts": [visible_token(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
             "flags": [SPECIAL * unit.special + UNKNOWN * unit.unknown + JOINED * unit.joined for unit in units]}
 

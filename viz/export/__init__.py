@@ -1,4 +1,4 @@
-"""A record and a view become a file: PNG, SVG, PDF, HTML, CSV or NPZ, each with where it comes from inside it."""
+"""Export a record and a view as a file with its provenance inside: PNG, SVG, PDF, HTML, CSV or NPZ."""
 import io
 import math
 from collections.abc import Callable
@@ -17,18 +17,18 @@ from viz.paper.columns import figure as paper_figure
 from viz.paper.sheet import pen, save
 
 PICTURES = ("matrix", "lines", "text", "picture", "grid")
-LIMIT = 512 * 2**20   # bytes of weights in one NPZ; it is made in memory, because a download needs it whole
+LIMIT = 512 * 2**20   # most bytes of weights in one NPZ, which is created in memory for downloading
 
 
 @dataclass(frozen=True)
 class Options:
-    """What somebody may choose for a picture or a file of numbers. Raises ValueError for a zoom that no picture has."""
+    """Options for a picture or a file of numbers. Raises ValueError for an invalid zoom."""
 
     grid: bool = False     # all heads instead of the open one
-    zoom: int = 2          # pixels a point, of a PNG
-    caption: bool = True   # whether the provenance stands below in words
+    zoom: int = 2          # pixels per point, for PNG
+    caption: bool = True   # whether to print the provenance below
     link: str = ""         # the view's address
-    paths: bool = False    # whether folders of this machine are named in full
+    paths: bool = False    # whether to include full paths of this machine's folders
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= 8:
@@ -38,13 +38,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file."""
+    """A file format."""
 
-    name: str                   # as people say it
-    suffix: str                 # with its dot
+    name: str                   # display name
+    suffix: str                 # file extension, with its dot
     mime: str                   # for a browser
-    subjects: tuple[str, ...]   # what it can hold: PICTURES or numbers
-    about: str                  # one line for a menu
+    subjects: tuple[str, ...]   # what it can contain: PICTURES or numbers
+    about: str                  # a line for the menu
     make: Callable[[AttentionRecord, View, Options], bytes]
 
 
@@ -52,11 +52,11 @@ PLAIN = Options()
 
 
 def export(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
-    """Make the file for a suffix such as ".png". Raises UserError for a format that is not there or cannot hold
-    this."""
+    """Create the file for a file extension such as ".png". Raises UserError for an unknown format, or one that cannot
+    contain this."""
     form = FORMATS.get(suffix.lower())
     if form is None:
-        raise UserError(f"Clearhead cannot export to {suffix or 'a file without a suffix'}; choose one of "
+        raise UserError(f"There is no export to {suffix or 'a file without an extension'}; choose one of "
                         f"{', '.join(sorted(FORMATS))}.")
     if options.grid and "grid" not in form.subjects:
         drawn = sorted(name for name, each in FORMATS.items() if "grid" in each.subjects)
@@ -66,7 +66,7 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
-    """Return a name for the file that says what is in it, and that every system takes, whatever the model is called."""
+    """Return a descriptive file name that is valid on every system, whatever the model's name is."""
     model = name_for(provenance.public_name(record.query.model), "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
@@ -76,17 +76,17 @@ def filename(suffix: str, record: AttentionRecord, view: View, options: Options 
 
 def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId, ...], width: str | float, *,
             title: bool = False, zoom: int = 4, paths: bool = False) -> bytes:
-    """Make a figure for a paper as png, svg or pdf: these heads on one scale, or all of them, exactly `width` wide (a
-    name of `viz.paper.columns.WIDTHS` or millimetres). The provenance is inside the file, and no caption below. Raises
-    UserError where that cannot be."""
+    """Create a figure for a paper as png, svg or pdf: these heads on one scale, or all of them, exactly `width` wide (a
+    name in `viz.paper.columns.WIDTHS`, or millimetres). The provenance is inside the file, without a caption. Raises
+    UserError if that is impossible."""
     with pen():
         drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
         return save(drawn, kind, zoom, provenance.dumps(record, view, paths=paths))
 
 
 def caption(record: AttentionRecord) -> str:
-    """Return the caption of a figure for a paper as text to copy: what was asked, of which model and revision, how far
-    it was checked, and the version of Clearhead."""
+    """Return a paper figure's caption as text: the question, the model and its revision, how far it was verified, and
+    Clearhead's version."""
     texts, lines = provenance.sentences(record)
     return " ".join([*texts, "; ".join([*lines, provenance.stamp()]) + "."])
 
@@ -98,7 +98,7 @@ def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -
 
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """Return a handout of one figure, so that there is one way in which a picture leaves the app alive."""
+    """Return a handout with a single figure, so that interactive exports share one implementation."""
     from viz.handout.build import grid_item, head_item
     from viz.handout.files import Handout
     from viz.handout.page import page
@@ -112,12 +112,11 @@ def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 
 def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """Return the model's own weights of every head of every kind, whatever the view filters, as
-    `model.core.npz.write_npz` names them; the provenance is the entry "provenance". Raises UserError above LIMIT,
-    before anything is computed."""
+    """Return the unfiltered weights of every head of every kind, in the layout of `model.core.npz.write_npz`, with the
+    provenance in the entry "provenance". Raises UserError above LIMIT before computing anything."""
     size = 4 * sum(len(each.layers) * max(math.prod(layer.shape) for layer in each.layers) for each in record.maps)
     if size > LIMIT:
-        raise UserError(f"The weights of all heads need {size / 2**20:,.0f} MB and the limit is "
+        raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB, but the limit is "
                         f"{LIMIT / 2**20:,.0f} MB; export one head as CSV, or use a shorter text.")
     target = io.BytesIO()
     write_npz(record, target, provenance.dumps(record, view, options.link, options.paths))

@@ -1,4 +1,4 @@
-"""A comparison as a file: the first head, the second and their difference as one picture."""
+"""Export a comparison: the first head, the second and their difference as one picture."""
 import json
 from dataclasses import dataclass
 
@@ -13,26 +13,26 @@ from viz.paper.page import WORDS, PicturePlan, pictures_beside
 from viz.paper.sheet import pen, save
 
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
-ZOOM = 3   # pixels a point of a PNG
+ZOOM = 3   # pixels per point in a PNG
 
 
 @dataclass(frozen=True, eq=False)
 class SavedComparison:
-    """A comparison as the page shows it."""
+    """A comparison as shown on the page."""
 
     shown: tuple[DisplayedHead, ...]                   # the first, the second, their difference
-    view: View                                         # how they are looked at
-    bound: float                                       # the number with the full colour, of the difference
+    view: View                                         # the view
+    bound: float                                       # the difference at full colour
     titles: tuple[str, ...]                            # of each
     records: tuple[AttentionRecord, AttentionRecord]   # both sides
     link: str = ""                                     # the page's address
-    # of pictures, for each of the three: what the token in focus looks at, by the tokens of its own side; () of texts
+    # for pictures: the row of the token in focus in each of the three, over that side's tokens; () for texts
     values: tuple[PatchValues, ...] = ()
 
 
 def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
-    """Return all three on one page as png, svg or pdf, with where they come from. Raises UserError if a PNG would be
-    too large."""
+    """Return all three on one page as png, svg or pdf, with their provenance. Raises UserError if a PNG would be too
+    large."""
     sentences = [provenance.sentences(record, comparison.link) for record in comparison.records]
     source = json.dumps([json.loads(provenance.dumps(record, comparison.view, comparison.link))
                          for record in comparison.records])

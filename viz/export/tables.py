@@ -1,10 +1,11 @@
 """CSV for spreadsheets and scripts: the open head, a comparison, and the table of heads.
 
-UTF-8 without a byte order mark, comma, CRLF (RFC 4180). Text cells are made harmless for spreadsheets, which run what
-begins with = + - @: such a cell gets an apostrophe before it, and so does one where apostrophes precede such a
-character; a token ' stays as it is. The same holds after a semicolon, a tab and a new line, which a spreadsheet of
-another country takes for the end of a cell. Dropping one apostrophe at each of these places gives back the token. NUL
-and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on. """
+UTF-8 without a byte order mark, comma, CRLF (RFC 4180). Text cells are guarded against spreadsheets, which execute
+cells that begin with = + - @: an apostrophe is put before such a cell, or before apostrophes that precede such a
+character; a token ' is unchanged. The same applies after semicolons, tabs and line breaks, which separate cells in some
+locales. Removing one apostrophe at each of these positions restores the token. NUL and lone surrogates, which are
+invalid in UTF-8, are written as U+0000 and so on.
+"""
 import csv
 import io
 import re
@@ -17,7 +18,7 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
 
-if TYPE_CHECKING:   # the first page has tables of charts and not of heads
+if TYPE_CHECKING:   # the first page only has tables of charts, not of heads
     from pandas import DataFrame
 
     from model.core.heads import HeadMeasures
@@ -25,23 +26,23 @@ if TYPE_CHECKING:   # the first page has tables of charts and not of heads
     from model.studies.silencing import Silencing
 
 SIDES = ("first", "second", "difference")   # of a comparison
-ACTS = "=+-@＝＋－＠\t\r\n"   # what makes a spreadsheet run a cell, full width too
-BEGINS = r"(\A|[;\t\r\n])"   # where a spreadsheet may take a cell to begin
-RUNS = f"(?='* *[{re.escape(ACTS)}])"   # that it would run the cell, or that the cell looks like a guarded one
+ACTS = "=+-@＝＋－＠\t\r\n"   # characters that make a spreadsheet execute a cell, including full-width ones
+BEGINS = r"(\A|[;\t\r\n])"   # where a spreadsheet may see the start of a cell
+RUNS = f"(?='* *[{re.escape(ACTS)}])"   # the cell would be executed, or looks like a guarded one
 
 
 def guard_cell(text: str) -> str:
-    """Return the text as a cell that no spreadsheet runs."""
+    """Return the text as a cell that no spreadsheet executes."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
     return re.sub(BEGINS + RUNS, r"\1'", plain)
 
 
 def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
-    """Return the open head: key tokens in the header, so that two equal tokens are two columns; then one query a row,
-    its token and one weight a key in the fewest digits that give back the same float32, or no numbers where the row
-    sees nothing. Rows are queries however the picture is turned; words and filters are those of the view. The
-    provenance is the last column of the first row. pandas reads the tokens, "NA" among them, with `read_csv(file,
-    dtype={"query": str}, keep_default_na=False)`. Raises UserError if the view cannot be shown."""
+    """Return the open head: key tokens in the header, then one query per row with its token and one weight per key, in
+    the fewest digits that restore the same float32, or no numbers in fully masked rows. Rows are queries even if the
+    picture is transposed; words and filters are the view's. The provenance is the last column of the first row. pandas
+    reads the tokens, including "NA", with `read_csv(file, dtype={"query": str}, keep_default_na=False)`. Raises
+    UserError if the view cannot be shown."""
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
     if longest > MAX_UNPOOLED:
         raise UserError(f"A table of {longest:,} × {longest:,} weights is too large for a spreadsheet; shorten the "
@@ -57,7 +58,7 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
 
 
 def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
-    """Return each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where
+    """Return each aligned pair of tokens with its weight in the first, in the second, and the difference; empty where
     one side has no such token."""
     from pandas import DataFrame, MultiIndex
 
@@ -71,15 +72,15 @@ def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
 
 
 def head_table(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None") -> "DataFrame":
-    """Return one row a head, in the model's order, indexed by (layer, head): pattern, fit, silenced (if it was
-    measured), then the measures."""
+    """Return one row per head, in model order, indexed by (layer, head): pattern, fit, silenced (if measured), then the
+    measures."""
     table = fits.best()
     return (table if silencing is None else table.join(silencing.frame())).join(measures.frame())
 
 
 def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None", provenance: str) -> bytes:
-    """Return the same with the fit of every pattern and, for every measure, what a uniform row gives; every number in
-    the fewest digits that give it back. The provenance is the last column of the first row."""
+    """Return the same table with the fit of every pattern and the uniform value of every measure; numbers have the
+    fewest digits that restore them. The provenance is the last column of the first row."""
     table = head_table(measures, fits, silencing)
     if silencing is not None:
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})

@@ -1,2 +1,2 @@
-"""Arrays → drawing: pure, one figure a file, colours and fonts from viz.theme. A drawing is plotly's figure in plain
+"""Turn arrays into figures by pure functions, with colours and fonts from viz.theme. A figure is plotly's, as plain
 dictionaries (drawing.py)."""

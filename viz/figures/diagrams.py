@@ -1,5 +1,5 @@
-"""Drawings of words, boxes and the ways between them: a sentence's tree, a tree of next words, paths through layers,
-and figure 1."""
+"""Diagrams of words, boxes and connections: a dependency tree, a tree of next words, paths through layers, and figure
+1."""
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from viz.figures.base import ACCENT, FADED, LETTER, MONO, MUTED, chart, series_c
 from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.theme import INK
 
-WORD, LIFT, STEP = 15, 26, 22    # pixels: letters of the words, the lowest arc above them, one arc above another
+WORD, LIFT, STEP = 15, 26, 22    # pixels: word size, height of the lowest arc, distance between arcs
 BETWEEN, EDGE, BESIDE = 18, 26, 5   # pixels between words, at both ends, and between arcs that end at one word
-POINTS = 17                      # of an arc
-RIGHT, WRONG = 2, 1              # places in theme.HEADS
+POINTS = 17                      # points per arc
+RIGHT, WRONG = 2, 1              # indices in theme.HEADS
 ROOT = -1
 
 
@@ -20,10 +20,10 @@ ROOT = -1
 class Look:
     """One choice of a head."""
 
-    word: int            # that looks, from 0
-    looked: int | None   # at most; None where it may look at no word
-    right: bool          # whether the tree says so
-    said: str            # what one reads when pointing at it
+    word: int            # the source word, from 0
+    looked: int | None   # the word with the largest weight; None if fully masked
+    right: bool          # whether the tree agrees
+    said: str            # tooltip
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class _Arc:
 
 
 def sentence_width(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> int:
-    """Return pixels that the drawing needs from side to side."""
+    """Return the width that the drawing needs, in pixels."""
     return math.ceil(_middles(words, heads, relations)[1])
 
 
 def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], relations: Sequence[str],
                     asked: str, looks: Sequence[Look]) -> FigureSpec:
-    """Return the drawing. heads: the place of the word that each depends on, ROOT for a root; relations: their names;
-    `asked` is the one that is tested, and stands out in the tree."""
+    """Draw the tree. heads: index of the word that each depends on, ROOT for a root; relations: their names; `asked` is
+    the tested relation, which is highlighted."""
     middles, width = _middles(words, heads, relations)
     colours, faded = series_colours(theme), FADED[theme]
     tree = [_Arc(head, word, relation, f"{relation}: {words[word]} ← {words[head]}",
@@ -72,8 +72,8 @@ def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], rela
 
 
 def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> tuple[list[float], float]:
-    """Return where each word's middle stands, in pixels, and how wide all is: neighbours that depend on one another
-    have room for the relation's name between them."""
+    """Return each word's centre in pixels, and the total width: neighbours that depend on each other have room for the
+    relation's name."""
     sizes = [text_width(word) * WORD / LETTER for word in words]
     middles = [EDGE + sizes[0] / 2]
     for left, right in pairwise(range(len(words))):
@@ -86,7 +86,7 @@ def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str
 
 
 def _levels(arcs: Sequence[_Arc]) -> list[int]:
-    """Return how high each arc is: above every other that lies inside it or crosses it and is shorter."""
+    """Return each arc's level: above all arcs inside it, and above shorter ones that it crosses."""
     spans = [(min(arc.start, arc.end), max(arc.start, arc.end)) for arc in arcs]
     levels = [0] * len(arcs)
     order = sorted(range(len(arcs)), key=lambda arc: spans[arc][1] - spans[arc][0])
@@ -98,15 +98,15 @@ def _levels(arcs: Sequence[_Arc]) -> list[int]:
 
 
 def _ends(arcs: Sequence[_Arc], number: int, middles: Sequence[float]) -> tuple[float, float]:
-    """Return where an arc begins and ends, in pixels: a little towards the other end, so that those of one word stand
-    beside one another."""
+    """Return an arc's start and end in pixels, shifted towards its other end so that arcs at one word are side by
+    side."""
     arc = arcs[number]
     way = BESIDE if arc.end > arc.start else -BESIDE
     return middles[arc.start] + way, middles[arc.end] - way
 
 
 def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], foot: float, height: float) -> None:
-    """Draw an arc, its arrow at the end, its label on its top."""
+    """Draw an arc with an arrow at its end and its label on top."""
     steps = [math.pi * point / (POINTS - 1) for point in range(POINTS)]
     middle, reach = (ends[0] + ends[1]) / 2, (ends[0] - ends[1]) / 2
     x = [middle + reach * math.copysign(abs(math.cos(step)) ** 0.5, math.cos(step)) for step in steps]
@@ -137,23 +137,24 @@ def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence
     _letters(figure, middles, [0] * len(words), words, words, INK[theme], "words", WORD)
 
 
-LEAF, ABOVE, LEAST, BEYOND_LAST = 27, 30, 300, 0.85   # pixels per leaf, round all, in all; depths behind a word
-SHELF, RAISED = 0.6, 0.12          # depths of the line below a word, where its branches begin; rows above it
+# pixels per leaf, around everything, in total; depths after the last word
+LEAF, ABOVE, LEAST, BEYOND_LAST = 27, 30, 300, 0.85
+SHELF, RAISED = 0.6, 0.12          # depth below a word where its branches begin; rows above it
 
 
 @dataclass(frozen=True)
 class Branch:
-    """One word of the tree."""
+    """A word of the tree."""
 
-    path: tuple[int, ...]   # names it: the path of its parent with one number more
+    path: tuple[int, ...]   # its identity: the parent's path plus one number
     word: str
-    given: str              # its probability in digits
-    kept: float             # 0 for cut off; the share of what is written that goes this way
-    said: str               # what one reads when pointing at it
+    given: str              # its probability as text
+    kept: float             # 0 if cut; else the share of the writing that goes this way
+    said: str               # tooltip
 
 
 def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
-    """Return the tree; branches in any order, each after its parent. Children stand in the order given."""
+    """Draw the tree; each branch comes after its parent, and children keep the given order."""
     places = _tree_places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
@@ -188,7 +189,7 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
 
 
 def _tree_places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Return (depth, height) of the root and of every path: leaves one below another, each parent in the middle of its
+    """Return (depth, height) of the root and every path: leaves below one another, parents centred over their
     children."""
     children: dict[tuple[int, ...], list[tuple[int, ...]]] = {(): []}
     for path in paths:
@@ -206,13 +207,14 @@ def _tree_places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tupl
     return places
 
 
-Unit = tuple[int, int]   # (its layer, its place); layer 0 are the tokens
-FREE = 0.5               # units of the drawing left free at each edge
+Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens
+FREE = 0.5               # drawing units left free at each edge
 
 
 def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[Unit, Unit]],
           chosen: tuple[int, int]) -> FigureSpec:
-    """joined: every edge (low, high); lit: the edges of the way. chosen: the two tokens, places from 0."""
+    """Draw paths. joined: every edge (low, high); lit: the path's edges. chosen: positions of the two tokens, from
+    0."""
     figure = chart(theme, height=240)
     layers = max(high[0] for _, high in joined)
     for edges, colour, width, name in ((joined, FADED[theme], 1, "joined"), (lit, ACCENT[theme], 3.5, "path")):
@@ -233,19 +235,19 @@ def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Seq
     return figure
 
 
-# middles of encoder and decoder, and the size of a box, in units of the drawing
+# centres of encoder and decoder, and the size of a box, in drawing units
 ENCODER_MIDDLE, DECODER_MIDDLE, BOX_WIDTH, BOX_HEIGHT = 2.2, 7.8, 4.25, 1.05
-MARGIN = 4                                           # pixels round the whole
+MARGIN = 4                                           # pixels around the whole
 ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross", "forward", "answer")
 LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1,
           "answer": 9.3}
 COLOURS = {"source": None, "encoder": 0, "memory": 0, "target": None, "masked": 1, "cross": 2, "forward": 1,
-           "answer": None}   # places in theme.HEADS
+           "answer": None}   # indices in theme.HEADS
 
 
 def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> FigureSpec:
-    """words: what stands in each box of ENCODER and DECODER. arrows: the words at the three arrows into
-    cross-attention, from the encoder the upper and the lower one, and from below."""
+    """Draw the wiring. words: the text in each box of ENCODER and DECODER. arrows: labels of the three arrows into
+    cross-attention: the upper and the lower from the encoder, and the one from below."""
     figure, loud, faded = chart(theme, height=height), ACCENT[theme], FADED[theme]
     places = {name: (ENCODER_MIDDLE if name in ENCODER else DECODER_MIDDLE, level) for name, level in LEVELS.items()}
     for name, (x, y) in places.items():

@@ -1,8 +1,9 @@
-"""A figure as plain dictionaries, in plotly's own words, and its numbers as rows of a table.
+"""A figure as plain dictionaries in plotly's vocabulary, and its numbers as table rows.
 
-plotly's Figure checks every property whenever one changes, tens of milliseconds a figure; a page of five would answer
-late by that alone. So a figure is written down unchecked, and plotly reads it only where it is taken away. The tests
-hold every figure to plotly's check. """
+plotly's Figure validates every property on each change, tens of milliseconds per figure, which would delay a page of
+five. Figures are therefore built unchecked, and plotly only reads them for export. The tests validate every figure with
+plotly.
+"""
 import base64
 import html
 import re
@@ -16,39 +17,40 @@ from viz.format import visible_token
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure, Layout
 
-TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})   # whose strings plotly draws
-WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # properties whose own names have an underscore
-# what no browser's arrays can hold
+# properties whose strings plotly draws
+TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})
+WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # property names that contain an underscore
+# types that browser arrays do not support
 NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}
 
 
 class Markup(str):
-    """Text with plotly's own tags. Every other string of a figure is drawn as it is written."""
+    """Text with plotly's own tags. Every other string of a figure is drawn literally."""
 
     __slots__ = ()
 
 
 def plain(text: str) -> Markup:
-    """Return text that plotly draws letter by letter: no tag, entity or formula in it, every character visible."""
+    """Return text that plotly draws literally: no tags, entities or formulas, and every character visible."""
     if isinstance(text, Markup):
         return text
     return Markup(html.escape(visible_token(text) if text else "", quote=False).replace("$", "&#36;"))
 
 
 def markup(template: str, **fields: object) -> Markup:
-    """Return a template with plotly's tags, filled with numbers and with strings that are drawn as they are written."""
+    """Fill a template that contains plotly tags with numbers, and with strings that are drawn literally."""
     return Markup(template.format(**{name: plain(value) if isinstance(value, str) else value
                                      for name, value in fields.items()}))
 
 
 def without_markup(text: str) -> str:
-    """Return the text that plotly draws for a string of a figure, on one line."""
+    """Return the text that plotly draws for a figure's string, on one line."""
     return html.unescape(re.sub("<[^>]*>", " ", text)).strip() if isinstance(text, Markup) else text
 
 
 class FigureSpec:
-    """Traces and a layout. As with plotly's Figure, line_width=2 means line={"width": 2}, an update adds to what is
-    there, None says nothing. Strings are drawn as they are written, unless they are `Markup`."""
+    """Traces and a layout. As in plotly's Figure, line_width=2 means line={"width": 2}, updates merge, and None is
+    ignored. Strings are drawn literally unless they are `Markup`."""
 
     def __init__(self, **layout: object) -> None:
         self._traces: list[dict] = []
@@ -67,11 +69,11 @@ class FigureSpec:
         self._add("bar", properties)
 
     def add_heatmap(self, **properties: object) -> None:
-        """Add a matrix of colours."""
+        """Add a colour matrix."""
         self._add("heatmap", properties)
 
     def add_annotation(self, **properties: object) -> None:
-        """Add words at a place."""
+        """Add text at a position."""
         self._layout.setdefault("annotations", []).append(_nested(properties))
 
     def add_shape(self, **properties: object) -> None:
@@ -92,20 +94,20 @@ class FigureSpec:
 
     @property
     def traces(self) -> list[dict]:
-        """The traces as they were added, their strings as they were written."""
+        """The traces as added, with unescaped strings."""
         return self._traces
 
     def __len__(self) -> int:
-        """Return how many traces there are."""
+        """Return the number of traces."""
         return len(self._traces)
 
     def axis(self, name: str) -> Mapping[str, Any]:
-        """Return what is said of "xaxis" or "yaxis" so far."""
+        """Return the settings of "xaxis" or "yaxis" so far."""
         return self._layout.get(name, {})
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """x and y (point) of all finite points of all traces that have both as numbers; their logarithms where an axis
-        has these."""
+        """Return x and y (point) of all finite points in traces that have both as numbers; logarithms for logarithmic
+        axes."""
         both = [np.broadcast_arrays(*(np.asarray(trace[name], np.float64) for name in "xy")) for trace in self._traces
                 if {"x", "y"} <= trace.keys()]
         coordinates = np.concatenate([np.stack(pair) for pair in both], axis=1) if both else np.zeros((2, 0))
@@ -116,45 +118,44 @@ class FigureSpec:
         return x[finite], y[finite]
 
     def span(self, name: str) -> tuple[float, float]:
-        """From where to where the axis "x" or "y" runs: its range, or what its points need."""
+        """Return the start and end of the axis "x" or "y": its range, or the range of its points."""
         limits, points = self.axis(f"{name}axis").get("range"), self.points()["xy".index(name)]
         low, high = limits or (points.min(initial=np.inf), points.max(initial=-np.inf))
         return float(low), float(high)
 
     @property
     def height(self) -> float:
-        """Pixels of the whole."""
+        """Height in pixels."""
         return self._layout["height"]
 
     @property
     def margin(self) -> Mapping[str, float]:
-        """Pixels round the plot: l, r, t and b."""
+        """Margins in pixels: l, r, t and b."""
         return self._layout["margin"]
 
     def to_plotly_json(self) -> dict:
-        """Return what a browser gets: arrays as bytes in base64, matrices with the seven digits of float32."""
+        """Return the browser's JSON: arrays as base64 bytes, matrices in float32."""
         return {"data": _sent(_drawn(self._traces)), "layout": _sent(_drawn(self._layout))}
 
     def plotly(self) -> "Figure":
-        """Return the same as plotly's Figure, checked. Raises ValueError if plotly does not know a property or its
-        value."""
+        """Return the figure as plotly's validated Figure. Raises ValueError for an unknown property or value."""
         import plotly.graph_objects as go
 
         return go.Figure(data=_drawn(self._traces), layout=_drawn(self._layout) | {"template": "none"})
 
     @property
     def data(self) -> tuple:
-        """The traces as plotly reads them."""
+        """The traces as plotly's objects."""
         return self.plotly().data
 
     @property
     def layout(self) -> "Layout":
-        """The layout as plotly reads it."""
+        """The layout as plotly's object."""
         return self.plotly().layout
 
 
 def _nested(properties: Mapping[str, object]) -> dict:
-    """a_b=1 as {"a": {"b": 1}}, at every depth; without what is None."""
+    """Convert a_b=1 to {"a": {"b": 1}} at every depth, dropping None."""
     tree: dict = {}
     for name, value in properties.items():
         if value is None:
@@ -180,7 +181,7 @@ def _merge(into: dict, more: Mapping[str, object]) -> None:
 
 
 def _drawn(value: object, text: bool = False) -> Any:
-    """Return the same with every string that plotly draws escaped."""
+    """Return the value with every drawn string escaped."""
     if isinstance(value, dict):
         return {name: _drawn(each, text or name in TEXTS) for name, each in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
@@ -201,7 +202,7 @@ def _sent(value: object) -> Any:
 
 
 def _packed(array: np.ndarray) -> object:
-    """plotly's typed array: {"dtype", "bdata", "shape"}; words and truths as a list."""
+    """Return plotly's typed array, {"dtype", "bdata", "shape"}; strings and booleans as a list."""
     if array.dtype.kind not in "iuf" or not array.size:
         return array.tolist()
     array = array.astype(np.float32 if array.ndim > 1 and array.dtype.kind == "f"
@@ -211,14 +212,15 @@ def _packed(array: np.ndarray) -> object:
 
 
 def figure_rows(drawn: FigureSpec) -> list[list]:
-    """Return [series, x, y, value, label] with a header: one row a point; heatmaps have a value for each x and y, other
-    traces none. Axes' names head x and y; the label is the name of the point, or of the cell's row and column."""
+    """Return [series, x, y, value, label] with a header: one row per point; heatmaps have a value for each x and y,
+    other traces none. The x and y columns are named after the axes; the label names the point, or the cell's row and
+    column."""
     titles = [without_markup(drawn.axis(f"{axis}axis").get("title", {}).get("text", "")) or axis for axis in "xy"]
     rows: list[list] = [["series", *titles, "value", "label"]]
     for number, trace in enumerate(drawn.traces):
         name = without_markup(trace.get("name") or f"series {number}")
         if trace["type"] == "heatmap":
-            if trace.get("hoverinfo") != "skip":   # the clear one over another has its words only
+            if trace.get("hoverinfo") != "skip":   # a transparent overlay only holds labels
                 rows += _cell_rows(name, trace, [drawn.axis(f"{axis}axis") for axis in "xy"])
         elif trace.get("y") is not None:
             xs = trace["x"] if trace.get("x") is not None else range(len(trace["y"]))
@@ -229,7 +231,7 @@ def figure_rows(drawn: FigureSpec) -> list[list]:
 
 
 def _point_names(trace: Mapping[str, Any], count: int) -> list[str]:
-    """Return the name of each point, in the trace's hover or beside its points; "" where it has none."""
+    """Return each point's name, from the trace's hover text or its labels; "" if it has none."""
     for texts in (trace.get(part) for part in ("hovertext", "customdata", "text")):
         if isinstance(texts, (list, tuple)) and len(texts) == count:
             firsts = [each[0] if isinstance(each, (list, tuple)) and each else each for each in texts]
@@ -248,13 +250,13 @@ def _cell_rows(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]
 
 
 def _tick(axis: Mapping[str, Any], place: int) -> str:
-    """Return what is written at a place of an axis; "" where that is its number."""
+    """Return the label at a position of an axis, or "" if that is a number."""
     written = dict(zip(axis.get("tickvals", ()), axis.get("ticktext", ()))).get(place, "")
     return without_markup(axis.get("labelalias", {}).get(str(place), written))
 
 
 def _plain_number(value: object) -> object:
-    """Return a number with the fewest digits that give it back, nothing for what is missing."""
+    """Return a number with the fewest digits that restore it, or "" if missing."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return ""
     return value.item() if isinstance(value, np.generic) else value

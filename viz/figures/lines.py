@@ -1,5 +1,4 @@
-"""Curves over one axis or over a plane: whatever depends on a temperature, a width, a distance, a depth or a step of
-training."""
+"""Curves over one axis or a plane, for example over a temperature, width, distance, depth or training step."""
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from viz.figures.base import (
 )
 from viz.figures.drawing import FigureSpec, Markup, plain
 
-NAMED = 12   # whole numbers on the horizontal axis up to which each is written
+NAMED = 12   # most integers on the x axis that are all labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +28,17 @@ class Line:
     """One series."""
 
     name: str                                           # in the legend
-    y: np.ndarray                                       # one number for each x
-    colour: int | None = 0                              # a place in theme.HEADS; None: grey, it stands for others
-    style: str = "solid"                                # dots, or a dash of plotly's
-    band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) round it
+    y: np.ndarray                                       # one number per x
+    colour: int | None = 0                              # index in theme.HEADS; None for grey, for background curves
+    style: str = "solid"                                # dots, or one of plotly's dash styles
+    band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) around it
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
           marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
           y_range: tuple[float, float] | None = None, height: int = 340) -> FigureSpec:
-    """Return the figure of the lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines
-    with words; bounds: horizontal ones."""
+    """Draw lines over x. log: the logarithmic axes, "x", "y" or "xy". marks: labelled vertical lines; bounds: labelled
+    horizontal ones."""
     figure = chart(theme, *axes, height=height)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
@@ -62,8 +61,8 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
 
 
 def _dashed(drawn: Sequence[Line]) -> list[Line]:
-    """Return the lines, told apart without their colours too, as on grey paper: one that would have the dashes of
-    another gets the next that none has."""
+    """Return the lines with distinct dashes, so that they differ in greyscale; a duplicate gets the next unused
+    style."""
     free = [dash for dash in DASHES if all(line.style != dash or line.style == "solid" for line in drawn)]
     taken: set[str] = set()
     told_apart = []
@@ -77,7 +76,7 @@ def _dashed(drawn: Sequence[Line]) -> list[Line]:
 
 
 def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str, symbol: str) -> None:
-    """symbol: of the dots, where it has dots instead of a line."""
+    """Draw one line. symbol: of its dots, if it has dots instead of a line."""
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
         figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip",
@@ -99,8 +98,8 @@ HERE = 13   # pixels
 def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float, dict[int, float]], *,
              axes: tuple[str, str], marks: Sequence[tuple[float, str]], y_range: tuple[float, float],
              height: int = 400) -> FigureSpec:
-    """drawn: over x, on logarithms both. here: (x, {a line's colour: its y there}). marks: vertical lines with
-    words."""
+    """Draw curves over log x with a highlighted position. here: (x, {colour of a line: its y there}). marks: labelled
+    vertical lines."""
     figure = lines(theme, x, drawn, axes=axes, log="xy", marks=marks, y_range=y_range, height=height)
     at, palette = here[0], series_colours(theme)
     if len(here[1]) > 1:
@@ -116,10 +115,10 @@ def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float
 def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[np.ndarray, np.ndarray, np.ndarray],
                here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float],
                height: int = 400) -> FigureSpec:
-    """curves over x. points: (x, y, weight) of each, the area of its dot is the weight. here: (x, the estimate there,
-    words for its line).
+    """Draw a kernel regression. points: (x, y, weight), with the weight as the dot's area. here: (x, estimate, label of
+    its line).
 
-    A point without weight keeps a small ring, so that nobody looks for it.
+    A point without weight is drawn as a small ring, so that it stays visible.
     """
     figure = chart(theme, *axes, height=height)
     at, values, weights = points
@@ -146,19 +145,19 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
 
 @dataclass(frozen=True, eq=False)
 class PowerSeries:
-    """One measured series."""
+    """A measured series."""
 
     name: str       # in the legend
-    x: np.ndarray   # where it was measured
-    y: np.ndarray   # what was measured there
-    colour: int     # a place in theme.HEADS
-    # (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few numbers
+    x: np.ndarray   # measured positions
+    y: np.ndarray   # measurements
+    colour: int     # index in theme.HEADS
+    # (exponent p, factor c, start of x), drawn as the line c · xᵖ; None while there are too few numbers
     fit: tuple[float, float, float] | None = None
 
 
 def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
               marks: Sequence[tuple[float, str]] = ()) -> FigureSpec:
-    """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is
+    """Draw dots connected by a thin line, with the fitted power law as a broad pale line. Its slope on these axes is
     the exponent."""
     figure = chart(theme, *axes, height=380)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
@@ -182,8 +181,8 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
 
 def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
                  paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str) -> FigureSpec:
-    """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what
-    leaves the plane is cut off."""
+    """Draw a loss surface. heights (y, x), at least 0. paths: (name, index in theme.HEADS, points (step, 2)), each
+    starting at a ring; points outside the plane are cut off."""
     figure = chart(theme, *axes, height=420)
     palette = series_colours(theme)
     figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
@@ -204,21 +203,22 @@ def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     return figure
 
 
-PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # of the height, from below: loss, right, heads
-LOUD_HEADS = (1, 5, 3)                                    # places in theme.HEADS of the heads that stand out
-DRAWN = ("●", "◆", "■")                             # the first of base.SYMBOLS as they are written
+PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # shares of the height, from below: loss, accuracy, heads
+LOUD_HEADS = (1, 5, 3)                                    # indices in theme.HEADS of the highlighted heads
+DRAWN = ("●", "◆", "■")                             # the first symbols of base.SYMBOLS as text
 
 
 def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
              heads: tuple[Sequence[int], Mapping[str, np.ndarray], Sequence[str]], *, titles: tuple[str, str, str],
              at: tuple[int, str] | None = None, formed: tuple[int, int, str] | None = None,
              guessing: tuple[float, str] | None = None, last: int = 1) -> FigureSpec:
-    """curves: step, loss (nats), share right, as long as each other. heads: the steps of the snapshots, {name: score
-    (snapshot) from 0 to 1}, and the names that stand out.
+    """Draw a training in three panels. curves: step, loss (nats), accuracy, of equal length. heads: the snapshots'
+    steps, {name: score (snapshot) from 0 to 1}, and the highlighted names.
 
-    titles: of the three panels; {names} in the last are those that stand out, each in its line's colour. at: the
-    snapshot on screen. formed: between which two steps something happened, and what. guessing: the loss of a model that
-    knows nothing. last: where the axis ends. """
+    titles: of the three panels; {names} in the last is filled with the highlighted names, each in its line's colour.
+    at: the current snapshot. formed: two steps between which something happened, and its label. guessing: the loss of
+    random guessing. last: end of the axis.
+    """
     figure = chart(theme, "step", height=520)
     (step, loss, right), palette = curves, series_colours(theme)
     figure.add_scatter(x=step, y=loss, name=titles[0], line={"color": palette[0], "width": 2}, mode="lines",
@@ -234,7 +234,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
                          hovermode="closest", margin_l=label_width(["100%"], ""))
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     annotate(figure, theme, [] if at is None else [at], taken=1)
-    if guessing is not None:   # its words stand at the right, where the curve has left
+    if guessing is not None:   # labelled at the right, which the curve has left
         quiet, height_of = {"size": 12, "color": MUTED[theme]}, {"y0": guessing[0], "y1": guessing[0]}
         figure.add_shape(type="line", xref="paper", x0=0, x1=1,
                          line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)
@@ -251,8 +251,8 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
 
 def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
-    """Return a line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as
-    a phone has no room for two beside each other."""
+    """Draw a line per head; return the highlighted names in colour for the panel's title, one per line, because two do
+    not fit side by side on a phone."""
     loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD_HEADS)))
     marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
     for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
@@ -266,8 +266,8 @@ def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: M
 
 
 def _band(figure: FigureSpec, theme: str, formed: tuple[int, int, str]) -> None:
-    """Draw the stretch in which it happened, through all panels, with its words beside it in the middle one, on two
-    lines: a phone has no room for one."""
+    """Mark the interval in which it happened through all panels, with a label in the middle one, on two lines so that
+    it fits on a phone."""
     start, end, words = formed
     left = start > figure.span("x")[1] / 2
     figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],

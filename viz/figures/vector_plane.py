@@ -1,5 +1,4 @@
-"""Points in a plane with names, the hull round them, and arrows from the origin: what vectors look like to one
-another."""
+"""Draw named points in a plane, their hull, and arrows from the origin, to show how vectors relate."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -20,9 +19,9 @@ from viz.figures.base import (
 )
 from viz.figures.drawing import FigureSpec
 
-NAMED = 40              # points up to which every one can have its name beside it
-SMALL, LOUD = 11, 13    # pixels of the letters: of points, and of what stands out
-STEPS = 24              # points of an arrow that names keep away from
+NAMED = 40              # most points that are all labelled
+SMALL, LOUD = 11, 13    # font sizes in pixels: of points, and of highlights
+STEPS = 24              # points along an arrow that labels avoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +30,15 @@ class Points:
 
     at: np.ndarray                    # float (point, 2)
     names: Sequence[str]
-    sizes: np.ndarray | None = None   # (point), 0 to 1: the area of each dot; without them all are equal
+    sizes: np.ndarray | None = None   # (point), 0 to 1: each dot's area; all equal by default
 
 
 def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
                  marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
                  height: int = 420) -> FigureSpec:
-    """Return the figure of the points; both axes have the same scale, so that angles are angles.
+    """Draw the points; both axes have the same scale, so angles are preserved.
 
-    around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
-    origin.
+    around: corners of the hull in order. marked: (name, (2)), highlighted. arrows: (name, (2)) from the origin.
     """
     figure = chart(theme, *axes, height=height)
     points = replace(points, names=told_apart(tokens_shown(points.names)))
@@ -71,7 +69,7 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: n
 
 
 def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: dict, size: float) -> None:
-    """Draw an arrow from the origin, its name beyond its tip."""
+    """Draw an arrow from the origin, labelled beyond its tip."""
     name, (x, y) = arrow
     figure.add_annotation(x=x, y=y, ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
                           arrowcolor=loud["color"])
@@ -81,9 +79,8 @@ def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: d
 
 def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
                 arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
-    """Fit the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked,
-    of the arrows, whose names stand beyond their tips, and of the biggest points, whose names keep away from dots,
-    arrows and the other names."""
+    """Fit the figure to its content. Returns (index of the point, side of its label) for marked points, for arrows,
+    labelled beyond their tips, and for the largest points, whose labels avoid dots, arrows and other labels."""
     loud, tips = [*marked, *arrows], np.array([at for _, at in arrows]).reshape(-1, 2)
     shafts = (tips[:, None] * np.linspace(0, 1, STEPS, endpoint=False)[:, None]).reshape(-1, 2)
     at = np.concatenate([points.at, np.array([at for _, at in loud]).reshape(-1, 2), shafts])

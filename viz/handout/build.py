@@ -1,5 +1,4 @@
-"""Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and
-the way back."""
+"""Create items from what is on screen: the figure, a proposed caption in words, its origin, and the link back."""
 import json
 import math
 from dataclasses import replace
@@ -29,14 +28,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WORDS = strings("handout")["proposed"]
-LARGEST = 3   # tokens that are named with their weights
+LARGEST = 3   # tokens listed with their weights
 COVER = Guess("cover", marking=True, alone=True)
 
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, where: str = "",
               id: str = "") -> Item:
-    """Return the open head in its lens; covered: to be predicted before it is shown. Raises UserError if the view
-    cannot be shown."""
+    """Return the open head in its lens; covered: to be predicted first. Raises UserError if the view cannot be
+    shown."""
     if view.lens == "picture" and record.picture is not None:
         shown = PatchState(view.token, hidden=rows.hidden_tokens(record))
         return picture_item("picture_view", picture_payload.body(rows.patches_of(record, view.kind), room=""),
@@ -48,8 +47,8 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
 
 def head_messages(record: AttentionRecord, view: View, covered: bool = False,
                   scores: bool = True) -> tuple[bytes, bytes]:
-    """Return the two messages of the open head; scores: those before the softmax too, half of its numbers. Raises
-    UserError where the view cannot be shown."""
+    """Return the two messages of the open head; scores: include those before the softmax, half of its numbers. Raises
+    UserError if the view cannot be shown."""
     shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
     shown = shown if scores else replace(shown, scores=None)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
@@ -68,7 +67,7 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", where: str
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
                  view: View | None = None, where: str = "", link: str = "", id: str = "") -> Item:
-    """Return a component as it was drawn. records, view: what it shows, two for a difference; where: the page's
+    """Return a component as it was drawn. records, view: what it shows, two records for a difference; where: the page's
     title."""
     asked: list[str] = []
     about, source = [where] if where else [], ""
@@ -78,19 +77,19 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
     item = make_item(kind, body, state, id=id, link=link, source=source,
                      about=" · ".join(dict.fromkeys(about))[:LIMITS.handout_about])
-    caption = " ".join([proposed_caption(item), *dict.fromkeys(asked)])   # what two records share is named once
+    caption = " ".join([proposed_caption(item), *dict.fromkeys(asked)])   # name what two records share only once
     return item.with_caption(caption[:LIMITS.handout_caption])
 
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
-    """Return a chart in the light theme; its caption is what is said to those who do not see it."""
+    """Return a chart in the light theme; its caption is the alternative text."""
     body = json.dumps(_finite(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":")).encode("ascii")
     return make_item("chart", body, link=link, caption=alt[:LIMITS.handout_caption],
                      about=where[:LIMITS.handout_about])
 
 
 def _finite(value: object) -> object:
-    """JSON has no NaN and no infinity: such a number is nothing."""
+    """Replace NaN and infinity, which JSON lacks, by null."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -107,7 +106,7 @@ def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "")
 
 
 def _cell(value: object) -> str | float | None:
-    """numpy's numbers as numbers with the six digits that count; what is not finite as nothing."""
+    """Convert numpy numbers to Python numbers with six significant digits, and non-finite ones to None."""
     if value is None or isinstance(value, str):
         return value
     plain = value.item() if hasattr(value, "item") else value
@@ -117,7 +116,7 @@ def _cell(value: object) -> str | float | None:
 
 
 def proposed_caption(item: Item) -> str:
-    """Return what a component shows, in words."""
+    """Describe in words what a component shows."""
     if item.kind in CAPTIONS:
         return CAPTIONS[item.kind](item)
     header, how = unpack(item.body)[0], unpack(item.state)[0]
@@ -139,7 +138,7 @@ def _sentence(text: str) -> str:
 
 
 def _head(item: Item) -> str:
-    """Return which head, and what the token in focus looks at."""
+    """Describe which head it is, and the weights of the token in focus."""
     saved = head_of(item)
     shown, view = saved.pictures[0], saved.view
     named = {"layer": shown.layer, "head": shown.head, "kind": shown.kind.label(WORDS["kinds"])}
@@ -147,7 +146,7 @@ def _head(item: Item) -> str:
         return WORDS["covered"].format(**named)
     if saved.bound is not None:
         return WORDS["change"].format(bound=saved.bound)
-    sentences = [WORDS["head"].format(**named)]   # the lens is no part of it: a reader chooses another
+    sentences = [WORDS["head"].format(**named)]   # the lens is left out, because a reader can choose another
     if len(saved.pictures) > 1:
         sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
                                                                  for picture in saved.pictures[1:])))
@@ -163,7 +162,7 @@ def _head(item: Item) -> str:
 
 
 def _grid(item: Item) -> str:
-    """Return how many heads, and what their order and their badges mean."""
+    """Describe how many heads there are, and what their order and badges mean."""
     grid = grid_of(item)
     shown, values = grid.state, grid.state.values
     name = "grid_values" if values else "grid" if grid.behind is None else "grid_picture"
@@ -179,7 +178,7 @@ def _grid(item: Item) -> str:
 
 
 def _picture(item: Item) -> str:
-    """Return what is drawn over which picture, and the largest of its numbers."""
+    """Describe what is drawn over which picture, with its largest numbers."""
     saved = picture_of(item)
     patches, values, focus = saved.patches, saved.values, saved.shown.focus
     if values.kind == "none":

@@ -1,5 +1,5 @@
-"""My lesson as a link holds it: of every entry its words and the address of its state, without figures and without
-anybody's answers; and ready lists, which are written the same way."""
+"""My lesson as stored in a link: each entry's text and the address of its state, without figures and answers.
+Ready-made lists use the same format."""
 import json
 import re
 import tomllib
@@ -13,10 +13,10 @@ from viz.handout.files import WORDS, Handout, Item, make_words
 from viz.link import MOST_PACKED, pack, unpack
 from viz.text import FOLDER, strings
 
-ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # the controls of what somebody answered
+ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
 FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # of an entry, in this order
-DRAWN = ("head_view", "head_grid")   # figures that the state alone draws again
-Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption): such a figure, or None
+DRAWN = ("head_view", "head_grid")   # figures that can be redrawn from the state
+Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption) returns such a figure, or None
 
 
 def target(link: str) -> tuple[str, dict[str, str]]:
@@ -28,13 +28,13 @@ def target(link: str) -> tuple[str, dict[str, str]]:
 
 
 def without_answers(link: str, **more: str) -> str:
-    """Return the address without what somebody answered, and with `more` parameters."""
+    """Return the address without answers, and with `more` parameters."""
     params = target(link)[1] | more
     return link.partition("?")[0] + ("?" + urlencode(params) if params else "")
 
 
 def packed(handout: Handout) -> str:
-    """Return the list in characters for a link. Raises UserError if a link is too short for it."""
+    """Encode the list for a link. Raises UserError if it is too long for one."""
     rows = []
     for item in handout.items:
         page, params = target(item.link)
@@ -49,8 +49,8 @@ def packed(handout: Handout) -> str:
 
 
 def unpacked(text: str, base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
-    """Return the list of a link. base: what the address of every page begins with. draw: makes the figures that a state
-    draws; one that it does not make is a screen. Raises UserError for what is no list."""
+    """Decode a list from a link. base: the common prefix of all addresses. draw: creates the figures that a state
+    draws; if it returns None, the entry becomes a screen. Raises UserError for an invalid list."""
     try:
         title, rows = parse_json((unpack(text) or "").encode(), "The list of this link")
         entries = [dict(zip(FIELDS, row, strict=True)) for row in rows[:LIMITS.handout_items]]
@@ -60,7 +60,7 @@ def unpacked(text: str, base: str, draw: Draw = lambda kind, link, caption: None
 
 
 def ready(base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
-    """Return the list for a first lecture: assets/text/en/ninety_minutes.toml."""
+    """Return the ready-made list for a first lecture: assets/text/en/ninety_minutes.toml."""
     read = tomllib.loads((FOLDER / "ninety_minutes.toml").read_text(encoding="utf-8"))
     return Handout(read["title"], tuple(_entry(entry, base, draw) for entry in read["entry"]))
 

@@ -1,8 +1,8 @@
-"""A handout, which pages call My lesson: figures, screens of pages, texts and questions in their order; and its file:
-JSON in UTF-8, the messages in base64.
+"""A handout (My lesson on the pages): figures, page screens, texts and questions in order; and its file, JSON in UTF-8
+with the messages in base64.
 
-Whatever enters a handout, from the page or from a file, goes through `make_item`, which checks it; nothing checks it
-again. """
+Everything that enters a handout, from the page or from a file, is validated by `make_item`, and only there.
+"""
 import base64
 import json
 import re
@@ -14,34 +14,35 @@ from urllib.parse import urlsplit
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
 
-WRITTEN = 2   # bytes of a file, at most, for each byte of a figure: base64 and the signs of JSON
+WRITTEN = 2   # most file bytes per byte of a figure: base64 and JSON syntax
 MADE_BY, VERSION = "Clearhead handout", 1
-# kinds as files saved before 2026-12 call them
+# kinds as named in files saved before 2026-12
 RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
-ID = re.compile(r"[0-9a-f]{12}")   # of a figure: the same for two servers that read one file
+ID = re.compile(r"[0-9a-f]{12}")   # of a figure; the same on two servers that read one file
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
          "transformer_diagram", "story", "chart", "table")
-WORDS = ("screen", "text", "question")   # entries without a figure: a screen is a page's, under its link
+WORDS = ("screen", "text", "question")   # entries without a figure; a screen belongs to the page in its link
 
 
 @dataclass(frozen=True)
 class Item:
-    """A figure with its words; `make_item` makes one."""
+    """A figure with its texts; created by `make_item`."""
 
-    kind: str           # of KINDS: the component that draws it, or a chart or a table; or of WORDS
-    # the component's message (viz/components/messages.py); plotly's JSON; a table's cells as JSON; of WORDS a `Said`
+    kind: str           # one of KINDS (the component that draws it, a chart or a table) or of WORDS
+    # the component's message (viz/components/messages.py), plotly's JSON, or a table's cells as JSON; for WORDS a
+    # `Said`
     body: bytes
     state: bytes        # the component's second message; charts and tables have none
-    id: str             # of the item in its handout
-    caption: str = ""   # what the reader is told
-    about: str = ""     # where it comes from, in words
+    id: str             # the item's id in its handout
+    caption: str = ""   # text for the reader
+    about: str = ""     # its origin, in words
     link: str = ""      # the address of the state, "" if there is none
     source: str = ""    # its provenance as JSON, for machines
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the figure and its words."""
+        """Size of the figure and its texts in bytes."""
         return sum(map(len, (self.body, self.state, self.caption, self.about, self.link, self.source)))
 
     @property
@@ -50,39 +51,39 @@ class Item:
         return json.loads(self.body) if self.kind in WORDS else {}
 
     def with_caption(self, caption: str) -> "Item":
-        """Return the same figure with another caption."""
+        """Return the figure with another caption."""
         return replace(self, caption=caption)
 
 
 def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", caption: str = "", about: str = "",
               link: str = "", source: str = "") -> Item:
-    """Return a figure with its words, all of it checked. Raises UserError for anything that an item cannot be."""
-    from viz.handout.schema import checked  # pydantic is not needed for the first page
+    """Create a validated figure with its texts. Raises UserError for anything invalid."""
+    from viz.handout.schema import checked  # the first page does not need pydantic
 
     if kind not in (*KINDS, *WORDS):
-        raise UserError("This handout contains an unknown kind of figure; save it again with the version that "
-                        "made it.")
+        raise UserError("This handout contains a figure that this version of Clearhead cannot draw; save it again with "
+                        "the version that made it.")
     for name, limit, text in (("caption", "handout_caption", caption), ("about", "handout_about", about),
                               ("link", "link_length", link), ("source", "handout_source", source)):
         LIMITS.refuse_above(limit, len(text), f"The {name} of a figure", "shorten it")
     if link and urlsplit(link).scheme not in ("http", "https"):
         raise UserError("A figure's link is not a web address; remove it.")
     if not _is_object(source):
-        raise UserError("A figure's provenance cannot be read; remove the figure.")
+        raise UserError("The provenance of a figure cannot be read; remove the figure from the handout.")
     id = id or uuid.uuid4().hex[:12]
     if kind == "screen" and not link:
-        raise UserError("A screen in this list has no page; remove it.")
+        raise UserError("A screen of this list has no page; remove it.")
     body, state = checked("words" if kind in WORDS else kind, body, state, id)
     return Item(kind, body, state, id, caption, about, link, source)
 
 
 def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: object) -> Item:
-    """Return an entry without a figure. said: its title, minutes, answer. Raises UserError for what it cannot be."""
+    """Create an entry without a figure. said: its title, minutes, answer. Raises UserError for invalid input."""
     return make_item(kind, json.dumps(said).encode(), caption=caption, link=link, id=id)
 
 
 def _is_object(source: str) -> bool:
-    """Return whether a provenance is an object of JSON, or nothing."""
+    """Return whether a provenance is a JSON object, or empty."""
     try:
         return not source or isinstance(parse_json(source.encode("utf-8", "replace"), "The provenance of a figure"),
                                         dict)
@@ -92,7 +93,7 @@ def _is_object(source: str) -> bool:
 
 @dataclass(frozen=True)
 class Handout:
-    """A title and figures in their order."""
+    """A title and figures in order."""
 
     title: str = ""
     items: tuple[Item, ...] = ()
@@ -104,12 +105,12 @@ class Handout:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all its figures."""
+        """Size of all figures in bytes."""
         return sum(item.nbytes for item in self.items)
 
 
 def save(handout: Handout) -> bytes:
-    """Return the handout as a file that `load` reads."""
+    """Save the handout as a file for `load`."""
     items = [{"id": item.id, "kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link,
               "source": item.source, "body": base64.b64encode(item.body).decode("ascii"),
               "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
@@ -118,8 +119,7 @@ def save(handout: Handout) -> bytes:
 
 
 def load(content: bytes) -> Handout:
-    """Return the handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too
-    large, or damaged."""
+    """Load a handout from an untrusted file. Raises UserError for a file that is not one, too large or damaged."""
     LIMITS.refuse_above("handout_bytes", len(content) / WRITTEN, "The handout in this file", "choose another file")
     try:
         document = parse_json(content, "This handout")
@@ -133,7 +133,7 @@ def load(content: bytes) -> Handout:
             figure: dict[str, Any] = {name: _text(item[name]) for name in FIELDS}
             figure |= {name: base64.b64decode(figure[name], validate=True) for name in ("body", "state")}
             figure["kind"] = RENAMED.get(figure["kind"], figure["kind"])
-            known = {each.get("id") for each in figures}   # two figures of one name would be one widget
+            known = {each.get("id") for each in figures}   # two figures with one name would be the same widget
             if isinstance(name := item.get("id"), str) and ID.fullmatch(name) and name not in known:
                 figure["id"] = name
             figures.append(figure)

@@ -1,9 +1,10 @@
-"""A lesson's notebook, to take away: about ten lines that compute what its page shows, and one exercise that checks
+"""A lesson's downloadable notebook: about ten lines that compute what its page shows, and one exercise that checks
 itself.
 
-A notebook is assets/text/en/notebooks/NAME.py, which runs as it is: "# %% [markdown]" begins a cell of words, each line
-behind "# ", and "# %%" a cell of code. The one line that ends in "# solution" is the exercise's: the students' copy has
-"..." in its place, which the assert below it does not pass. """
+A notebook is assets/text/en/notebooks/NAME.py, which is valid Python: "# %% [markdown]" starts a text cell, with "# "
+before each line, and "# %%" a code cell. The one line that ends in "# solution" is the exercise; the students' copy has
+"..." instead, which fails the assert below it.
+"""
 import json
 import re
 
@@ -22,8 +23,8 @@ def notebook_names() -> list[str]:
 
 
 def cells(name: str, solution: bool) -> list[tuple[str, str]]:
-    """Return (markdown or code, its text) of each cell in a lesson's notebook, with the exercise's solution or without
-    it. Raises UserError for a lesson that has none."""
+    """Return (markdown or code, text) of each cell in a lesson's notebook, with or without the exercise's solution.
+    Raises UserError for a lesson without a notebook."""
     if name not in notebook_names():
         raise UserError(strings("sheets")["notebook"]["unknown"].format(name=name, names=", ".join(notebook_names())))
     source = (PLACE / f"{name}.py").read_text(encoding="utf-8")
@@ -37,13 +38,13 @@ def cells(name: str, solution: bool) -> list[tuple[str, str]]:
 
 
 def file_name(name: str, solution: bool) -> str:
-    """Return what the file is called."""
+    """Return the file's name."""
     return f"{name}-solution.ipynb" if solution else f"{name}.ipynb"
 
 
 def notebook(name: str, link: str = "", solution: bool = False) -> bytes:
-    """Return the .ipynb file, in nbformat 4.5. link: where the lesson is, of which only an address that others can open
-    is written into it. Raises UserError for a lesson that has none."""
+    """Return the .ipynb file in nbformat 4.5. link: the lesson's address, included only if others can open it. Raises
+    UserError for a lesson without a notebook."""
     words = strings("sheets")["notebook"]
     written = cells(name, solution)
     place = f"[{link}]({link})" if link and opens_elsewhere(link) else state_in_words(f"/{name}")

@@ -1,7 +1,8 @@
-"""A record as a notebook shows it: all heads with the one that is clicked beside them, or one head; nothing round them.
+"""A record's output in a notebook: all heads with the clicked one beside them, or a single head.
 
-It is a page of its own without a server, as a handout is (page.py), and holds the heads' numbers, so that it stays
-alive in a notebook that is saved, sent or converted. """
+Like a handout (page.py), it is a self-contained page that holds the heads' numbers, so it stays interactive in a
+notebook that is saved, sent or converted.
+"""
 import base64
 import html
 import zlib
@@ -21,12 +22,12 @@ from viz.handout.page import as_json, component, policy, visible_lines
 from viz.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
-CELL = 2   # bytes of a weight in a message, and of a score
+CELL = 2   # bytes of a weight, or of a score, in a message
 
 
 def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
-    """Return the page, for a frame of this name. whole: all heads of every kind, the view's kind first; else the view's
-    head. Raises UserError if the view cannot be shown."""
+    """Return the page for an iframe with this name. whole: all heads of every kind, the view's kind first; else only
+    the view's head. Raises UserError if the view cannot be shown."""
     handout, words = strings("handout"), strings("handout")["notebook"]
     named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
     named |= {"kinds": {kind: kind.label(words["kinds"]) for kind in record.kinds}}
@@ -58,15 +59,14 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
 
 
 def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:
-    """Return what has room in one page of every cell of every head: 2, its weight and its score; 1, its weight; 0,
-    nothing."""
+    """Return how many numbers per cell fit into one page for every head: 2 (weight and score), 1 (weight) or 0."""
     cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
     return min(2, LIMITS.handout_bytes // (CELL * cells))
 
 
 def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str:
-    """Return one kind of attention: its thumbnails, and the messages of its heads, or of the view's head alone; with
-    `room` numbers a cell."""
+    """Return one kind of attention: its thumbnails, and the messages of all heads or only the view's, with `room`
+    numbers per cell."""
     overview = heads.overview(record[view.kind])
     every = grid_payload.head_ids(overview)
     chosen = (view.layer, view.head)

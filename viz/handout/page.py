@@ -1,9 +1,9 @@
-"""The handout as one HTML file: the very code of the components, the messages that they were sent, and nothing from any
-other machine.
+"""Export the handout as one HTML file, with the components' own code and messages, and without external resources.
 
-What a figure says or was named is text and never markup; the numbers travel as zlib's bytes in base64 and in JSON
-without a "<". A content security policy in the page lets exactly the scripts run whose digest it names, and lets
-nothing be fetched: so even a fault in the escaping would run nothing. """
+Texts of figures are never treated as markup; numbers are stored as zlib-compressed base64, in JSON without "<". The
+page's content security policy only allows scripts with listed hashes and forbids all requests, so even an escaping
+error could not run anything.
+"""
 import base64
 import hashlib
 import html
@@ -23,15 +23,15 @@ from viz.text import show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
-LINE = '<p class="line"></p>'   # to write on, on paper
-SMALL = 300    # points of height up to which a figure is printed beside its caption: three of them fill a page
-NAME = 28   # letters of a name that is never broken
-# what stands for itself in a quoted data: address
+LINE = '<p class="line"></p>'   # a line to write on, in print
+SMALL = 300    # height in points up to which a figure is printed beside its caption, so that three fill a page
+NAME = 28   # longest unbroken name, in characters
+# characters that need no escaping in a quoted data: address
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
 
 def page(handout: Handout) -> bytes:
-    """Return the whole file. Raises UserError if there is nothing in it."""
+    """Return the whole file. Raises UserError if the handout is empty."""
     words = strings("handout")["page"]
     if not handout.items:
         raise UserError(strings("handout")["empty"])
@@ -65,8 +65,8 @@ def page(handout: Handout) -> bytes:
 
 
 def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
-    """Return (attributes, text) of every script that may run: plotly where a chart is, and the components that are
-    there with what mounts them."""
+    """Return (attributes, text) of every script that may run: plotly if there is a chart, and the components used, with
+    the code that mounts them."""
     kinds = {item.kind for item in handout.items}
     components = sorted(kinds - {"chart", "table", *WORDS})
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
@@ -82,12 +82,12 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
 
 
 def component(name: str) -> str:
-    """Return what handout.js mounts, in JavaScript."""
+    """Return the JavaScript expression that handout.js mounts."""
     return f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
 
 
 def policy(scripts: list[tuple[str, str]]) -> str:
-    """Return a content security policy that lets these scripts run, and nothing else, and lets nothing be fetched."""
+    """Return a content security policy that allows only these scripts and no requests."""
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
                        for _, text in scripts)
     return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -95,7 +95,7 @@ def policy(scripts: list[tuple[str, str]]) -> str:
 
 
 def as_json(value: object) -> str:
-    """JSON that ends no element."""
+    """Return JSON that cannot end an HTML element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -124,14 +124,14 @@ def _figure(item: Item, number: int, words: dict) -> str:
 
 
 def _printed_as(printed: str) -> str:
-    """Return the class of a figure by how it is printed: whether in shapes, and whether beside its caption."""
+    """Return the CSS class for printing a figure: as shapes or not, and beside its caption or not."""
     size = re.search(r'<svg [^>]*?height="([\d.]+)pt"', printed)
     return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
 
 
 def _words(item: Item, words: dict) -> str:
-    """Return an entry without a figure: a text, a question with room to write and its answer folded away, or a page's
-    screen with the way to it."""
+    """Return an entry without a figure: a text, a question with room to write and a folded answer, or a page's screen
+    with its link."""
     said, text = item.said, html.escape(visible_lines(item.caption))
     title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
     under = ""
@@ -152,12 +152,13 @@ def _words(item: Item, words: dict) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Visible text that keeps its lines."""
+    """Return visible text that keeps its line breaks."""
     return "\n".join(show_invisibles(line) for line in text.splitlines())
 
 
 def _place(item: Item) -> str:
-    """Return which question a grid or a head answers, and which head it is, so that a grid's click finds the head."""
+    """Return which question a grid or head answers, and which head it is, so that a click in the grid finds the
+    head."""
     try:
         source = json.loads(item.source)
         question = [source[name]
@@ -173,8 +174,8 @@ def _place(item: Item) -> str:
 
 
 def table_html(body: bytes) -> str:
-    """Return a table whose heads sort it (viz/components/handout/table.js); without scripts it is read as it is. A
-    column of names stays on its lines; one of sentences may break."""
+    """Return a table that sorts by its header (viz/components/handout/table.js) and is static without scripts. Columns
+    of names do not wrap; columns of sentences do."""
     heads, columns = "", []
     for name, cells in table_of(body).items():
         number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
@@ -182,7 +183,7 @@ def table_html(body: bytes) -> str:
         kind = ' class="number"' if number else ' class="name"' if short else ""
         heads += f'<th{kind if number else ""} scope="col"><button type="button">{_cell(name)}</button></th>'
         largest = max((abs(cell) for cell in cells if isinstance(cell, float)), default=0.0)
-        # as many decimals in the whole column as give its largest number four digits that count
+        # enough decimals in the whole column to give its largest number four significant digits
         places = max(0, min(3 - math.floor(math.log10(largest)), 12)) if largest else 0
         columns.append([f"<td{kind}>{_cell(cell, places)}</td>" for cell in cells])
     lines = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))

@@ -1,7 +1,8 @@
-"""The handout, or any other HTML file, as PDF: printed by a Chromium on this machine, one at a time.
+"""Print the handout, or any other HTML file, as PDF with a local Chromium, one at a time.
 
-Chromium's sandbox needs a user other than root. A server for strangers sets CLEARHEAD_PDF_SANDBOX=1: it then prints in
-the sandbox or not at all, and offers no PDF as root. """
+Chromium's sandbox does not work for root. A public server sets CLEARHEAD_PDF_SANDBOX=1: it then only prints inside the
+sandbox, and offers no PDF as root.
+"""
 import os
 import shutil
 import subprocess
@@ -25,13 +26,13 @@ WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrom
 MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
 FLAGS = ("--headless", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--no-first-run", "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
-SECONDS, PATIENCE, WAITING = 120, 60, 3   # for one print, for one's turn, and how many may wait for theirs
+SECONDS, PATIENCE, WAITING = 120, 60, 3   # seconds for one print, seconds in the queue, and most waiting prints
 _turn, _places = threading.Lock(), threading.BoundedSemaphore(1 + WAITING)
 
 
 def browser() -> str | None:
-    """Return the path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is
-    none, or none that may print."""
+    """Return the path of a Chromium from BROWSER_PATH, the PATH or the usual folders; None if there is none that may
+    print."""
     if _needs_sandbox() and _is_root():
         return None
     return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed_browsers()))),
@@ -47,7 +48,7 @@ def _is_root() -> bool:
 
 
 def installed_browsers() -> list[str]:
-    """Return where Windows and macOS keep browsers, which are not on their PATH."""
+    """Return the usual locations of browsers on Windows and macOS, where they are not on the PATH."""
     if sys.platform == "win32":
         folders = (os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))
         return [rf"{folder}\{program}" for folder in folders if folder for program in WINDOWS]
@@ -55,17 +56,18 @@ def installed_browsers() -> list[str]:
 
 
 def pdf(handout: Handout) -> bytes:
-    """Return the PDF, matrices and lines as vectors. Raises UserError without a Chromium, or if it does not print."""
+    """Return the PDF, with matrices and lines as vectors. Raises UserError if there is no Chromium or printing
+    fails."""
     return printed(page(handout))
 
 
 def printed(content: bytes) -> bytes:
-    """Return an HTML file as PDF. Raises UserError without a Chromium, if it does not print, or if too many wait."""
+    """Print an HTML file as PDF. Raises UserError if there is no Chromium, printing fails or too many are waiting."""
     chromium, words = browser(), strings("handout")
     if chromium is None:
         raise UserError(words["no_browser"])
     tries: list[tuple[str, ...]] = [] if _is_root() else [FLAGS]
-    if not _needs_sandbox():   # some systems let no program of a user have a sandbox
+    if not _needs_sandbox():   # some systems forbid sandboxes for user programs
         tries.append((*FLAGS, "--no-sandbox"))
     with _one_at_a_time(), TemporaryFolder("pdf") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
@@ -85,7 +87,7 @@ def printed(content: bytes) -> bytes:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Wait for this process's one browser. Raises UserError if too many wait already, or the wait is too long."""
+    """Wait for this process's single browser. Raises UserError if too many are waiting or the wait is too long."""
     if not _places.acquire(blocking=False):
         raise UserError(strings("handout")["queue_full"].format(count=WAITING))
     try:

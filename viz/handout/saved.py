@@ -1,4 +1,4 @@
-"""The messages of a checked figure read back into what they show: for its caption and for its picture on paper."""
+"""Decode the messages of a validated figure, for its caption and its printed picture."""
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SavedHead:
-    """An open head as it was shown."""
+    """An open head as displayed."""
 
-    pictures: tuple[DisplayedHead, ...]   # the heads over one another, the open one first
-    view: View                            # how they are looked at
-    bound: float | None                   # of differences of two heads, from −bound to bound; NaN: one lacks the token
-    covered: bool                         # to be predicted before it is shown
+    pictures: tuple[DisplayedHead, ...]   # the overlaid heads, the open one first
+    view: View                            # the view
+    bound: float | None  # for differences of two heads, the range from −bound to bound; NaN if one lacks the token
+    covered: bool                         # whether it is to be predicted first
 
 
 @dataclass(frozen=True, eq=False)
 class SavedGrid:
-    """All heads as they were shown."""
+    """All heads as displayed."""
 
     overview: Overview
     state: GridState
-    behind: GridPicture | None   # the picture that the thumbnails lie on
+    behind: GridPicture | None   # the picture behind the thumbnails
 
 
 @dataclass(frozen=True, eq=False)
 class SavedPicture:
-    """A picture under its patches as it was shown."""
+    """A picture with its patches as displayed."""
 
     patches: Patches
     values: PatchValues
@@ -76,7 +76,7 @@ def _units(axis: dict[str, Any]) -> tuple[AxisItem, ...]:
 
 
 def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.ndarray:
-    """Return the numbers behind root_codes, or behind signed_codes where there is a bound."""
+    """Decode root_codes, or signed_codes if there is a bound."""
     if bound is None:
         weights = np.square(codes / np.float32(65535), dtype=np.float32)
     else:
@@ -117,7 +117,7 @@ def picture_of(item: Item) -> SavedPicture:
 
 
 def table_of(body: bytes) -> "DataFrame":
-    """Return the table of a body that was checked, each cell as it was written."""
+    """Return the table of a validated body, with each cell as written."""
     from pandas import DataFrame
 
     table = json.loads(body)
@@ -125,8 +125,8 @@ def table_of(body: bytes) -> "DataFrame":
 
 
 def paper_svg(item: Item) -> str:
-    """Return what is printed instead of a canvas: the picture of a head, a grid or patches in shapes; "" for what
-    prints as it is drawn."""
+    """Return what is printed instead of a canvas: the picture of a head, a grid or patches as shapes; "" for figures
+    that print as they are."""
     with pen():
         plan = _plan(item)
         return "" if plan is None else save(whole_page(plan, "", [], []), "svg").decode()

@@ -1,8 +1,9 @@
-"""What a figure of a handout may hold, whoever wrote it: one schema for each kind of figure.
+"""Validate untrusted figures of a handout, with one schema per kind of figure.
 
-`checked` is called once for each figure, where its bytes enter a handout: from the page or from a file. It keeps what
-the schema names and sets everything that a component says itself, its colours and words, to the app's own; in a handout
-nothing is dragged, painted or written, as neither a caption nor the figures beside it would follow. """
+`checked` is called once per figure, when its bytes enter a handout from the page or a file. It keeps what the schema
+names and replaces a component's own colours and texts by the app's. Figures in a handout cannot be dragged, painted or
+written in, since captions and other figures would not follow.
+"""
 import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, NamedTuple
@@ -38,7 +39,7 @@ Own = dict[str, dict[str, object]]   # the app's own part of a body and of a sta
 
 
 def require(true: bool) -> None:
-    """Raise ValueError unless it is true."""
+    """Raise ValueError if the condition is false."""
     if not true:
         raise ValueError("not what a payload writes")
 
@@ -74,12 +75,12 @@ class Axis(BaseModel):
     flags: list[Annotated[int, Field(strict=True, ge=0, le=7)]]
 
     def names(self, count: int) -> bool:
-        """Return whether it names so many tokens, each another one."""
+        """Return whether it names `count` tokens, all different."""
         return len(self.texts) == len(self.flags) == len(self.tokens) == len(set(self.tokens)) == count
 
 
 class HeadBody(BaseModel):
-    """The open head and those over it: their tokens; the arrays are codes of weights and scores."""
+    """The open head and overlaid ones: their tokens; the arrays are encoded weights and scores."""
 
     kind: Annotated[str, AfterValidator(lambda name: Kind(name).value)]
     heads: Annotated[list[tuple[Count, Count]], Field(min_length=1, max_length=8)]
@@ -96,7 +97,7 @@ class HeadBody(BaseModel):
 
 
 class HeadState(BaseModel):
-    """How a head is looked at; marking: it is covered, to be predicted before it is shown."""
+    """How a head is viewed; marking: it is covered, to be predicted first."""
 
     lens: Annotated[str, _one_of(LENSES)]
     scale: Annotated[str, _one_of(SCALES)]
@@ -123,7 +124,7 @@ def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own
 
 
 class GridBody(BaseModel):
-    """All heads: their layers; the array is a thumbnail a head, and there may be the picture that they lie on."""
+    """All heads: their layers; the arrays are a thumbnail per head and optionally the picture behind them."""
 
     layers: list[Count]
     heads: list[Annotated[int, Field(strict=True, ge=0, le=1024)]]
@@ -138,7 +139,7 @@ class GridBody(BaseModel):
 
 
 class GridState(BaseModel):
-    """What is open, in which order the heads stand, their badges, and a number a head in an array."""
+    """The open head, the heads' order, their badges, and an array with a number per head."""
 
     open: Count | None
     order: list[Count] | None
@@ -164,7 +165,7 @@ def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own
 
 
 class PictureBody(BaseModel):
-    """A picture and its patches; the arrays are its pixels and the boxes of the tokens."""
+    """A picture and its patches; the arrays are its pixels and the tokens' boxes."""
 
     texts: list[Text]
     places: list[Annotated[int, Field(strict=True, ge=-1, lt=1024**2)]]
@@ -174,7 +175,7 @@ class PictureBody(BaseModel):
 
 
 class PictureState(BaseModel):
-    """A number a token in an array, how it is coloured, and what is chosen."""
+    """An array with a number per token, its colouring, and the selection."""
 
     name: Text
     what: Text
@@ -213,7 +214,7 @@ def _require_pixels(pixels: np.ndarray, most: int) -> None:
 
 
 class BlockBody(BaseModel):
-    """A block's boxes from the bottom up, and its lines."""
+    """A block's boxes from the bottom up, and its connections."""
 
     alt: Text
     size: tuple[Number, Number]
@@ -223,7 +224,7 @@ class BlockBody(BaseModel):
 
 
 class BlockState(BaseModel):
-    """The box that is marked."""
+    """The marked box."""
 
     opened: Text
 
@@ -234,7 +235,7 @@ def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> 
 
 
 class HandlesBody(BaseModel):
-    """What the handles are."""
+    """The description of the handles."""
 
     mode: Annotated[str, _one_of(handles.MODES)]
     labels: Annotated[list[Text], Some]
@@ -246,7 +247,7 @@ class HandlesBody(BaseModel):
 
 
 class HandlesState(BaseModel):
-    """Where they are, and which count for nothing."""
+    """The handles' positions, and the inactive ones."""
 
     values: list[Number]
     faint: list[Count]
@@ -266,7 +267,7 @@ class MaskBody(BaseModel):
 
 
 class MaskState(BaseModel):
-    """Who may look where."""
+    """The painted mask."""
 
     allowed: list[Annotated[int, Field(strict=True, ge=0, le=1)]]
     marked: Count | None
@@ -290,7 +291,7 @@ class StripBody(BaseModel):
 
 
 class StripState(BaseModel):
-    """What is chosen."""
+    """The selection."""
 
     focus: Count | None
     pair: tuple[Count, Count] | None
@@ -306,7 +307,7 @@ def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> 
 
 
 class Door(BaseModel):
-    """What is said of a box."""
+    """The description of a box."""
 
     words: Text
     minutes: Annotated[int, Field(strict=True, ge=0, le=999)]
@@ -314,13 +315,13 @@ class Door(BaseModel):
 
 
 class DiagramBody(BaseModel):
-    """The Transformer's figure with what is said of each box; its lessons are the app's."""
+    """The Transformer's figure with the description of each box; its lessons are the app's."""
 
     doors: dict[Annotated[str, _one_of({box[0] for box in diagram.BOXES})], Door]
 
 
 class DiagramState(BaseModel):
-    """It has none."""
+    """The figure has no state."""
 
 
 def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
@@ -353,7 +354,7 @@ class StoryBody(BaseModel):
 
 
 class StoryState(BaseModel):
-    """Where it stands."""
+    """The current step."""
 
     step: Annotated[int, Field(strict=True, ge=0, lt=len(story.STEPS))]
 
@@ -369,12 +370,13 @@ def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> 
             and body.opened[1] < body.shape[1])
     require({len(each) for each in (body.numbers, body.logits, body.scores, body.chances, body.written)} == {words})
     require([step[0] for step in body.steps] == list(story.STEPS))
-    steps = [[name, title, say, "", door] for name, title, say, _, door in body.steps]   # they lead nowhere
+    steps = [[name, title, say, "", door] for name, title, say, _, door in body.steps]   # without links
     return {"body": story.constants() | {"frozen": True, "again": "", "steps": steps}, "state": {"plays": False}}
 
 
 class Schema(NamedTuple):
-    """Of one kind: its two headers, and what checks them with their arrays and gives the app's own part of each."""
+    """The schema of one kind: its two headers, and the function that validates them with their arrays and returns the
+    app's own part of each."""
 
     body: type[BaseModel]
     state: type[BaseModel]
@@ -391,7 +393,7 @@ WITH_ARRAYS = ("head_view", "head_grid", "picture_view", "story")
 
 
 class Said(BaseModel):
-    """An entry without a figure: what it is called, how long it takes, and a question's answer."""
+    """An entry without a figure: its title, minutes, and a question's answer."""
 
     title: Text = ""
     minutes: Annotated[int, Field(strict=True, ge=0, le=999)] = 0
@@ -407,8 +409,7 @@ class Table(BaseModel):
 
 
 def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, bytes]:
-    """Return the two messages of a figure, for a room of this name. Raises UserError for what no figure of ours
-    holds."""
+    """Return a figure's two validated messages, under this key. Raises UserError for invalid content."""
     try:
         if kind == "chart":
             return _chart(body), b""
@@ -429,8 +430,8 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
 
 
 def _chart(body: bytes) -> bytes:
-    """plotly draws whatever a specification says, pictures from other machines and maps included. So only the traces
-    and parts of a layout that this project draws are taken, and plotly's own check reads every property."""
+    """Validate a chart. plotly draws anything in a specification, including remote pictures and maps, so only the
+    traces and layout parts that this project uses are accepted, and plotly validates every property."""
     from plotly.graph_objects import Figure
 
     LIMITS.refuse_above("chart_bytes", len(body), "A chart of this handout", "take it out")
@@ -442,7 +443,7 @@ def _chart(body: bytes) -> bytes:
 
 
 def _leads_away(value: Any) -> bool:
-    """Return whether a text anywhere in it is a link, or names a resource."""
+    """Return whether any text in it is a link or names a resource."""
     if isinstance(value, str):
         return "<a" in value.lower() or "url(" in value.lower()
     parts = value.values() if isinstance(value, dict) else value

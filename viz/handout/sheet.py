@@ -1,9 +1,10 @@
-"""The classroom sheets, to take away: the students' copy without answers and with lines to write on, the teachers' with
-answers and advice; as Markdown, as HTML that word processors read, and from that as PDF.
+"""The downloadable classroom sheets: the students' copy with lines to write on, the teachers' with answers and advice;
+as Markdown, as HTML for word processors, and as PDF made from that.
 
-A sheet is assets/text/en/sheets/NAME.md: a title, and paragraphs parted by empty lines. One that begins with "Answer:"
-or "Teacher:" stands in the teachers' copy only, so both copies are made of one text. Formulas are plain text; pictures
-are files of assets/images. """
+A sheet is assets/text/en/sheets/NAME.md: a title, and paragraphs separated by empty lines. Those that begin with
+"Answer:" or "Teacher:" only appear in the teachers' copy, so both copies come from one text. Formulas are plain text;
+pictures are files of assets/images.
+"""
 import base64
 import html
 import re
@@ -22,7 +23,7 @@ IMAGES = ASSETS / "images"
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 LINK = r"(?<!!)\[([^\]]*)\]\(([^)\s]*)\)"
 LINE = '<p class="line">&#160;</p>'
-SIGNS = 90         # characters of an answer, for which the students' copy has one line
+SIGNS = 90         # characters of an answer per line in the students' copy
 MOST_LINES = 5
 STYLE = """
 body { font-family: Georgia, "DejaVu Serif", serif; font-size: 11pt; line-height: 1.4; max-width: 42em;
@@ -48,10 +49,10 @@ p.made { break-before: avoid; }
 class Sheet:
     """One copy of a sheet."""
 
-    name: str                     # of its file
+    name: str                     # of its file, without extension
     title: str
-    teacher: bool                 # whose copy it is
-    paragraphs: tuple[str, ...]   # Markdown below the title; the space for an answer is lines in HTML
+    teacher: bool                 # whether it is the teachers' copy
+    paragraphs: tuple[str, ...]   # Markdown below the title; in HTML, answers become lines
 
 
 def sheet_names() -> list[str]:
@@ -81,8 +82,8 @@ def copy_of(name: str, source: str, teacher: bool) -> Sheet:
 
 
 def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
-    """Return the copy as Markdown, without its title if its headings stand `deeper` than in the file, as on a page.
-    base: the address that its links begin with; "" leaves them as they are, which works on Clearhead's own pages."""
+    """Return the copy as Markdown. deeper: levels by which headings are lowered, as on a page, in which case the title
+    is left out. base: prefix of its links; "" leaves them relative, for Clearhead's own pages."""
     words = strings("sheets")
     parts = [] if deeper else [f"# {copy.title}", words["of_teachers" if copy.teacher else "of_students"]]
     parts += ["#" * deeper + part if part.startswith("#") else part for part in copy.paragraphs if LINE not in part]
@@ -91,14 +92,14 @@ def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
 
 
 def _reachable(words: str, link: str) -> str:
-    """Return a link in Markdown; where others cannot open it, its words and the state that it would open."""
+    """Return a Markdown link, or if others cannot open it, its text and the state in words."""
     return f"[{words}]({link})" if opens_elsewhere(link) else f"{words} ({state_in_words(link)})"
 
 
 def page(copy: Sheet, base: str) -> bytes:
-    """Return the copy as an HTML file: plain elements, its pictures inside it, every link a note whose address is
-    written out at the end, as on paper nothing can be clicked. base: the address that the links begin with, up to and
-    with its last "/"; one that others cannot open is not printed, and the notes say the state in words."""
+    """Return the copy as an HTML file: plain elements, embedded pictures, and links as endnotes with their addresses,
+    for print. base: prefix of the links, including its last "/"; if others cannot open it, the notes describe the state
+    in words."""
     from markdown_it import MarkdownIt
 
     words, notes = strings("sheets"), list[str]()
@@ -128,8 +129,8 @@ def page(copy: Sheet, base: str) -> bytes:
 
 
 def _children(tokens: list["Token"], base: str, notes: list[str]) -> list["Token"]:
-    """Return the parts of a paragraph: links with the numbers of their notes, to which they are added once; pictures as
-    bytes; d_k and e^x as indices and powers, which word processors keep."""
+    """Convert the parts of a paragraph: links with note numbers (each note added once), pictures as embedded data, d_k
+    and e^x as subscripts and superscripts, which word processors keep."""
     from markdown_it.token import Token
 
     found, number, opens = [], 0, False

@@ -1,8 +1,9 @@
-"""The handouts of a server's visitors, each under a random name that only its browser knows.
+"""Store the handouts of a server's visitors, each under a random name that only its browser knows.
 
-They live in the server's memory, so that a handout survives a reload and is the same in every tab, and where there is a
-folder also in a file each, so that they survive a restart and are the same for two servers of one person, whose browser
-has one name for both. Both are bounded: the handout that nobody has changed or opened for longest goes first. """
+They are kept in memory, so that a handout survives a reload and is shared by all tabs. With a folder, each is also kept
+in a file, so that it survives a restart and is shared by two servers of one person, whose browser uses one name for
+both. Both are bounded, evicting the handout that was not changed or opened for the longest time.
+"""
 import logging
 import os
 import re
@@ -21,31 +22,31 @@ from model.core.query import UserError, first_line
 from viz.handout.files import Handout, load, save
 
 NAME = re.compile(r"[0-9a-f]{32}")
-ENDING, ASIDE = ".handout.json", ".set-aside.json"   # of a handout's file, and of one that could not be read
+ENDING, ASIDE = ".handout.json", ".set-aside.json"   # extension of a handout's file, and of one that could not be read
 log = logging.getLogger("clearhead")
 
-State = tuple[int, int, int]   # of a file, another for another content: number on the disk, bytes, time of change
+State = tuple[int, int, int]   # identity of a file's content: inode, size, modification time
 EMPTY = Handout()
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A handout in memory, and what is known of its file."""
+    """A handout in memory, and the known state of its file."""
 
     handout: Handout = EMPTY
-    seen: State | None = None   # of its file, when it was last read or written; None for no file
-    unsaved: str = ""           # why the file does not hold this handout, a sentence; empty where it does
-    aside: str = ""             # why a file of it could not be read, and where that is now; empty where none is
+    seen: State | None = None   # the file's state when last read or written; None for no file
+    unsaved: str = ""           # a sentence on why the file does not contain this handout, or ""
+    aside: str = ""             # a sentence on why its file could not be read, and its new location, or ""
 
     @property
     def nbytes(self) -> int:
-        """About what it takes in memory."""
+        """Estimated size in memory."""
         return self.handout.nbytes + 100
 
 
 class HandoutStore:
     """Handouts by name. Safe for threads, and for several processes with one folder: a change is made under a lock, on
-    the handout as it is then. folder: gives the one of the files, or None where nothing is to be written."""
+    the current handout. folder: returns the folder for files, or None if nothing may be written."""
 
     def __init__(self, most: int = LIMITS.handouts_bytes, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
@@ -53,18 +54,18 @@ class HandoutStore:
 
     @staticmethod
     def name(wanted: str | None) -> str:
-        """Return the name itself if it could be one of ours, else a new one."""
+        """Return the name if it is valid, else a new one."""
         return wanted if wanted and NAME.fullmatch(wanted) else secrets.token_hex(16)
 
     def get(self, name: str) -> Handout:
-        """Return the handout of this name; an empty one if there is none."""
+        """Return the handout with this name, or an empty one."""
         return self.stored(name).handout
 
     def stored(self, name: str) -> Stored:
-        """Return the handout of this name, and whether its file holds it."""
+        """Return the handout with this name, and whether its file contains it."""
         with self._lock:
             known: Stored | None = self._stored.get(name)
-        now = self._as_on_disk(name, known)   # not under the lock, for which others would wait
+        now = self._as_on_disk(name, known)   # without holding the lock, for which others would wait
         with self._lock:
             if self._stored.get(name) is known and now != (known or Stored()):
                 self._stored[name] = now
@@ -72,7 +73,7 @@ class HandoutStore:
             return newest
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
-        """Put how(handout) in its place. Raises what `how` raises, and then nothing has changed."""
+        """Replace the handout by how(handout). Raises what `how` raises, leaving the handout unchanged."""
         self.stored(name)
         with self._lock, self._alone() as problem:
             before = self._as_on_disk(name, self._stored.get(name), locked=True)
@@ -86,14 +87,14 @@ class HandoutStore:
 
     @contextmanager
     def _alone(self) -> Iterator[str]:
-        """Within the block no other process changes a file of the folder; gives why that cannot be had, or nothing."""
+        """Lock the folder's files against other processes within the block; yields "" or why that is impossible."""
         folder, lock, problem = self._folder(), None, ""
         if folder is not None:
             try:
                 files.make_folder(folder, mode=0o700)
                 lock = FileLock(folder.with_name(f"{folder.name}.lock"))
                 lock.acquire(timeout=files.PATIENCE)
-            except OSError as error:   # Timeout, too
+            except OSError as error:   # includes Timeout
                 problem = str(files.unwritable(folder, error))
             except UserError as error:
                 problem = str(error)
@@ -104,7 +105,7 @@ class HandoutStore:
                 lock.release()
 
     def _as_on_disk(self, name: str, known: Stored | None, locked: bool = False) -> Stored:
-        """Return what is known, or what another process has written since; nothing of either is lost."""
+        """Return the known handout, or what another process has written since; nothing of either is lost."""
         file, known = self._file(name), known or Stored()
         if file is None or _state_at(file) == known.seen or not file.parent.is_dir():
             return known
@@ -115,15 +116,15 @@ class HandoutStore:
         if known.unsaved:
             there = {item.id for item in handout.items}
             own = tuple(item for item in known.handout.items if item.id not in there)
-            with suppress(UserError):   # too many or too large together: ours stay
+            with suppress(UserError):   # too many or too large together: keep ours
                 return replace(known, handout=replace(handout, items=handout.items + own), seen=seen)
             return replace(known, seen=seen)
         return replace(known, handout=handout, seen=seen)
 
     def _set_aside(self, file: Path, known: Stored, error: Exception, locked: bool) -> Stored:
-        """Return a file that cannot be read another name, so that the next change does not overwrite it."""
+        """Rename a file that cannot be read, so that the next change does not overwrite it."""
         if not locked:
-            with self._alone():   # another process may have written a whole one since
+            with self._alone():   # another process may have written a valid one since
                 return self._as_on_disk(file.name.removesuffix(ENDING), known, locked=True)
         place = file.with_name(f"{file.name.removesuffix(ENDING)}-{secrets.token_hex(4)}{ASIDE}")
         log.warning("a handout's file cannot be read and is set aside as %s: %s", place, error)
@@ -135,7 +136,7 @@ class HandoutStore:
         return replace(known, seen=None, aside=f"{place}: {reason}")
 
     def _written(self, name: str, stored: Stored) -> Stored:
-        """Return the same with its file; where the disk is full or shut, the memory has it still."""
+        """Write the handout's file; if the disk is full or read-only, it stays in memory."""
         file = self._file(name)
         if file is None:
             return stored
@@ -152,7 +153,7 @@ class HandoutStore:
         return replace(stored, seen=_state_at(file), unsaved="")
 
     def _clear(self, newest: Path) -> None:
-        """Files beyond the bound go, the oldest first; never the newest, whatever the clock said as it was written."""
+        """Delete files beyond the limit, oldest first, but never the newest, whatever its timestamp."""
         total = newest.stat().st_size
         others = [path for path in newest.parent.iterdir() if path != newest and path.name.endswith((ENDING, ASIDE))]
         for file in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True):
@@ -162,7 +163,7 @@ class HandoutStore:
 
 
 def _read(file: Path) -> tuple[Handout, State | None]:
-    """Return the handout in a file, an empty one where there is no file, and the file's state. Raises OSError and
+    """Read a file's handout, or an empty one if there is no file, and the file's state. Raises OSError and
     UserError."""
     try:
         with file.open("rb") as opened:

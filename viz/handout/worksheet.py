@@ -1,5 +1,5 @@
-"""A worksheet with a sentence of one's own: the sentence, all heads or one of them as a figure, questions with room to
-write; the answers, computed from the record, stand on a second page."""
+"""A worksheet about the user's sentence: the sentence, all heads or one as a figure, and questions with room to write;
+a second page has the answers, computed from the record."""
 import base64
 import html
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ Question = tuple[str, str]   # and its answer
 
 
 def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Question]:
-    """Return questions by name with their answers, about all heads (grid) or about the view's head."""
+    """Return questions with their answers by name, about all heads (grid) or the view's head."""
     words, attention_map = strings("worksheet")["asked"], record[view.kind]
     facts: dict[str, object] = {"head": head_label(view.layer, view.head)}
     if grid:
@@ -53,7 +53,7 @@ def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Ques
 
 
 def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *, grid: bool) -> bytes:
-    """Return the worksheet as an HTML file, the pupils' page and the teacher's. Raises UserError if the view cannot be
+    """Return the worksheet as an HTML file with a pupils' and a teacher's page. Raises UserError if the view cannot be
     shown."""
     words = strings("worksheet")
     made = grid_item(record, view) if grid else head_item(record, view)

@@ -1,1 +1,1 @@
-"""One page a file. A page asks the frame for records and shows them; it never imports another page."""
+"""The pages, one file each. A page asks the frame for records and shows them; it never imports another page."""

@@ -1,5 +1,5 @@
-"""What is in one block? Its boxes with the tensors of the current model; then normalisation step by step, the
-feed-forward layer, dropout, and depth."""
+"""What is in one block? Its parts with the current model's tensors, then normalisation step by step, the feed-forward
+layer, dropout and depth."""
 import numpy as np
 import streamlit as st
 
@@ -28,12 +28,12 @@ PAGE = Page("head", controls=(
     Number("word", 1, 0, 99_999, whole=True), Choice("which", "first", ("first", "last")),
     Number("units", 8, 0, 32, whole=True), Number("drop", 0.1, 0, 0.9), Number("draw", 0, 0, 99, whole=True),
     Number("depth", 12, 2, 24, whole=True)))
-ROWS = 40         # tokens of a tensor that are drawn
-OUTLIER = 5       # times the average dimension
+ROWS = 40         # most tokens of a tensor that are drawn
+OUTLIER = 5       # multiple of the average dimension that counts as an outlier
 X = np.linspace(-1, 1, 201)
 TARGET = np.sin(5 * X) + 0.5 * np.cos(11 * X)      # any function with bends would do
 RATES = tuple(round(0.05 * step, 2) for step in range(19))
-DRAWS, MANY = 100, 200                             # seeds of a draw, and draws that the mean is over
+DRAWS, MANY = 100, 200                             # seeds to choose from, and draws averaged
 STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the lines about depth
 
 
@@ -56,8 +56,8 @@ def render(page: PageContext) -> None:
 
 
 def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecord] | None, bool]:
-    """Return the block, its diagram, the tensors behind its boxes, and the question beside them. Gives what the other
-    parts show too, None where there is none, and whether the question is answered."""
+    """Draw the block's diagram, the tensors behind its boxes, and the question beside them. Returns what the other
+    parts also show, or None, and whether the question is answered."""
     with lesson.section("parts") as words:
         left, right = st.columns([7, 3], gap="medium")
         with right:
@@ -82,13 +82,13 @@ def _block(page: PageContext, trace: Trace) -> Block:
 
 
 def _name(lesson: Lesson, trace: Trace, this_block: Block) -> str:
-    """Return a block's name: its number, and its stack where there are two."""
+    """Return a block's name: its number, and its stack if there are two."""
     two = len({one.kind for one in trace.blocks}) > 1
     return f"{lesson.prose['parts']['stacks'][this_block.kind]} {this_block.index}" if two else str(this_block.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
-    """Draw the diagram, what leaves the open box, one row a token, and the tensors behind it."""
+    """Draw the diagram, the open box's output with one row per token, and the tensors behind it."""
     words, this_block = lesson.prose["parts"], _block(page, trace)
     boxes, inner = block.boxes(this_block), this_block.feed_forward
     names = {box.name: words["names"][box.kind] for box in boxes}
@@ -128,7 +128,7 @@ def _leaves(lesson: Lesson, name: str, output: np.ndarray | None, tokens: Tokens
 
 
 def _tensors(box: block.Box, this_block: Block, words: dict) -> list[tuple[str, np.ndarray]]:
-    """Return the tensors behind a box: (name, (t, …) or the weights by head), what leaves it first."""
+    """Return the tensors behind a box, (name, (t, …) or the weights by head), its output first."""
     tensors = [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):
         around = next(one for one in this_block.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
@@ -155,8 +155,8 @@ def _length(rows: np.ndarray) -> float:
 
 
 def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, revealed: bool) -> None:
-    """Draw one token through one normalisation, a strip per step. Covered until the question is answered: every strip
-    of it shows over what the mean is taken."""
+    """Draw one token's normalisation, one strip per step. Covered until the question is answered, since every strip
+    reveals what the mean is taken over."""
     with lesson.section("norm") as words:
         if not this_block.norms:
             st.info(words["none"])
@@ -190,8 +190,7 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
 
 
 def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
-    """Return a token through the normalisation that the model has, and through the other kind with the same gain and no
-    bias."""
+    """Return a token normalised by the model's kind of norm, and by the other kind with the same gain and no bias."""
     x, gain = norm.input[word], norm.gain.astype(np.float64)
     layer = block.layer_norm(x, gain, norm.bias if norm.kind == "layer" else None, norm.epsilon)
     rms = block.rms_norm(x, gain, norm.epsilon)
@@ -208,7 +207,7 @@ def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
 
 
 def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -> None:
-    """Values before and after the activation in this block, and the silent ones block by block."""
+    """Draw values before and after this block's activation, and the inactive units block by block."""
     with lesson.section("feed_forward") as words:
         inner = this_block.feed_forward
         if inner is None:
@@ -238,7 +237,7 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
 
 
 def _bend(page: PageContext, lesson: Lesson) -> None:
-    """Draw one feature in, one out: what ReLU units can do that matrices alone cannot."""
+    """Draw one input and one output feature: what ReLU units can do and matrices alone cannot."""
     units = page.controls["units"]
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
@@ -253,7 +252,7 @@ def _bend(page: PageContext, lesson: Lesson) -> None:
 
 
 def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens) -> None:
-    """Draw what attention puts out for one token: the row, one draw, and the mean of many."""
+    """Draw attention's output for one token: the row, one dropout draw, and the mean of many."""
     rate, seed, output = page.controls["drop"], page.controls["draw"], this_block.attentions[0].output
     word = min(page.controls["word"], len(output) - 1)
     row = output[word].astype(np.float64)
@@ -273,8 +272,8 @@ def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Token
 
 
 def _depth(page: PageContext, lesson: Lesson) -> None:
-    """Encoders with random weights, the norm behind or in front, as the mean of many seeds: the stream and the gradient
-    by layer at one depth, and the last layer's gradient at every depth with what theory says of pre-LN."""
+    """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
+    one depth, and the last layer's gradient at every depth with the theory for pre-LN."""
     runs, about = block.depth_runs()
     layers = min(block.DEPTHS, key=lambda depth: abs(depth - page.controls["depth"]))
     depths, here = np.array(block.DEPTHS), {kind: found[layers] for kind, found in runs.items()}

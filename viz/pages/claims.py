@@ -1,4 +1,4 @@
-"""Which claims about attention heads hold here? What was published, measured again, one row a claim and model."""
+"""Which published claims about attention heads hold here? Each is measured again, one row per claim and model."""
 import inspect
 from collections import Counter
 from collections.abc import Collection
@@ -36,26 +36,27 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 
-ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # what somebody asked to be measured here
-ERRORS = Kept[dict[ClaimQuery, str]]({})           # why something could not be measured
+ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested here
+ERRORS = Kept[dict[ClaimQuery, str]]({})           # why a measurement failed
 COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
 PAGE = Page("nothing", controls=(Switch("all"),))
-Places = tuple[DeltaGenerator, DeltaGenerator]   # of a row's verdict and numbers; of the heads they are of
+# placeholders of a row's verdict and numbers, and of the heads they refer to
+Places = tuple[DeltaGenerator, DeltaGenerator]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of a row: a measurement, or why there is none."""
+    """What is known about a row: a measurement, or why there is none."""
 
-    measured: Measurement | None     # None where it was not measured
-    error: str = ""                  # why it cannot be
-    open: bool = False               # whether it can be measured and is not yet
-    shipped: Shipped | None = None   # where it was measured beforehand
+    measured: Measurement | None     # None if not measured
+    error: str = ""                  # why it cannot be measured
+    open: bool = False               # whether it can be measured but has not been yet
+    shipped: Shipped | None = None   # if it was measured in advance
     here: bool = True                # whether its model is on this disk
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict by the rule; None for a row that is not measured yet."""
+        """The verdict by the rule; None for a row that has not been measured."""
         if self.measured is not None:
             return judge(self.measured.findings).verdict
         return None if self.open else Verdict.UNTESTED
@@ -74,20 +75,20 @@ def render(page: PageContext) -> None:
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)
     folded(words["rule_title"], _rule, key="claims-rule")
     _count(counted, list(results.values()))
-    for row in waiting:   # one after the other, each in its place; a click ends it and what is done stays
+    for row in waiting:   # in order, each in its place; a click stops and keeps what is done
         _wait_for(page, row, places[row])
         _count(counted, [result_of(each) for each in table])
 
 
 def all_rows() -> list[Row]:
-    """Return every claim on each model that is on this disk, or on which it was measured beforehand."""
+    """Return every claim with each model that is on this disk or has a shipped result."""
     here = {offer.id for offer in sources.catalogue() if offer.on_disk}
     return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if sources.shipped(
         ClaimQuery(claim.name, model, ""))}) if row.claim is claim]
 
 
 def _controls(page: PageContext, table: list[Row]) -> list[Row]:
-    """Return the buttons, and the rows that are still to be measured."""
+    """Draw the buttons and return the rows still to be measured."""
     words, every = strings("claims"), page.controls["all"]
     there = [row for row in table if row.model and question(row).revision]
 
@@ -125,7 +126,7 @@ def _rule() -> None:
 
 
 def question(row: Row) -> ClaimQuery:
-    """Return the question of a row that has a model; without a revision where that is not on this disk."""
+    """Return the query of a row with a model; without a revision if the model is not on this disk."""
     try:
         return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
     except UserError:
@@ -133,7 +134,7 @@ def question(row: Row) -> ClaimQuery:
 
 
 def result_of(row: Row) -> Result:
-    """Return what is known of a row without asking a model."""
+    """Return what is known about a row without running a model."""
     if not row.model:
         return Result(None, missing(row))
     asked = question(row)
@@ -147,20 +148,19 @@ def result_of(row: Row) -> Result:
 
 
 def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
-    """Draw one claim with all models that it is put to; for each row the places in which what is measured later is
-    drawn."""
+    """Draw one claim with all its models; return, for each row, the placeholders for what is measured later."""
     claim, words, places = next(iter(results)).claim, strings("claims"), {}
     with st.container(key=f"claim-{claim.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
-            # drawn with the page, so that it opens also while rows are measured
+            # drawn with the page, so that it also opens during measurements
             with st.popover(words["details"], type="tertiary", key=f"details-{claim.name}"):
                 heads = _details(results)
         for row, result in results.items():
             places[row] = st.empty(), heads[row]
             with places[row][0].container():
-                if row in waiting:   # its numbers are drawn once they are there
+                if row in waiting:   # its numbers are drawn once available
                     st.markdown(f":gray-badge[{words['not_yet']}] :gray[{row.model}]")
                 else:
                     _body(page, row, result)
@@ -183,7 +183,7 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
 
 
 def _body(page: PageContext, row: Row, result: Result) -> None:
-    """Draw the verdict beside the numbers, a line a number; what is not measured here has a button that does it."""
+    """Draw the verdict beside the numbers, one per line; an unmeasured row gets a button to measure it."""
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
     model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
@@ -211,7 +211,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
 
 
 def _origin(result: Result) -> None:
-    """When and where it was measured, and whether the model here is another one."""
+    """Draw when and where it was measured, and whether the local model differs."""
     words, known = strings("claims"), result.shipped
     if known is not None:
         stale = f" :orange-badge[{words['stale']}]" if known.stale and result.here else ""
@@ -224,7 +224,7 @@ def _capital(sentence: str) -> str:
 
 
 def _number(key: str, found: Finding) -> None:
-    """Draw one finding: its words, its figure, its numbers. key: of its row."""
+    """Draw one finding: text, figure, numbers. key: of its row."""
     words = strings("claims")
     what = words["findings"][found.name]["what"]
     shown = {name: _written(getattr(found, name), found.unit)
@@ -249,8 +249,8 @@ def _written(value: float | None, unit: str) -> str:
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
-    """Return what was measured there and here, and both as BibTeX; for each row the place of the heads that were
-    chosen."""
+    """Draw the published and the local measurement, both as BibTeX; return, for each row, the placeholder for its
+    chosen heads."""
     words, claim = strings("claims"), next(iter(results)).claim
     said = words["claims"][claim.name]
     st.markdown(f"**{words['there']}.** {said['there']}  \n**{words['here']}.** {said['here']}")
@@ -270,7 +270,7 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
 
 
 def _chosen_heads(row: Row, result: Result) -> str:
-    """Return which heads the numbers are of; nothing where none was chosen."""
+    """Return the heads that the numbers refer to, or ""."""
     heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
              for head in found.heads]
     said = strings("claims")["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads)))
@@ -278,7 +278,7 @@ def _chosen_heads(row: Row, result: Result) -> str:
 
 
 def _open(page: PageContext, picture: Picture) -> None:
-    """Open the page of a picture at the very view."""
+    """Open the page of a picture with its exact view."""
     view: dict = {}
     if picture.model:
         view = {"model": picture.model, "text": picture.text, "text_b": None, "target": None}

@@ -1,4 +1,4 @@
-"""What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer
+"""What does attention cost? Counted, measured on this machine, and computed in tiles; and the paper's table of layer
 types."""
 from dataclasses import replace
 from typing import Any
@@ -30,15 +30,15 @@ SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 
 TILES = (1, 2, 3, 4, 6, 12)
 PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)),
            "equal": (1.0,) * 12}
-CHECKED = (1024, 64)                     # tokens and tile of the comparison with the plain formula
-RANGE = "\u2060–\u2060"                 # from … to …, never broken over two lines
-# of the table, each chosen by a slider
+CHECKED = (1024, 64)                     # tokens and tile size in the comparison with the plain formula
+RANGE = "\u2060–\u2060"                 # prevents a line break in a range
+# sizes in the table, each chosen with a slider
 SIZES = {"n": tuple(2**power for power in range(4, 17)), "d": tuple(2**power for power in range(4, 13)),
          "k": tuple(2**power for power in range(1, 6)), "r": tuple(2**power for power in range(2, 13))}
-SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
-GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # of the curve drawn by hand, in units of its beginning
+SPAN = np.geomspace(2, 65_536, 64)       # lengths in the table's curves
+GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # range of the curve drawn by hand, relative to its start
 DRAWN = drawn_control()
-PATH = 8                                 # tokens of the pictures of paths
+PATH = 8                                 # tokens in the pictures of paths
 PATHS = ("convolution", "recurrent", "attention")
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Number("width", 512, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
@@ -47,7 +47,7 @@ PAGE = Page("nothing", controls=(
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
     Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", cost.COLUMNS), DRAWN,
     Number("from", 2, 1, PATH, whole=True), Number("to", 7, 1, PATH, whole=True)))
-Found = dict[str, dict[int, cost.Cost]]   # the answers by way and length
+Found = dict[str, dict[int, cost.Cost]]   # results by method and length
 
 
 def render(page: PageContext) -> None:
@@ -69,7 +69,8 @@ def render(page: PageContext) -> None:
 
 
 def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
-    """Return the question, and beside it the curve that one draws; then what each way holds. Whether that is shown."""
+    """Draw the question with the curve to draw by hand, then the memory of each method. Returns whether that is
+    shown."""
     names, lengths = lesson.prose["ways"], np.array(LENGTHS, float)
     with lesson.section("held") as words:
         left, right = st.columns(2, gap="medium")
@@ -99,7 +100,7 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
 
 
 def _counted(lesson: Lesson, width: int) -> None:
-    """Multiplications of one layer over the length of the text."""
+    """Draw the multiplications of one layer over the text's length."""
     names, even, lengths = lesson.prose["ways"], cost.balanced_length(width), np.array(LENGTHS, float)
     with lesson.section("counted") as words:
         drawn = [Line(words["square"] if way == "plain" else names[way],
@@ -169,8 +170,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
 
 
 def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, width: int) -> bool:
-    """Add every way that is still to be measured at n tokens; without the switch, only what is known already. Whether
-    one was measured only now."""
+    """Measure every method that is still missing at n tokens; without the switch, only use known results. Returns
+    whether anything was measured now."""
     new = False
     for way in cost.WAYS:
         if way in ended:
@@ -180,7 +181,7 @@ def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, wid
         if reason is None and answer is None and page.controls["run"]:
             try:
                 answer, new = page.ask(question, height=0), True
-            except UserError:   # others have taken the memory since
+            except UserError:   # other processes have taken the memory since
                 reason = "memory"
         if reason is not None or answer is None:
             ended[way] = reason or "stopped"
@@ -190,13 +191,14 @@ def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, wid
 
 
 def _series(found: Found, way: str, field: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (lengths, numbers) of seconds or peak."""
+    """Return (lengths, numbers), for seconds or peak memory."""
     return (np.array(list(found[way]), float),
             np.array([getattr(each, field) for each in found[way].values()], float))
 
 
 def _fit(found: Found, way: str, field: str) -> tuple[float, float, float] | None:
-    """Return (exponent, factor, from which length on) of the power that fits its end; None while there are too few."""
+    """Return (exponent, factor, start) of the power law that fits the longest lengths, or None while there are too
+    few."""
     lengths, numbers = _series(found, way, field)
     return (*cost.power(lengths, numbers), lengths[-cost.FITTED]) if len(lengths) > cost.FITTED else None
 
@@ -257,8 +259,7 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
 
 
 def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
-    """Return the weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not
-    read yet."""
+    """Return the weights after each tile as if the text ended there, (tile, key); NaN for unread keys."""
     weights = np.full((len(taken), len(scores)), np.nan)
     for row, state in zip(weights[:step], taken, strict=False):
         row[:state.keys[1]] = np.exp(scores[:state.keys[1]] - state.m) / state.l
@@ -266,7 +267,7 @@ def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.
 
 
 def _paths(page: PageContext, lesson: Lesson) -> None:
-    """Draw the way between two tokens through each of three types of layer."""
+    """Draw the path between two tokens through each of three types of layer."""
     chosen = page.controls["from"], page.controls["to"]
     first, second = (place - 1 for place in chosen)
     steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
@@ -286,7 +287,7 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
 
 
 def _types(page: PageContext, lesson: Lesson) -> None:
-    """Draw the paper's table 1 at n, d, k and r, one of its columns as a picture, and what each type assumes."""
+    """Draw the paper's table 1 at n, d, k and r, one of its columns as a figure, and what each type assumes."""
     column, at = page.controls["column"], {name: page.controls[name] for name in SIZES}
     n, d, k, r = at.values()
     moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}

@@ -1,5 +1,5 @@
-"""Does attention explain the answer? One answer, what each token was worth to it, and what the ways of reading
-attention say."""
+"""Does attention explain the answer? One answer, each token's importance for it, and what methods that read attention
+say."""
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
 from viz.widgets.measured import is_shipped, measured_line
 
-PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # which says nothing to be explained
+PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # without an answer to explain
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share"),
@@ -52,10 +52,10 @@ PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   
 GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
           ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
 KINDS = ("next", "mask", "label", "target", "vector")
-HIGH = 430    # pixels of a matrix
+HIGH = 430    # pixels per matrix
 DRAWS = 100
-FEW = (("weight_head", "weight_layer"),)   # measures that are drawn until somebody asks for all
-FAINT = 0.05   # a weight that nobody would point at
+FEW = (("weight_head", "weight_layer"),)   # methods drawn by default
+FAINT = 0.05   # weights below this are negligible
 
 
 def render(page: PageContext) -> None:
@@ -86,8 +86,8 @@ def render(page: PageContext) -> None:
 
 
 def _question(page: PageContext, way: str) -> AttributionQuery:
-    """Return what the controls ask; those that a model does not read are left out, so that equal questions share an
-    answer."""
+    """Build the question from the controls; those that the model does not read are left out, so that equal questions
+    share an answer."""
     controls, query = page.controls, page.query()
     if way == "vector":
         return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
@@ -98,7 +98,7 @@ def _question(page: PageContext, way: str) -> AttributionQuery:
 
 
 def _proof() -> tuple[Callable, ...]:
-    """Return the functions that computed the measures."""
+    """Return the functions that compute the measures."""
     from model.core import statistics
     from model.studies import rollout
     from model.studies.weight_swap import permute_rows
@@ -109,14 +109,14 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def answer_kind(record: AttentionRecord) -> str:
-    """Return how the model answers: next, mask, label, target or vector; empty for any other."""
+    """Return how the model answers: next, mask, label, target or vector; "" for any other."""
     answered = record.prediction
     kind = "mask" if answered is None else answered.kind
     return kind if kind in KINDS else ""
 
 
 def question_controls(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the controls of what is asked: the word, its rival, or the other sentence."""
+    """Draw the question's controls: the word, its rival, or the other sentence."""
     words, way, controls = strings("explain"), answer_kind(record), page.controls
     if not way:
         return
@@ -137,7 +137,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
             if event.token is not None and not tokens.special[event.token]:
                 page.set(at=tokens.spans[event.token][0])
 
-        # the word that is asked for; None for what comes next
+        # the word to explain; None for the next word
         focus = next((token for token, (start, end) in enumerate(tokens.spans)
                       if start <= at < end and not tokens.special[token]), None)
         sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
@@ -150,8 +150,8 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:
-    """Return the view on the attention that the answer's row belongs to: of an encoder–decoder that over the source,
-    where the same head is open if it has one of these numbers, else its first."""
+    """Return the view with the kind of attention in the answer's row; for an encoder–decoder that over the source,
+    keeping the open head if it exists there, else its first."""
     kind = kind_of(record)
     first = record[kind].layers[0].index
     if kind is view.kind:
@@ -161,8 +161,8 @@ def matching_view(record: AttentionRecord, view: View) -> View:
 
 
 def comparison_sentence(page: PageContext) -> str:
-    """Return the sentence that a vector is compared with: the one that was typed, or the twin of an example, or the
-    text without its last word."""
+    """Return the sentence to compare a vector with: the typed one, an example's twin, or the text without its last
+    word."""
     typed, text = page.controls["other"].strip(), page.state.text
     example = example_for(text, page.state.text_b)
     return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
@@ -193,7 +193,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 
 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
-    """Draw which tokens stand apart and why, what the even rows are, and which measures are missing."""
+    """Draw a caption: the tokens set apart and why, the uniform rows, and the missing measures."""
     words, apart = strings("explain")["picture"], apart_claim(attribution)
     sentences, whole = [apart] if apart else [], page.controls["all"]
     toggle_for(page, "all", words["all"])
@@ -209,8 +209,8 @@ def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) ->
 
 
 def verdict(attribution: Attribution, view: View) -> str:
-    """Return the number that decides, first: how far the open head's attention agrees with what the tokens were worth,
-    and what chance alone reaches."""
+    """Return the decisive sentence: how far the open head's attention agrees with the tokens' importance, and the
+    chance level."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if no_order(attribution):
         return ""
@@ -222,7 +222,7 @@ def verdict(attribution: Attribution, view: View) -> str:
 
 
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
-    """Draw the rank correlations of this one answer, and how little one sentence says."""
+    """Draw the rank correlations for this answer, and the limits of a single sentence."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     st.markdown(f"##### {words['title']}", help=words["lead"].format(count=count))
     if why := no_order(attribution):
@@ -242,9 +242,8 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
 
 def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.ndarray, view: View, top: float, *,
                     key: str, alt: str, chance: tuple[float, str] | None = None) -> None:
-    """Draw how far the order of each measure agrees with that of each removal, (measure, removal) or with intervals
-    (measure, removal, 3), or None for the mean alone. top: the ceiling. chance: |ρ| up to which nothing is said, and
-    words."""
+    """Draw the rank agreement of each measure with each removal, (measure, removal), or with intervals (measure,
+    removal, 3), or None for the mean only. top: the ceiling. chance: the critical |ρ| and its label."""
     words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
     names = {name: label(name, view.layer, view.head) for name in measures}
     columns = {} if values is None else {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
@@ -255,12 +254,12 @@ def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.nda
 
 
 def label(name: str, layer: int, head: int) -> str:
-    """Return a measure as the figures name it."""
+    """Return a measure's name in figures."""
     return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
 
 
 def value_claim(attribution: Attribution) -> str:
-    """Return the number that is explained."""
+    """Describe the number that is explained."""
     words, answer = strings("explain")["value"], attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
@@ -268,7 +267,7 @@ def value_claim(attribution: Attribution) -> str:
 
 
 def apart_claim(attribution: Attribution) -> str:
-    """Return which tokens are not ranked and why; nothing where all are ranked."""
+    """Say which tokens are not ranked and why, or ""."""
     words, tokens = strings("explain")["picture"], attribution.tokens
     there = {"special": any(tokens.special), "place": attribution.place is not None,
              "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
@@ -277,7 +276,7 @@ def apart_claim(attribution: Attribution) -> str:
 
 
 def no_order(attribution: Attribution) -> str:
-    """Return why nothing can be correlated: too few tokens, or effects that do not differ; nothing where it can."""
+    """Say why nothing can be correlated (too few tokens, or equal effects), or ""."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if count < FEWEST:
         return words["few"].format(count=count)
@@ -285,7 +284,7 @@ def no_order(attribution: Attribution) -> str:
 
 
 def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
-    """Return what to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
+    """Return Markdown sentences on what to notice about one answer; none if nothing can be correlated."""
     words, top = strings("explain")["sentence"], float(ceiling(attribution).mean())
     means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
              if np.isfinite(rhos).all()}
@@ -307,8 +306,8 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
-    """Draw the set: which texts, the question, and what came of it. One question a text, so that a click stops it and
-    others come in between."""
+    """Draw the set: its texts, the question, and the result. Each text is one question, so that a click stops it and
+    others are served in between."""
     words, model = strings("explain")["set"], page.state.model
     which = sources.text_set(model, kind, page.controls["set"])
     st.markdown(f"##### {words['title']}")
@@ -359,7 +358,7 @@ def _result(set_report: Report, view: View, count: int) -> None:
 
 
 def _layers(attributions: list[Attribution]) -> None:
-    """Draw attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
+    """Draw attention and its norms layer by layer (as in Abnar & Zuidema 2020)."""
     words, layers = strings("explain")["set"], np.array(attributions[0].layers)
     weight, norm = (np.array(by_layer(attributions, measure)) for measure in ("weight", "norm"))
     drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
@@ -373,7 +372,7 @@ def _layers(attributions: list[Attribution]) -> None:
 
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
-    """Draw the open head with its rows shuffled and made equal."""
+    """Draw the open head with its rows shuffled and made uniform."""
     words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
@@ -399,7 +398,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
 
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """Draw the open head as it is beside its share among the heads of its layer."""
+    """Draw the open head beside its share among the heads of its layer."""
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
@@ -426,7 +425,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
 
 
 def _literature() -> None:
-    """Short quotes, each with its source."""
+    """Draw short quotes with their sources."""
     words = strings("explain")["published"]
     st.caption(words["lead"])
     for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
@@ -435,12 +434,12 @@ def _literature() -> None:
 
 
 def format_interval(mean: MeanInterval) -> str:
-    """Return a mean with its interval."""
+    """Format a mean with its interval."""
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
 
 
 def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
-    """Return what to notice over many texts."""
+    """Return sentences on what to notice over many texts."""
     words = strings("explain")["set"]
     proposed = {name: means[-1] for name, means in found.methods.items() if name in METHODS and means[-1].texts}
     if not proposed:
@@ -462,8 +461,8 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
 
 def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
                 heads: int) -> str:
-    """Return what a head's shares among the heads of its layer say, and what they hide. weights and share: (query,
-    key); names: of both."""
+    """Describe a head's shares among the heads of its layer, and what they hide. weights and share: (query, key);
+    names: of both."""
     words, sums = strings("explain")["share"], share.sum(1)
     if heads == 1:
         return str(words["one"])

@@ -1,4 +1,4 @@
-"""Encoder, decoder, or both? What goes from one stack into the other, three families side by side, a text as a product
+"""Encoder, decoder or both? What passes from one stack to the other, three families side by side, a text as a product
 of probabilities, an open question."""
 import re
 import textwrap
@@ -33,12 +33,12 @@ PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
     Number("hide", 5, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
-FAMILIES = ("encoder", "both", "decoder")   # the decoder is the largest: the others are on the screen before it answers
-PLACES = (0, 2, 1)                          # of their columns
+FAMILIES = ("encoder", "both", "decoder")   # the decoder is the largest, so the others are drawn while it computes
+PLACES = (0, 2, 1)                          # indices of their columns
 ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
 KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
-BEGIN, SHORT = 19, 10   # characters of the target that its box has room for, and of a token's label
-MOVED = 1e-4            # share of its length by which a vector moves that saw what was hidden
+BEGIN, SHORT = 19, 10   # characters of the target in its box, and of a token's label
+MOVED = 1e-4            # relative change of a vector that has seen what was hidden
 
 
 def render(page: PageContext) -> None:
@@ -63,7 +63,7 @@ def render(page: PageContext) -> None:
 
 
 def decoder() -> str:
-    """Return the decoder to show: SmolLM2, or where that is not on disk the one that was trained here."""
+    """Return the decoder to show: SmolLM2 if on disk, else our own."""
     return "smollm2" if any(offer.id == "smollm2" and offer.on_disk for offer in sources.catalogue()) else STANDS_IN
 
 
@@ -72,13 +72,13 @@ def _sentence(page: PageContext) -> str:
 
 
 def _families(text: str) -> list[Query]:
-    """Return the same sentence put to FAMILIES."""
+    """Return the same sentence as a query to each of FAMILIES."""
     return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder())]
 
 
 def _inputs(page: PageContext, lesson: Lesson) -> bool:
-    """Return the two stacks with the shapes of this sentence, and the question beside them. Whether it is answered:
-    only then is it said what goes from one into the other."""
+    """Draw the two stacks with the shapes for this sentence, and the question beside them. Returns whether it is
+    answered, since only then the text says what passes between them."""
     widgets = lesson.prose["widgets"]
     with lesson.section("inputs") as words:
         left, right = st.columns([2, 3], gap="medium")
@@ -115,8 +115,7 @@ def _columns() -> list:
 
 
 def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Who may see what of the sentence, and what each model makes of it; cross-attention's shape is the answer to the
-    question above."""
+    """Draw the masks of the three models and their predictions; cross-attention's shape answers the question above."""
     words, seen, part = lesson.prose["three"], {}, page.controls["part"]
     choice_for(page, "part", words["part"], words["parts"])
     # each is drawn while the next one is computed
@@ -137,7 +136,7 @@ def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _allowed(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
-    """Draw one family's mask; who may look where, bool (query, key)."""
+    """Draw one family's mask and return it, bool (query, key)."""
     words, allowed = lesson.prose["three"], families.allowed(record[kind])
     rows, columns = _short(record[kind].queries), _short(record[kind].keys)
     figure(matrix, np.where(allowed, 1.0, np.nan), rows, columns,
@@ -152,8 +151,8 @@ def _short(tokens: Tokens) -> list[str]:
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
-    """Return the best guess at the last position, of an encoder–decoder at each; "…" where there is none; of an encoder
-    the size of the vector."""
+    """Return the best guess at the last position, or for an encoder–decoder at each; "…" if there is none; for an
+    encoder the vector's size."""
     answer = record.prediction
     if name == "encoder":
         return str(record.card.d_model)
@@ -165,14 +164,14 @@ def best_guess(record: AttentionRecord, name: str) -> str:
 
 
 def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
-    """Return the edits that hide the tokens of one word on the source side; a causal model's first token stays, since
-    its row has no other key."""
+    """Return the edits that hide one word's tokens on the source side; a causal model's first token stays, since its
+    row has no other key."""
     return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
 def _hidden_word(page: PageContext, lesson: Lesson) -> None:
-    """Draw one word is hidden from everybody: how far each token's last vector moves tells who could see it."""
+    """Draw the effect of hiding one word: how far each token's final vector moves shows which tokens saw it."""
     text = _sentence(page)
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     with lesson.section("hidden") as words:
@@ -184,7 +183,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
                    closed=True)
         records, touched, word = list(page.ask_each(_families(text))), {}, escape_markdown(text[slice(*spans[at])])
         questions: list[LastVectorsQuery] = []
-        for record in records:   # last vectors of the stack that reads the sentence, as it is and with the word hidden
+        for record in records:   # final vectors of the stack that reads the sentence, unedited and with the word hidden
             query, kind = record.query, record.kinds[0]
             hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))
             questions += [LastVectorsQuery(query, kind), LastVectorsQuery(hidden, kind)]
@@ -202,7 +201,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
 
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
-    """Draw the factors of a text and their product; of a translation, beside another one."""
+    """Draw a text's factors and their product; for a translation, beside another one."""
     text = _sentence(page)
     with lesson.section("factors") as words:
         choice_for(page, "whose", words["whose"], words["whoses"])
@@ -228,18 +227,18 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
 
 
 def french_of(chain: SequenceLikelihood) -> str:
-    """Return its words as one writes them, without the end; an elision takes no space."""
+    """Return the words as French text without the end token; no space after an elision."""
     return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
 
 
 def swap_gender(french: str) -> str:
-    """Return the same French with every pronoun of the other gender."""
+    """Return the French text with every pronoun's gender swapped."""
     other = {"il": "elle", "elle": "il"}
     return re.sub(r"\b(il|elle)\b", lambda match: other[match[0]], french)
 
 
 def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -> None:
-    """Bars and running product of one or two texts; the prose tells the numbers of the last."""
+    """Draw bars and cumulative product of one or two texts; the text states the numbers of the last."""
     words, (name, chain) = lesson.prose["factors"], list(chains.items())[-1]
     count, places = len(chain.ids), range(max(len(one.ids) for one in chains.values()))
     padded = {title: np.pad(one.log_probabilities, (0, len(places) - len(one.ids)), constant_values=np.nan)
@@ -268,7 +267,7 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
 
 
 def _steps(page: PageContext, lesson: Lesson) -> None:
-    """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes
+    """Draw y_t from its preceding tokens, and y_t from one pass over the whole target: teacher forcing changes
     nothing."""
     words, text = lesson.prose["steps"], _sentence(page)
     whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))

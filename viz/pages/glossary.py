@@ -1,4 +1,4 @@
-"""Every measure and term of Clearhead: equation, unit, paper, and a link to where it is shown."""
+"""Every measure and term of Clearhead: equation, unit, paper, and links to where it is shown."""
 from itertools import groupby
 
 import streamlit as st
@@ -42,10 +42,10 @@ def render(page: PageContext) -> None:
 
 
 def _card(term: Term, words: dict, wide: bool = False) -> None:
-    """Draw one term. The title is the link to it."""
+    """Draw one term, with its title as a link to it."""
     places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in places_of(term))
     menu = words["menu"].format(menu=escape_markdown(term.menu)) if term.menu else ""
-    # a line each, for a phone
+    # one equation per line, for a phone
     equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
                       key=f"term-{term.name}"):

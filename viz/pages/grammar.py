@@ -1,4 +1,4 @@
-"""Do heads follow grammar? A treebank, the relations in one table, and a sentence with its tree above and a head's
+"""Do heads follow grammar? A treebank, its relations in a table, and a sentence with its tree above and a head's
 choices below."""
 import io
 from typing import TYPE_CHECKING
@@ -38,13 +38,13 @@ from viz.widgets.upload import most_megabytes, uploader
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# of Universal Dependencies 2: universaldependencies.org/u/dep
+# from Universal Dependencies 2: universaldependencies.org/u/dep
 RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
              "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list",
              "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "punct", "reparandum", "vocative",
              "xcomp")
-MOST_SENTENCES, MEGABYTES = 300, 5   # what one session may have read in one go; the command line has no limit
-LONGEST = 60                         # words of a sentence that is drawn
+MOST_SENTENCES, MEGABYTES = 300, 5   # most that a session may have read at once; the command line is unlimited
+LONGEST = 60                         # most words of a sentence that is drawn
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 PAGE = Page("record", own_texts=True, controls=(
     Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
@@ -72,7 +72,7 @@ def render(page: PageContext) -> None:
 
 
 def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
-    """Return the treebank that is chosen; one's own from the file that is dropped here."""
+    """Return the chosen treebank; the user's own comes from the file dropped here."""
     words = strings("grammar")
     if chosen != "own":
         return shipped_treebank(chosen)
@@ -87,7 +87,7 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
 
 
 def claims(report: SyntaxReport) -> list[str]:
-    """Return what is true of the table, in sentences counted from it."""
+    """Return sentences about the table, with numbers counted from it."""
     words, counts = strings("grammar")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
@@ -106,8 +106,7 @@ def claims(report: SyntaxReport) -> list[str]:
 
 
 def beyond(score: RelationScore) -> bool:
-    """Return whether the whole interval is above the fixed offset and above what chance alone reaches one time in
-    twenty."""
+    """Return whether the whole interval is above the fixed offset and above the null's 95th percentile."""
     return (score.held_out is not None and score.offset is not None
             and score.held_out.low > max(score.offset, score.luck.high))
 
@@ -127,8 +126,8 @@ def _table(report: SyntaxReport) -> None:
 
 
 def table_of(report: SyntaxReport) -> "DataFrame":
-    """Return one row a relation under the page's titles, shares in per cent; those that the mask allows only where it
-    forbids something."""
+    """Return one row per relation with the page's titles, shares in per cent; the column of masked tests is left out if
+    there are none."""
     columns = strings("grammar")["columns"]
     frame = report.frame().reset_index()
     frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
@@ -142,12 +141,12 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 
 def name_of(choice: HeadChoice) -> str:
-    """Return a head and the word that it looks from, in words."""
+    """Return the name of a head and the word that it attends from."""
     return strings("grammar")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
-    """Draw the choices of a relation, a sentence and a head; the drawing, and what it shows."""
+    """Draw the choices of relation, sentence and head; the drawing, and what it shows."""
     words = strings("grammar")
     st.markdown(f"##### {words['sentence']}")
     names = [score.name for score in report.relations]
@@ -176,12 +175,12 @@ def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
 
 
 def _first(report: SyntaxReport) -> RelationScore:
-    """Return the relation that is open first: the most frequent one that a head knows, else the most frequent one."""
+    """Return the relation to open first: the most frequent one that some head follows, else the most frequent one."""
     return next((score for score in report.relations if beyond(score)), report.relations[0])
 
 
 def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoice:
-    """Return the head that is drawn, looking from where it is right more often."""
+    """Return the head to draw, in its more accurate direction."""
     heads = report.counts.heads
     if page.controls["drawn"] == "open" and ((view := page.view()).layer, view.head) in heads:
         shares = test.accuracies(report.counts, report.counts.names.index(relation))
@@ -191,12 +190,12 @@ def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoic
 
 
 def sentence_at(report: SyntaxReport, place: int) -> Sentence:
-    """Return the sentence that stands at this place among those that were read."""
+    """Return the sentence at this index among those used."""
     return report.query.sentences[int(report.choices.numbers[place])]
 
 
 def drawable(report: SyntaxReport, relation: str) -> list[int]:
-    """Return the places of the sentences with such a relation that can be drawn, in the order of the file."""
+    """Return the indices of drawable sentences with this relation, in the file's order."""
     found = report.choices
     ends = np.cumsum(found.lengths)
     asked = (found.relations == relation) & (found.tree != test.ROOT)
@@ -205,8 +204,8 @@ def drawable(report: SyntaxReport, relation: str) -> list[int]:
 
 
 def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice) -> list[Look]:
-    """Return what the head chooses in this sentence from every word that the relation has it look from; a word that
-    several depend on is drawn once, and is right where one of them is chosen."""
+    """Return the head's choices in this sentence, from every source word of the relation; a word with several
+    dependents is drawn once, and counts as right if one of them is chosen."""
     found, sentence = report.choices, sentence_at(report, place)
     start = int(found.lengths[:place].sum())
     looked = found.looked[found.heads.index((choice.layer, choice.head))]

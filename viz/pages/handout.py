@@ -1,5 +1,5 @@
-"""My lesson: screens, figures, texts and questions in an order of one's own, with their captions; presented, and out as
-a link, as HTML, as PDF and as a file."""
+"""My lesson: screens, figures, texts and questions in the user's order, with captions; presented, or exported as a
+link, HTML, PDF or a file."""
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -34,13 +34,13 @@ from viz.widgets.worksheet import worksheet_maker
 
 PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),
                                  Words("list", longest=MOST_PACKED)))
-_ERROR = Kept("")   # what is wrong with the handout file that was dropped
-_REVEALED = Kept("")   # the question whose answer is seen in the presentation
-STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
+_ERROR = Kept("")   # the error of the last dropped handout file
+_REVEALED = Kept("")   # the question whose answer is revealed in lecture mode
+STAGE = 390   # pixels of a picture before enlarging: with its caption it fits a projector's 900
 
 
 def _draw(item: Item, height: int | None = None) -> None:
-    """Draw a figure of the handout. height: pixels, at most."""
+    """Draw a figure of the handout. height: maximum in pixels."""
     key = f"picture-{item.id}"
     if item.kind == "chart":
         draw_saved(item.body, item.state, key=key, height=height)
@@ -96,7 +96,7 @@ def _say_how_much(figures: Handout) -> None:
 
 
 def _linked(frame: PageContext, figures: Handout) -> None:
-    """Draw the list that a link brings: taken at once where there is none, else offered."""
+    """Draw a link's list: adopted directly if there is none yet, else offered."""
     words, text = strings("handout"), frame.controls["list"]
     if not text:
         return
@@ -120,7 +120,7 @@ def _linked(frame: PageContext, figures: Handout) -> None:
 
 
 def _write() -> None:
-    """Draw a text or a question of one's own."""
+    """Draw the fields for a text or question of the user's own."""
     words = strings("handout")
     for kind in ("text", "question"):
         with st.popover(words[f"{kind}_add"], key=f"write-{kind}"), \
@@ -141,14 +141,14 @@ def _with(item: Item, known: Handout) -> Handout:
 
 
 def _say_what_is_wrong(known: Stored) -> None:
-    """Draw whether the handout's file holds it, and where one is that could not be read."""
+    """Draw a warning if the handout's file does not contain it, or an unreadable one was set aside."""
     for name, reason in (("unsaved", known.unsaved), ("aside", known.aside)):
         if reason:
             st.warning(escape_markdown(strings("handout")[name].format(reason=reason)))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:
-    """Change the handout; what cannot be is said on the page."""
+    """Change the handout; errors are shown on the page."""
     try:
         update(how)
     except UserError as error:
@@ -164,7 +164,7 @@ def _title(figures: Handout) -> None:
 
 
 def _out(frame: PageContext, figures: Handout) -> None:
-    """Draw the ways to take it away; each file is made when its button is pressed."""
+    """Draw the exports; each file is created on click."""
     words, name = strings("handout"), name_for(figures.title, "handout")
     st.button(words["present"], key="handout-present", type="primary", help=words["present_help"], on_click=present,
               args=(frame, True))
@@ -195,7 +195,7 @@ def _in(figures: Handout) -> None:
             given = take("handout-file")
             if given is None:
                 return
-            loaded = load(given[0])   # not inside the change, for which others would wait
+            loaded = load(given[0])   # outside the change, for which others would wait
         except UserError as error:
             _ERROR.value = str(error)
         else:
@@ -207,7 +207,7 @@ def _in(figures: Handout) -> None:
 
 
 def _card(place: int, item: Item, count: int) -> None:
-    """Draw one figure as it will be, its caption to be written, and where it stands among the others."""
+    """Draw one figure as exported, with fields for its caption and its position."""
     words = strings("handout")
     with st.container(border=True, key=f"item-{item.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -259,7 +259,7 @@ def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
 
 
 def _stage(frame: PageContext, figures: Handout) -> None:
-    """Draw one figure, as large as the screen bears."""
+    """Draw one figure as large as the screen allows."""
     words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
     item = figures.items[place - 1]
     if item.kind not in WORDS:
@@ -268,7 +268,7 @@ def _stage(frame: PageContext, figures: Handout) -> None:
         return
     said = item.said
     with st.container(key="stage-words"):
-        if item.kind == "screen":   # of a page that is not here
+        if item.kind == "screen":   # of a page that does not exist here
             st.markdown(words["missing"].format(title=escape_markdown(said["title"])))
         st.markdown(_lines(item.caption))
         if said["answer"] and _REVEALED.value == item.id:
@@ -278,7 +278,7 @@ def _stage(frame: PageContext, figures: Handout) -> None:
 
 
 def _lines(text: str) -> str:
-    """Return the text as Markdown that keeps its lines."""
+    """Return the text as Markdown that keeps its line breaks."""
     return "  \n".join(map(escape_markdown, text.splitlines()))
 
 

@@ -1,5 +1,5 @@
-"""What do heads tell, and what do they share? Mutual information, a map of all heads by their divergence, the subspaces
-that they read, and what training raises a bound on."""
+"""What information do heads carry and share? Mutual information, a map of heads by divergence, their subspaces, and a
+bound that training raises."""
 import numpy as np
 import streamlit as st
 
@@ -22,10 +22,10 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 SIZES = (2, 4, 8, 16, 32, 64)
-SHARES = np.linspace(0, 3, 61)   # how much the model of the bound has learnt
+SHARES = np.linspace(0, 3, 61)   # how much the bound's model has learned
 NEAREST = 5
 ROUNDING = 1e-6    # bits
-LEAST = 3          # heads that a map needs
+LEAST = 3          # fewest heads for a map
 MOST_TEXTS = 50
 PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
@@ -51,7 +51,7 @@ def render(page: PageContext) -> None:
 
 
 def _toy(page: PageContext, lesson: Lesson) -> bool:
-    """Return the question beside a head that does one thing, and its three numbers; whether it is answered."""
+    """Draw a head with a single function, its three numbers and the question; returns whether it is answered."""
     name, n = page.controls["toy"], page.controls["size"]
     weights, places = information.toy(name, n, page.controls["sharp"]), list(map(str, range(n)))
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
@@ -85,8 +85,8 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the sections about the same heads and texts; layer by layer only once the question is answered, as its
-    middle picture is about the answer."""
+    """Draw the sections about the same heads and texts; layer by layer only once the question is answered, because the
+    middle picture reveals the answer."""
     pool = _measured(page, lesson)
     if pool is None:
         return
@@ -97,8 +97,8 @@ def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
-    """Return the heads on one text or on several: one question a text, so that a click stops it and others come in
-    between. Where no line of one's own is written yet it is the text of the sidebar."""
+    """Return the measures on one or more texts. Each text is one question, so that a click stops it and others are
+    served in between. By default it is the sidebar's text."""
     with lesson.section("texts") as words:
         choice_for(page, "texts", words["which"], words["names"])
         if page.controls["texts"] == "own":
@@ -179,7 +179,7 @@ def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
 
 
 def _subspaces(page: PageContext, lesson: Lesson) -> None:
-    """Principal angles between the ranges of the heads of the layer that is chosen, and slices in their place."""
+    """Draw the principal angles between the ranges of a chosen layer's heads, compared with slices."""
     view, name = page.view(), page.controls["matrix"]
     with lesson.section("subspaces") as words:
         choice_for(page, "matrix", words["matrix"], words["matrices"])
@@ -219,7 +219,7 @@ def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
 
 
 def _bound(page: PageContext, lesson: Lesson) -> None:
-    """H(Y) minus cross-entropy over how much a model has learnt, under I(X;Y)."""
+    """Draw H(Y) minus cross-entropy over how much a model has learned, below I(X;Y)."""
     learnt, bond = page.controls["learnt"], page.controls["bond"]
     bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
     proved = bound.entropy - bound.cross_entropy

@@ -1,5 +1,5 @@
-"""How does a model learn? The loss as lengths, its targets, Adam, the rate and clipping; and what each does to a
-training that takes seconds."""
+"""How does a model learn? The loss as lengths, its targets, Adam, the learning rate and clipping; and the effect of
+each on a training of a few seconds."""
 import math
 from dataclasses import replace
 from typing import Any
@@ -38,7 +38,7 @@ PAGE = Page("nothing", controls=(
     Number("limit", 0.3, 0, 100),
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
-SHOWN = 7   # letters and digits in a picture
+SHOWN = 7   # most letters and digits in a picture
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
 EPSILONS = np.linspace(0, 0.9, 91)
 PAPER_STEPS = np.arange(1, 100_001, 200)
@@ -56,7 +56,7 @@ def render(page: PageContext) -> None:
 
 
 def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Smoothing, Adam and the rate, and the run that takes their settings."""
+    """Draw smoothing, Adam and the rate, and the run with their settings."""
     lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size", "where"))
     lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
     lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
@@ -69,8 +69,8 @@ def _said(number: float) -> str:
 
 
 def _lengths(page: PageContext, lesson: Lesson) -> bool:
-    """Return the question beside the true shares; once it is answered, the model's, and the loss as lengths: entropy
-    and divergence of P and Q laid end to end, and both changed over. Whether it is answered."""
+    """Draw the question beside the true distribution; once answered, the model's, and the loss as the lengths of
+    entropy and divergence of P and Q, also swapped. Returns whether it is answered."""
     with lesson.section("lengths") as words:
         left, right = st.columns(2, gap="medium")
         with left:
@@ -110,14 +110,14 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _whole(values: tuple[float, ...]) -> np.ndarray:
-    """Shares as they were dragged, in hundredths, as a distribution."""
+    """Return dragged shares, in hundredths, as a distribution."""
     shares = np.array(values, np.float64)
     return shares / shares.sum() if shares.sum() else np.full(len(shares), 1 / len(shares))
 
 
 def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Next sign, distillation and fine-tuning on one student: the same loss and the same slope, only the target
-    differs."""
+    """Draw next-character prediction, distillation and fine-tuning on one student: the same loss and slope with
+    different targets."""
     known, vocabulary, turned = learning.steps(), learning.vocabulary(), page.controls
     with lesson.section("targets") as words:
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
@@ -167,7 +167,7 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the loss over the right word's probability, and the least loss over ε."""
+    """Draw the loss over the right word's probability, and the lowest loss over ε."""
     epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
     with lesson.section("smoothing") as words:
         first, second, third = st.columns([2, 2, 3], gap="medium")
@@ -206,7 +206,7 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
-    """Draw the steps of Adam for a row of gradients, with the paper's settings and with one's own."""
+    """Draw Adam's steps for a sequence of gradients, with the paper's settings and the reader's."""
     kind, beta2, epsilon = (page.controls[name] for name in ("signal", "b2", "ae"))
     with lesson.section("adam") as words:
         choice_for(page, "signal", words["signal"], words["signals"])
@@ -234,7 +234,7 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
-    """Draw the paper's learning rate, and that of the short run."""
+    """Draw the paper's learning rate, and the short run's."""
     peak, warm_up, decay = (page.controls[name] for name in ("rate", "warm", "decay"))
     with lesson.section("rate") as words:
         left, right = st.columns(2, gap="medium")
@@ -260,7 +260,7 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
-    """Gradient descent on a landscape with a wall, clipped and not."""
+    """Draw gradient descent on a landscape with a wall, with and without clipping."""
     limit = page.controls["limit"]
     start = tuple(low + share * (high - low)
                   for low, high, share in zip(learning.LOW, learning.HIGH, page.controls["start"], strict=True))
@@ -288,8 +288,8 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
 
 
 def run_question(controls: dict[str, Any]) -> RunQuery:
-    """Return the run that the page's controls mean; what does not matter to a target is at its start, so that equal
-    runs are one question."""
+    """Return the run for the page's controls; settings irrelevant to a target are at their defaults, so that equal runs
+    are one question."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
                         warm_up=controls["warm"], decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
     return replace(question, epsilon=controls["eps"],
@@ -297,13 +297,13 @@ def run_question(controls: dict[str, Any]) -> RunQuery:
 
 
 def reference_question(question: RunQuery) -> RunQuery:
-    """Return what it is compared with: the paper's optimiser scaled to this run; for fine-tuning the same from
+    """Return the run to compare with: the paper's optimiser scaled to this run; for fine-tuning, the same from
     untrained weights."""
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
 def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw a run of seconds with the settings of the page, beside the same run under the paper's optimiser."""
+    """Draw a run of a few seconds with the page's settings, beside the same run with the paper's optimiser."""
     controls, question = page.controls, run_question(page.controls)
     with lesson.section("run") as words:
         st.markdown(words["about"].format(width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)

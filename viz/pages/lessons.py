@@ -1,5 +1,4 @@
-"""Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the
-classroom."""
+"""Where to begin: the Transformer's figure, whose boxes open lessons; the list of all lessons; classroom sheets."""
 
 import streamlit as st
 
@@ -13,7 +12,7 @@ from viz.widgets.progress import forget, progress, right_answers
 from viz.widgets.sheets import COPY, sheet_list
 
 PAGE = Page("nothing", controls=(COPY,))
-IN_A_ROW = 3     # cards
+IN_A_ROW = 3     # cards per row
 
 
 def render(page: PageContext) -> None:
@@ -40,7 +39,7 @@ def render(page: PageContext) -> None:
 
 
 def _beside(page: PageContext, words: dict) -> None:
-    """Draw the other sections of the menu: the question of each, and its pages."""
+    """Draw the menu's other sections: the question of each, and its pages."""
     st.markdown(f"### {words['beside']}")
     for column, (section, question) in zip(st.columns(len(words["sections"])), words["sections"].items(), strict=True):
         with column, st.container(border=True, height="stretch"):
@@ -52,7 +51,7 @@ def _beside(page: PageContext, words: dict) -> None:
 
 
 def _doors(prose: dict[str, dict]) -> dict[str, Door]:
-    """By the name of the box; where two lessons name a box, the first in the menu has it."""
+    """Return the lesson behind each box, by box name; if two lessons name a box, the first in the menu."""
     doors: dict[str, Door] = {}
     for name, lesson in prose.items():
         before = tuple(box for other in lesson["builds_on"] if other in prose for box in prose[other]["boxes"])
@@ -71,7 +70,7 @@ def _facts(lesson: dict) -> str:
 
 
 def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[str, object]) -> None:
-    """left: what this browser remembers of the lesson, which then opens with it."""
+    """Draw a lesson's card. left: what this browser remembers of the lesson, which reopens there."""
     words = strings("lesson")["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {page_titles()[name]}**  \n{lesson['question']}")

@@ -1,5 +1,5 @@
-"""Who may look where? Masks built cell by cell, before or after the softmax, and the sparse patterns that replace
-n²."""
+"""Which keys may a query attend to? Masks built cell by cell, before or after the softmax, and the sparse patterns that
+replace n²."""
 import numpy as np
 import streamlit as st
 
@@ -20,11 +20,11 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 N = 8                                    # tokens of the small matrix
-MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
+MOVED = np.linspace(-4, 4, 41)           # shifts of the masked score
 LOOKS = {"before": (0, "solid"), "finite": (2, "dot"), "after": (1, "solid"), "renormalised": (4, "dash")}
-SEEDS = 100                              # draws of random keys
-LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
-# the sliders of a pattern, and which patterns have them
+SEEDS = 100                              # seeds for random keys
+LENGTHS = (16, 32, 64, 128)              # tokens in the patterns
+# sliders of the patterns, and which patterns have them
 SLIDERS = {"window": ((1, 2, 3, 4, 6, 8, 12, 16), ("window", "dilated", "global", "bigbird")),
            "dilation": (range(1, 9), ("dilated",)), "global": (range(9), ("global", "bigbird")),
            "random": (range(9), ("random", "bigbird"))}
@@ -120,8 +120,7 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
 
 
 def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
-    """Return the least row sum and the largest difference from −∞ of each method, over the rows that may look at
-    something."""
+    """Return each method's smallest row sum and largest difference from −∞, over rows with an allowed key."""
     seeing, numbers = allowed.any(1), {}
     for method, weights in by_method.items():
         numbers[f"least_{method}"] = float(weights[seeing].sum(1).min())
@@ -130,7 +129,7 @@ def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dic
 
 
 def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> None:
-    """Draw the largest allowed weight of the row while a score that it must not see is moved."""
+    """Draw the row's largest allowed weight while a masked score is shifted."""
     seen, hidden = np.flatnonzero(allowed[row]), np.flatnonzero(~allowed[row])
     if not len(seen) or not len(hidden):
         st.info(words["no_leak"])
@@ -157,7 +156,7 @@ def _shape(page: PageContext) -> masking.Shape:
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:
-    """Draw the sparse patterns; the real head's own controls leave their pictures alone."""
+    """Draw the sparse patterns; the real head's controls do not affect their pictures."""
     _patterns(page, lesson)
     lesson.fragment(_real)
 
@@ -179,7 +178,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
-        heard = (masks["random"] & ~np.eye(n, dtype=bool)).any(0)[:n - causal]   # no token follows a causal text's last
+        # no token follows the last one of a causal text
+        heard = (masks["random"] & ~np.eye(n, dtype=bool)).any(0)[:n - causal]
         with left:
             figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
                    key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
@@ -201,7 +201,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
-    """Draw what the heads of a model would lose to a pattern."""
+    """Draw what a model's heads would lose to a pattern."""
     shape, name = _shape(page), page.controls["pattern"]
     with lesson.section("real") as words:
         toggle_for(page, "real", words["switch"])

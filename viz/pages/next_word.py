@@ -1,5 +1,5 @@
-"""Which token comes next, and what did the heads look at to say so? One token forward, one back, under a temperature
-and two cuts."""
+"""Which token comes next, and what did the heads attend to? Step forward and back by one token, with a temperature and
+two cut-offs."""
 from functools import partial
 
 import numpy as np
@@ -26,19 +26,19 @@ from viz.widgets.fragment import fetch
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 
-OURS = ("stories", "induction")   # the decoders that are trained here
+OURS = ("stories", "induction")   # our own decoders
 PAGE = Page("record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
                       Number("top_p", 1.0, 0.01, 1)), answers=lambda offer: offer.writes or offer.id in OURS)
-# temperature and the two cuts
+# temperature and the two cut-offs
 CUTS = {"t": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0),
         "top_k": (0, 1, 2, 5, 10, 20, 50, 100, 1000), "top_p": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)}
 DRAWN = 16    # tokens in the chart
-OFFERED = 8   # tokens that one can click
+OFFERED = 8   # tokens offered as buttons
 
 
 def render(page: PageContext) -> None:
-    """Draw the page; of a model that cannot answer the ways to one that can, above what the one that is here says."""
+    """Draw the page; for a model that cannot answer, offer those that can, above the current model's own prediction."""
     words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"])
@@ -59,8 +59,8 @@ def render(page: PageContext) -> None:
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """Draw what keeps this model from answering, and the decoders one click away: those on this disk, those trained
-    here with a text that they read, and one to be fetched."""
+    """Draw why this model cannot answer, and the decoders one click away: those on this disk, our own with a text they
+    can read, and one to download."""
     words, offers = strings("next_word"), sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
@@ -81,8 +81,8 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 
 def _next_word(page: PageContext, query: Query) -> None:
-    """Draw the distribution, the steps, and the row that produced it. Raises NoNextWord for a model that writes
-    none."""
+    """Draw the distribution, the steps, and the row that produced it. Raises NoNextWord for a model without next-token
+    predictions."""
     words = strings("next_word")
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
@@ -114,7 +114,7 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
-    """Forward by the most probable, by chance or by a click; back by one or to the start."""
+    """Draw the steps: forward with the most probable, a random or a clicked token; back by one or to the start."""
     words, wrote = strings("next_word"), page.controls["wrote"]
     with st.container(horizontal=True):
         if wrote:
@@ -137,8 +137,8 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
 
 
 def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
-    """Draw the heads of the last row: the grid in the order of what they took from elsewhere than the first token, one
-    of them on the text."""
+    """Draw the heads' last rows: the grid ordered by weight on tokens other than the first, and one head over the
+    text."""
     words, attention_map = strings("next_word"), record[Kind.CAUSAL]
     last = len(attention_map.queries) - 1
     order = elsewhere(attention_map, last)
@@ -162,8 +162,8 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:
-    """Return (layer, head, share) by the share of this token's row that goes to other tokens than the first, the
-    largest first."""
+    """Rank heads by the share of this token's row on tokens other than the first: (layer, head, share), largest
+    first."""
     shares = [(layer.index, head, 1 - float(weight)) for layer in attention_map.layers
               for head, weight in enumerate(heads.row_weights(layer, query)[:, 0])]
     return sorted(shares, key=lambda each: (-each[2], each[0], each[1]))

@@ -1,5 +1,5 @@
-"""How does a Transformer read a picture? A puzzle of patches that the model cannot see through without places; how one
-cuts, what the table of places has learned, and what it costs to be told nothing about pictures."""
+"""How does a Transformer read a picture? A puzzle of patches that the model cannot solve without positions; how
+pictures are split, what the position table has learned, and the cost of having no prior knowledge of pictures."""
 from contextlib import closing
 
 import numpy as np
@@ -44,7 +44,7 @@ def render(page: PageContext) -> None:
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
-    """Draw one picture and its shuffled copy, and what the model makes of both."""
+    """Draw a picture and its shuffled copy, and the model's answer to both."""
     from scipy.special import softmax
 
     turned, names = page.controls, lesson.prose["widgets"]
@@ -84,15 +84,15 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
 
 
 def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
-    """Return a picture (row, column), uint8, as a tile: −1 to 1, an empty line between its patches."""
+    """Return a picture (row, column), uint8, as a tile: −1 to 1, with an empty line between patches."""
     ink = PAPER + (1 - PAPER) * (255 - pixels.astype(float)) / 255
     for axis, length in enumerate(pixels.shape):
         ink = np.insert(ink, np.arange(side, length, side), np.nan, axis)
-    return np.pad(ink, ((0, 0), (2, 2)), constant_values=np.nan)   # pictures beside each other stand apart
+    return np.pad(ink, ((0, 0), (2, 2)), constant_values=np.nan)   # space between adjacent pictures
 
 
 def _cut(page: PageContext, lesson: Lesson) -> None:
-    """Draw the picture under patches of any size, and what the size decides."""
+    """Draw the picture with patches of any size, and what depends on the size."""
     side = min(SIDES, key=lambda each: abs(each - page.controls["side"]))
     with lesson.section("cut") as words, computing():
         pixels, model = digit_patches.canvases()[page.controls["picture"]].pixels(), digit_patches.patch_network()
@@ -116,7 +116,7 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
 
 
 def _places(page: PageContext, lesson: Lesson) -> None:
-    """Draw how alike the learned vectors of two places are, as maps."""
+    """Draw the similarity of any two learned position vectors, as maps."""
     place = page.controls["place"]
     with lesson.section("places") as words, computing():
         table = digit_patches.place_vectors()
@@ -142,15 +142,14 @@ def _places(page: PageContext, lesson: Lesson) -> None:
 
 
 def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
-    """Return the mean cosine of places side by side or one above the other, and of places further apart."""
+    """Return the mean cosine of adjacent positions, and of positions further apart."""
     down, across = np.divmod(np.arange(PATCHES), COLUMNS)
     steps = np.abs(down[:, None] - down) + np.abs(across[:, None] - across)
     return float(similar[steps == 1].mean()), float(similar[steps > 1].mean())
 
 
 def _data(page: PageContext, lesson: Lesson) -> None:
-    """Draw a convolution and a Vision Transformer learn beside each other: one curve after the other as they are
-    there."""
+    """Draw a convolutional network and a Vision Transformer learning side by side, curve by curve."""
     turned, count = page.controls, int(page.controls["count"])
     with lesson.section("data") as words:
         choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
@@ -176,7 +175,7 @@ def _data(page: PageContext, lesson: Lesson) -> None:
 
 
 def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:
-    """Draw what the networks read of held-out digits, and their losses, over the steps."""
+    """Draw the networks' accuracy on held-out digits, and their losses, over the steps."""
     words, step = lesson.prose["data"], f"-{len(runs)}" if len(runs) < len(KINDS) else ""
     ends = ", ".join(words["alt_end"].format(name=words["names"][kind], right=run.right[-1])
                      for kind, run in runs.items())

@@ -1,5 +1,5 @@
-"""What does each head look at in a picture? The picture under its patches, every head at once, and what holds of all of
-them layer by layer."""
+"""What does each head look at in a picture? The picture with its patches, all heads, and measures of all heads by
+layer."""
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -49,15 +49,15 @@ PAGE = Page("record", reads="picture", controls=(
     Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
     Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
 LARGE, HIGH = 400, 340    # pixels of the open head, and of the other maps
-KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's mass; 0.6 is what Caron et al. 2021 show
+KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's weight; 0.6 is used by Caron et al. 2021
 OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of the cells that are left out; 0.9 is what the program begins with
-NAMED = 3    # classes or texts, at most, that are named
-SUM = 1e-4   # how far a sum of shares may be from 1
+DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of cells dropped; 0.9 is the original program's default
+NAMED = 3    # most classes or texts named
+SUM = 1e-4   # largest difference of a sum of shares from 1
 
 
 def render(page: PageContext) -> None:
-    """Draw the page; where no model of pictures is here, the way to one."""
+    """Draw the page; if there is no vision model, the offer to download one."""
     words = strings("pictures")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -71,7 +71,7 @@ def render(page: PageContext) -> None:
     try:
         record = page.record()
     except NotOnDisk as missing:
-        if is_unknown(page.state.model):   # the frame offers to fetch what somebody named
+        if is_unknown(page.state.model):   # the frame offers to fetch a model named by the user
             raise
         _ways_out(page, str(missing))
         return
@@ -91,7 +91,7 @@ def _fetch_button(page: PageContext, offer: sources.Entry, look: Any, help: str 
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """Draw a model of pictures is not on this disk: which one to fetch, and those that are here."""
+    """Draw the offers if no vision model is on this disk: which one to download, and those available."""
     words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
     offer = offers.get(page.state.model) or offers.get(FETCHED)
     st.info(escape_markdown(sentence) if offer is None else words["none"].format(
@@ -105,7 +105,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the open head large, every head beside it, and what is true of the row in focus."""
+    """Draw the open head large, all heads beside it, and sentences about the row in focus."""
     page.follow()
     view, words = replace(page.view(), lens="picture"), strings("pictures")
     left, right = st.columns([5, 7], gap="medium")
@@ -114,7 +114,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         with st.container(horizontal=True, gap="small"):
             export_menu(page, record, view)
             add_to_handout("picture", item_maker(drawn, (record,)))
-            # one action to the same picture without the patch in focus
+            # one-click comparison with the patch in focus hidden
             hides = view.token is not None and record[view.kind].keys.place(view.token) is not None
             if view.kind.base is Kind.SELF and hides and st.button(words["hide"], key="picture-hide", type="tertiary",
                                                                    help=words["hide_help"]):
@@ -124,7 +124,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         st.markdown("\n".join(f"- {claim}" for claim in row_claims(record, view)))
         if answer := answer_claim(record):
             st.markdown(answer)
-    # in this fragment, as they are about the token and the head in focus
+    # in this fragment, because they depend on the token and head in focus
     sections: dict[str, Callable[[PageContext, AttentionRecord, View], None]] = {
         "layers": _layers, "positions": _positions, "similar": _similar, "norms": _norms, "rollout": _rollout}
     for name, section in sections.items():
@@ -137,8 +137,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """Return the open head, and how its weights are drawn and which of them: no control here changes a number of the
-    model."""
+    """Draw the open head with its display options, none of which changes the model's numbers."""
     words = strings("pictures")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
@@ -176,14 +175,14 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _proof() -> tuple[Callable, ...]:
-    """Return the functions that make a weight a colour."""
+    """Return the functions that map weights to colours."""
     from model.core import attention, view
 
     return attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of
 
 
 def row_claims(record: AttentionRecord, view: View) -> list[str]:
-    """Return sentences in Markdown on what the token in focus looks at in the open head."""
+    """Return Markdown sentences on the weights of the token in focus in the open head."""
     words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
     layer, tokens = attention_map.layer(view.layer), attention_map.keys
     weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
@@ -201,14 +200,14 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
 
 
 def half_of(weights: np.ndarray) -> int:
-    """Return how many of the largest weights make up half of their sum, at least."""
+    """Return how many of the largest weights make up at least half of their sum."""
     ordered = np.sort(weights)[::-1]
     return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
 
 
 def answer_claim(record: AttentionRecord) -> str:
-    """Return what the model answers about the picture: its best classes with their probabilities, or the texts that
-    were typed with their cosines; of a vector alone nothing."""
+    """Describe the model's answer about the picture: its best classes with probabilities, or the typed texts with
+    cosines; "" for a vector only."""
     prediction, words = record.prediction, strings("pictures")["claims"]
     if prediction is None or not prediction.texts:
         return ""
@@ -217,13 +216,13 @@ def answer_claim(record: AttentionRecord) -> str:
         return words["answer"].format(names=", ".join(
             f"{name} ({format_share(share)})" for name, share in zip(names, shares)))
     said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
-    # a sigmoid for each (SigLIP) sums to anything, a softmax over all texts (CLIP) to 1
+    # sigmoids (SigLIP) sum to anything, a softmax over all texts (CLIP) to 1
     ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]
     return words["texts"].format(names=said) + " " + ends.format(share=format_share(shares[0]), count=len(shares))
 
 
 def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the measure that is chosen, a dot a head, beside what an even row gives."""
+    """Draw the chosen measure, one dot per head, with the uniform value."""
     words, name = strings("pictures")["layers"], page.controls["measure"]
     found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
@@ -240,7 +239,8 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
-    """Return what is said of a measure: the layers with the smallest and the largest mean, the head with the least."""
+    """Return the facts about a measure: the layers with the smallest and largest mean, and the head with the smallest
+    value."""
     values, of_layer = getattr(found, name), found.frame().groupby("layer")[name].mean()
     return {"even": format_number(found.even[name]), "low_layer": int(of_layer.idxmin()),
             "low": format_number(of_layer.min()), "high_layer": int(of_layer.idxmax()),
@@ -250,7 +250,7 @@ def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
 
 def _map(page: PageContext, record: AttentionRecord, view: View, key: str, values: PatchValues, token: int | None,
          choose: str = "", **state: Any) -> None:
-    """Draw numbers over the patches of the picture. choose: which control a click on a patch sets, "" for none."""
+    """Draw numbers over the picture's patches. choose: the control that a click on a patch sets, "" for none."""
     def choose_token(event: PatchEvent) -> None:
         changes: dict[str, Any] = {choose: event.token}
         page.set(**changes)
@@ -263,7 +263,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
 
 def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
             claim: str, choose: str = "", **state: Any) -> None:
-    """Draw a map, and at its right what is true of it."""
+    """Draw a map with a sentence about it on its right."""
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(page, record, view, f"picture-{name}", values, token, choose, **state)
@@ -273,12 +273,12 @@ def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, v
 
 
 def _trace(page: PageContext) -> Trace:
-    """Return the trace of the question without its edits, which no trace takes."""
+    """Return the trace of the question without its edits, which traces do not support."""
     return page.ask(TraceQuery(page.query()), height=HIGH)
 
 
 def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return a token's cosine with every patch, NaN for the tokens that are none, and what is said of them."""
+    """Return a token's cosine with every patch, NaN for other tokens, and the facts about them."""
     tokens = record[view.kind].keys
     found = similarities(vectors, token)
     found[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
@@ -289,9 +289,9 @@ def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: in
 
 
 def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the cosine of the focused patch's position with every other's."""
+    """Draw the cosine of the focused patch's position vector with all others."""
     words, tokens = strings("pictures")["positions"], record[view.kind].keys
-    # the vectors that the model adds for the places of its tokens (token, d_model)
+    # the vectors that the model adds for its tokens' positions (token, d_model)
     tables = [vectors for name, vectors in _trace(page).start(Kind.SELF).parts
               if "position" in name and len(vectors) == len(tokens)]
     if not tables:
@@ -308,19 +308,19 @@ def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the cosine of the focused token's vector after the last layer with every patch's, of a model that answers
-    with vectors."""
+    """Draw the cosine of the focused token's final vector with every patch's, for models that answer with vectors."""
     words, tokens, token = strings("pictures")["similar"], record[view.kind].keys, view.token or 0
-    assert record.prediction is not None and record.prediction.vectors is not None   # the page offers it only then
+    # the page offers this only in that case
+    assert record.prediction is not None and record.prediction.vectors is not None
     cosines, facts = _cosines(record.prediction.vectors, record, view, token)
-    # without its own, 1, which would take the colours from the rest
+    # without its own cosine of 1, which would compress the colours of the others
     values = PatchValues(cosines.astype(np.float32), words["name"].format(name=patch_name(tokens, token)),
                          words["what"], kind="plain", low=float(facts["least"]), high=float(facts["most"]) + 1e-6)
     _beside(page, record, view, "similar", values, token, words["claim"].format(**facts), "token")
 
 
 def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the length of every patch's vector after a layer, outliers marked."""
+    """Draw the length of every patch's vector after a layer, with outliers marked."""
     words, tokens = strings("pictures")["norms"], record[view.kind].keys
     blocks = {block.index: block for block in _trace(page).blocks if len(block.after) == len(tokens)}
     chosen = page.controls["after"] if page.controls["after"] in blocks else max(blocks)
@@ -335,8 +335,8 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw all layers multiplied together from the token in focus: rollout as it is defined, and beside it the
-    much-copied program whose rows do not sum to 1."""
+    """Draw rollout from the token in focus: as defined, and beside it the widely copied program whose rows do not sum
+    to 1."""
     words, token, tokens = strings("pictures")["rollout"], view.token or 0, record[view.kind].keys
     discard = page.controls["discard"]
     _shares_slider(page, "discard", words["discard"], DISCARDS, discard)

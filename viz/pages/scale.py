@@ -1,5 +1,5 @@
-"""Why does attention divide by √d_k? Random queries and keys, with the division and without; three small models trained
-with and without it; then a head that was trained with it."""
+"""Why does attention divide by √d_k? Random queries and keys with and without the division; three small models trained
+with and without it; then a trained head."""
 import numpy as np
 import streamlit as st
 
@@ -21,11 +21,11 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing
 KEYS = (8, 16, 32, 64)
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # of the slider
 SEEDS = 100
-STARTS = 5        # trainings of one press of the button
+STARTS = 5        # trainings per click
 TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and style of a training
 BINS = 41
-OVERFLOWING = (512, 1024, 2048, 4096)   # widths whose share of overflowing rows is told
+OVERFLOWING = (512, 1024, 2048, 4096)   # widths whose overflow share is stated
 TEMPERATURES = np.geomspace(0.1, 100, 31)
 PAGE = Page("head", asks_at=(("real", True),), controls=(
     *QUESTIONS, Number("dk", 512, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
@@ -53,7 +53,7 @@ def render(page: PageContext) -> None:
 
 
 def _rows(page: PageContext) -> tuple[int, int, str]:
-    """Return (keys, seed, kind of the components)."""
+    """Return (keys, seed, distribution of the components)."""
     turned = page.controls
     return turned["keys"], turned["seed"], turned["draw"]
 
@@ -66,7 +66,7 @@ def _curves(words: dict, found: dict[str, np.ndarray], order: tuple[str, ...]) -
 
 
 def _see(page: PageContext, lesson: Lesson) -> bool:
-    """Return the question beside the curves that cross; whether it is answered."""
+    """Draw the question beside the crossing curves; returns whether it is answered."""
     with lesson.section("see") as words:
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -99,7 +99,7 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _variance(page: PageContext, lesson: Lesson) -> None:
-    """Variance over d_k, and the scores of the chosen one, with the division and without."""
+    """Draw the variance over d_k, and the scores at the chosen one, with and without the division."""
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with lesson.section("variance") as words:
@@ -128,7 +128,7 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (edges, shares, what a normal distribution of this deviation would give) between −4 and 4 deviations."""
+    """Return (edges, shares, shares of a normal distribution with this deviation) between −4 and 4 deviations."""
     edges = np.linspace(-4 * deviation, 4 * deviation, BINS + 1)
     centres = (edges[:-1] + edges[1:]) / 2 / deviation
     theory = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi) * 8 / BINS
@@ -154,7 +154,7 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
 
 
 def _reasons(page: PageContext, lesson: Lesson) -> None:
-    """Draw the four reasons as a table: what is said, what was measured, what is true of it."""
+    """Draw a table of the four reasons: the claim, the measurement, and what is true."""
     d_k = page.controls["dk"]
     keys, divisors = page.controls["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
     overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
@@ -171,7 +171,7 @@ def _reasons(page: PageContext, lesson: Lesson) -> None:
 
 
 def _training(page: PageContext, lesson: Lesson) -> None:
-    """Settings, start and stop; then the curves, the film of the first start, and what the numbers say."""
+    """Draw settings, start and stop; then the curves, the first start's snapshots, and a summary."""
     turned = page.controls
     with lesson.section("training") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -211,7 +211,7 @@ def _training(page: PageContext, lesson: Lesson) -> None:
 
 
 def _film(page: PageContext, words: dict, first: Trainings) -> None:
-    """Draw the weights of every symbol over all symbols, at the step of the slider."""
+    """Draw the weights of every symbol over all symbols at the slider's step."""
     slider_for(page, "step", words["film"], range(0, sqrt_dk.STEPS + 1, EVERY), closed=True)
     frame = round(page.controls["step"] / EVERY)
     names = [str(number) for number in range(scores.SYMBOLS)]
@@ -224,7 +224,7 @@ def _film(page: PageContext, words: dict, first: Trainings) -> None:
 
 
 def _temperature(page: PageContext, lesson: Lesson) -> None:
-    """Draw entropy over the temperature, of which √d_k is one."""
+    """Draw entropy over temperature, with √d_k as one value."""
     d_k, rest = page.controls["dk"], _rows(page)
     dots, numbers, root = sqrt_dk.at_width(d_k, *rest)[1], sqrt_dk.numbers_at(d_k, *rest), d_k**0.5
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
@@ -241,7 +241,7 @@ def _temperature(page: PageContext, lesson: Lesson) -> None:
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
-    """Draw the rows of a head that was trained, as they are and without the division."""
+    """Draw the rows of a trained head, with and without the division."""
     with lesson.section("real") as words:
         toggle_for(page, "real", words["switch"])
         if not page.controls["real"]:

@@ -1,5 +1,5 @@
-"""What changed in the Transformer since 2017? The block with switches; then its cache, its experts, how it writes, and
-how it grows, one of them at a time."""
+"""What has changed in the Transformer since 2017? A block with switches; then its cache, its experts, decoding and
+scaling, one at a time."""
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 CHANGES = (*since.SWITCHES, "groups")
-# which change a click on a box of the drawing explains
+# the change that a click on a box of the drawing explains
 OF_BOX = {"in": "rotary", "norm": "rms", "attention": "groups", "add": "pre", "add_norm": "rms",
           "feed_forward": "swiglu"}
 PART_COLOURS = {"attention": 1, "feed_forward": 4, "norms": 2}
@@ -33,8 +33,8 @@ TEXTS = {"english": "<start> the old king sings in the garden .",
          "french": "<start> le vieux homme dort dans la maison .",
          "sum": "<start> two plus five is seven ."}
 PROMPTS = {"the": "the", "le": "le", "two": "two plus"}
-STEPS, BRANCHES, LEAST = 3, 5, 0.01     # words written, drawn after each word, and P of a path below which it is not
-# the control of a strategy, and what it may be; greedy has none
+STEPS, BRANCHES, LEAST = 3, 5, 0.01     # words written, drawn per word, and smallest path probability drawn
+# the control of a strategy, and its values; greedy has none
 AMOUNTS = {"beam": ("beam", range(1, 6)), "top_k": ("k", range(1, 6)),
            "top_p": ("p", tuple(round(0.05 * step, 2) for step in range(1, 21)))}
 LAWS = {"kaplan": since.kaplan, "hoffmann": since.HOFFMANN.best, "besiroglu": since.BESIROGLU.best}
@@ -57,7 +57,7 @@ def render(page: PageContext) -> None:
     revealed = _block(page, lesson, this)
     choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
     topic = page.controls["topic"]
-    if topic == "cache" and not revealed:   # its heading alone would say what is kept
+    if topic == "cache" and not revealed:   # its heading would reveal what is cached
         lesson.covered("cache")
     else:
         lesson.fragment(sections[topic], this)
@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
 
 
 def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
-    """Return the block with its switches. Whether the question beside it is answered."""
+    """Draw the block with its switches. Returns whether the question beside it is answered."""
     with lesson.section("block") as words:
         left, middle, right = st.columns([5, 4, 6], gap="medium")
         with middle:
@@ -88,7 +88,7 @@ def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
 
 
 def _switches(page: PageContext, words: dict) -> None:
-    """Draw what is turned is also explained: `about` names it."""
+    """Draw the switches; the last one changed is also explained, as stored in `about`."""
     def turn(**changes: bool) -> None:
         page.set(**changes, about=next(iter(changes)))
 
@@ -102,7 +102,7 @@ def _switches(page: PageContext, words: dict) -> None:
 
 
 def block_boxes(words: dict, this: since.Design) -> list[DiagramBox]:
-    """Return the block from the bottom up, each box with what the switches make of it."""
+    """Return the block's boxes from the bottom up, with the switches applied."""
     names, norm = words["boxes"], words["boxes"]["rms" if this.rms else "layer"]
     rows = names["rows"].format(tokens=since.TOKENS, width=since.WIDTH)
     boxes = [DiagramBox("in", "in", names["in"], names["bare" if this.rotary else "waves"])]
@@ -130,7 +130,8 @@ def _drawing(page: PageContext, words: dict, this: since.Design) -> None:
 
 
 def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
-    """Return what the change `about` (a switch, or "groups") does in this block, and the parameters that it adds."""
+    """Return the facts about the change `about` (a switch, or "groups") in this block, and the parameters that it
+    adds."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
     after = this if about == "groups" else replace(this, **{about: True})
     by = sum(since.parameters(after).values()) - sum(since.parameters(before).values())
@@ -139,7 +140,7 @@ def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
 
 
 def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw the key–value cache grows: this page's block on the left, published models on the right."""
+    """Draw how the key–value cache grows: this page's block on the left, published models on the right."""
     with lesson.section("cache") as words:
         slider_for(page, "tokens", words["tokens"], LENGTHS, say=lambda count: f"{count:,}")
         tokens, made = page.controls["tokens"], since.run(this)
@@ -172,19 +173,18 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def _in_units(count: float, digits: int, units: list[str]) -> str:
-    """Return a number with so many digits that count and its unit; each unit is a thousand of the one before."""
+    """Format a number with this many significant digits and its unit; each unit is a thousand of the previous one."""
     power = min(len(units) - 1, max(0, int(np.log10(max(count, 1)) // 3)))
     return f"{format_number(count / 1000**power, digits)} {units[power]}"
 
 
 def said_bytes(count: float) -> str:
-    """Return bytes in the unit in which people read them."""
+    """Format bytes in a readable unit."""
     return _in_units(count, 3, ["bytes", "kB", "MB", "GB"])
 
 
 def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw a router sends each token of a sentence to one of four experts; how many tokens of many sentences each
-    gets."""
+    """Draw how a router sends a sentence's tokens to four experts, and how many tokens of many sentences each gets."""
     with lesson.section("experts") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "routed", words["text"], words["texts"])
@@ -246,8 +246,8 @@ def _said(path: since.Path) -> str:
 
 
 def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, Any]:
-    """Return what the strategies write after a prompt, with its probability, beside the likeliest text of all; and what
-    the top-k and top-p of `amount` leave of the first word."""
+    """Return the strategies' outputs after a prompt with their probabilities, the most probable text overall, and what
+    top-k and top-p of `amount` keep of the first word."""
     greedy, given = since.greedy(since.next_words, prompt, STEPS), np.exp(since.next_words(prompt))
     log = sum(since.next_words(prompt + greedy[:place])[word] for place, word in enumerate(greedy))
     beam, beam_log = since.beam(since.next_words, prompt, STEPS, int(amount) if how == "beam" else 1)[-1][0]
@@ -260,7 +260,7 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 
 
 def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw three published laws: how many parameters for a given computation."""
+    """Draw three published scaling laws: parameters for a given computation."""
     with lesson.section("scaling") as words:
         slider_for(page, "compute", words["compute"], [18 + step / 2 for step in range(19)], say=said_power)
         power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
@@ -280,5 +280,5 @@ def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def said_power(power: float) -> str:
-    """10 to this power, as people write it: 10²⁴, 10²³·⁵."""
+    """Format a power of ten: 10²⁴, 10²³·⁵."""
     return "10" + f"{power:g}".translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹·"))

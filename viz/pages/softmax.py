@@ -34,10 +34,10 @@ PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
 STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider
-NAMED = 8                                # curves that get a colour and a name; the others are one grey line
-SWITCHED = 4.0                           # T with which the model first computes, where none is chosen
+NAMED = 8                                # curves with a colour and a name; the others share one grey line
+SWITCHED = 4.0                           # T with which the model first computes, if none is chosen
 LARGEST = 12                             # weights of the Jacobian that are drawn
-ROOM = 1.1                               # of the axis over the Jacobian's highest norm
+ROOM = 1.1                               # margin of the axis above the Jacobian's largest norm
 PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0), "equal": (1.0, 1.0, 1.0, 1.0, 1.0),
            "far": (10.0, 9.0, 0.0, -5.0, -10.0)}
 
@@ -51,7 +51,7 @@ class Row:
     allowed: np.ndarray    # bool (key)
 
     def named(self, place: int) -> str:
-        """Return a key's name; a token's carries its position, as tokens repeat."""
+        """Return a key's name, with its position for a token, since tokens repeat."""
         return self.names[place] if self.names[place] == f"key {place}" else f"{self.names[place]} ({place})"
 
     def weights(self, temperatures: np.ndarray | list[float]) -> np.ndarray:
@@ -63,14 +63,14 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "softmax")
     lesson.header()
-    # the row is chosen below the curves that it makes
+    # the row is chosen below its curves
     see = st.container(key="see")
     row = _spread(page, lesson)
     with see:
         _curves(page, lesson, row)
     lesson.fragment(_slope, row)
     _ends(page, lesson, row)
-    _inside(page, lesson)   # it turns T, which the curves show
+    _inside(page, lesson)   # it changes T, which the curves show
     lesson.end()
 
 
@@ -103,13 +103,13 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _best(row: Row) -> dict[str, str | int]:
-    """Return the first key with the largest logit, in Markdown, and how many tie for it exactly."""
+    """Return the first key with the largest logit, in Markdown, and how many tie exactly."""
     best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max()))
     return {"name": escape_markdown(row.named(int(best[0]))), "tied": len(best)}
 
 
 def _spread(page: PageContext, lesson: Lesson) -> Row:
-    """Return the row, what it is worth, and its numbers at this temperature."""
+    """Draw the row's controls, its effective number of tokens, and its numbers at this temperature; return the row."""
     words, temperature = lesson.prose["widgets"], page.controls["t"]
     with lesson.section("spread") as prose:
         left, others = st.columns([2, 3], gap="medium")
@@ -158,8 +158,8 @@ def _own_row(page: PageContext, words: dict) -> Row:
 
 
 def _real_row(page: PageContext, words: dict) -> Row:
-    """Return a head's row: its scores as the softmax gets them. Of a model that only reported its weights the
-    logarithms of these, which give them back."""
+    """Return a head's row: the scores before the softmax. For a model that only reports its weights, their logarithms,
+    which are equivalent."""
     record, view = real_head(page)
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     names, here = list(record[view.kind].keys.texts), slice(token, token + 1)
@@ -178,7 +178,7 @@ def _real_row(page: PageContext, words: dict) -> Row:
 
 
 def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """Draw how much the weights react to a logit: the curve by hand; then the real one, and the whole matrix at this
+    """Draw how the weights respond to a logit: a curve drawn by hand, then the real one, and the whole matrix at this
     temperature."""
     temperature = page.controls["t"]
     with lesson.section("slope") as words:
@@ -209,14 +209,14 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """Draw the two limits, and the formula as written against ours, in the precision of both."""
+    """Draw the two limits, and the literal formula compared with ours, in both precisions."""
     cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
     temperature, logits = page.controls["t"], row.logits[row.allowed]
     with lesson.section("ends") as words:
         rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
         for dtype in (np.float32, np.float64):
             found = softmax.naive_softmax(logits, temperature, dtype)
-            if np.isnan(found).any():   # all exponentials of very negative logits are 0, too
+            if np.isnan(found).any():   # exponentials of very negative logits are all 0, too
                 result = words["overflow" if logits.max() > 0 else "underflow"]
             else:
                 result = words["fine"].format(top=float(found.max()))
@@ -228,10 +228,10 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _inside(page: PageContext, lesson: Lesson) -> None:
-    """T inside the model: the head gets T while the model computes, so that everything after it changes."""
+    """Draw T inside the model: the head gets T during the pass, so everything after it changes."""
     temperature = page.controls["t"]
     with lesson.section("inside") as words:
-        # at T = 1 nothing would change
+        # T = 1 would change nothing
         toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
                "inside", page.controls["inside"])
         if not page.controls["inside"]:

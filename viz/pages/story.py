@@ -17,11 +17,11 @@ from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
 
-DECODERS = ("smollm2", "stories")   # the first that is on this disk reads, unless another is chosen
-LONGEST, WRITTEN = 160, 24          # characters of a sentence; pieces that are written behind it
-AUTO, MEAN = -2, -1                 # of the head that is opened: the clearest look back; the mean of a block's heads
-CANDIDATES = 8                      # pieces that may come next, in the picture
-# the lesson that a step of the picture opens
+DECODERS = ("smollm2", "stories")   # the first one on disk is used, unless another is chosen
+LONGEST, WRITTEN = 160, 24          # characters of a sentence; pieces that can be generated
+AUTO, MEAN = -2, -1                 # choices of the open head: the clearest look back, or the mean of a block's heads
+CANDIDATES = 8                      # candidates for the next piece in the picture
+# the lesson that a step opens
 LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "places": "positions",
            "attention": "inside", "feed_forward": "block", "blocks": "block", "logits": "learning",
            "softmax": "softmax", "word": "next_word"}
@@ -44,10 +44,9 @@ def _there() -> list[str]:
 
 
 def _stage(page: PageContext, lesson: Lesson) -> None:
-    """Draw the sentence, its way to the next piece, the question, and what proves it. Beside heading and sentence
-    stands the question, since the picture fills the rest of a screen; once it is answered only the verdict, as what is
-    true of every answer takes more room and stands below the picture. A lecture has a screen for the picture, and one
-    for the question."""
+    """Draw the sentence, its way to the next piece, the question, and the derivation. The question is next to heading
+    and sentence, since the picture fills the rest of the screen; once answered, only the verdict stays there and the
+    explanations go below the picture. Lecture mode uses one screen for the picture and one for the question."""
     page.follow()   # a part of the picture may have chosen a lesson
     words, lecture = lesson.prose["widgets"], page.state.present
     if lecture:
@@ -88,8 +87,8 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
 
 
 def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
-    """Return the text field and the choice of the decoder, each of which begins with a sentence of its own; the text
-    that is read, and the model that reads."""
+    """Draw the text field and the choice of decoder, each with its own default sentence; return the text and the
+    model."""
     there = _there()
     model = page.controls["by"] if page.controls["by"] in there else there[0]
     text = page.controls["say"].strip() or words[f"default_{model}"]
@@ -105,7 +104,7 @@ def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
 
 
 def _on_event(page: PageContext, event: Event) -> None:
-    """Draw a lesson is opened, a piece is written, or another head is looked at."""
+    """Open a lesson, write a piece, or open another head, depending on the event."""
     if event.lesson is not None:
         page.open_next(event.lesson)
     if event.write is not None:
@@ -115,7 +114,7 @@ def _on_event(page: PageContext, event: Event) -> None:
 
 
 def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write: bool) -> None:
-    """Draw what is to be said of this text and model, and the way back to one's sentence."""
+    """Draw notes on this text and model, and the way back to the user's sentence."""
     notes = []
     if "smollm2" not in _there():
         notes.append(words["missing"].format(words=len(answer.word.logits) - 4))
@@ -136,12 +135,12 @@ def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write
 
 @cache
 def _scores() -> dict[str, float]:
-    """Return what the small decoder reached in stories that it was not trained on."""
+    """Return the small decoder's scores on held-out stories."""
     return sources.scores("stories")
 
 
 def percent(share: float) -> str:
-    """Return a share as the picture prints it."""
+    """Format a share as in the picture."""
     if share >= 0.9995:
         return "100%" if share > 1 - 1e-6 else ">99.9%"
     if share >= 0.0995:
@@ -150,7 +149,7 @@ def percent(share: float) -> str:
 
 
 def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
-    """Return the text with what was written behind it: (letters, whether they are a piece)."""
+    """Return the text with the generated part: (letters, whether they belong to a piece)."""
     parts: list[tuple[str, bool]] = []
     end, tokens = 0, story.tokens
     for piece, special, (start, stop) in zip(tokens.texts, tokens.special, tokens.spans, strict=True):
@@ -159,7 +158,7 @@ def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
         written = stop > len(text) or start == stop
         gap = " " * max(0, start - end) if written else text[end:start]
         if start == stop and parts and piece not in (".", ","):
-            gap = " "   # our own models write words, and no spaces
+            gap = " "   # our own models generate words without spaces
         parts += [(gap, False)] * bool(gap)
         parts.append((piece if written else text[max(start, end):stop] or piece, True))
         end = max(end, stop)
@@ -167,8 +166,8 @@ def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may_write: bool) -> Scene:
-    """Return the picture of a pass. text: as typed. opened: block, and head, MEAN for the mean of its heads. revealed:
-    whether the question is answered. may_write: whether there is room for another piece."""
+    """Return the picture of a pass. text: as typed. opened: block, and head or MEAN. revealed: whether the question is
+    answered. may_write: whether there is room for another piece."""
     prose, word, chances, numbers = strings("lessons/story"), answer.word, answer.probabilities, _numbers(
         answer, text, opened)
     ids, words = word.ids[:CANDIDATES], prose["story"]
@@ -191,7 +190,7 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
 
 
 def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
-    """Return everything that the sentences of the steps may say."""
+    """Return all values that the steps' sentences may use."""
     tokens, (block, head), word = answer.tokens, opened, answer.word
     weights = answer.rows[block].mean(0) if head == MEAN else answer.rows[block, head]
     source = int(np.argmax(weights))

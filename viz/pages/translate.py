@@ -1,4 +1,4 @@
-"""What does a decoder look at when it writes the next word? A translation word by word, and where il or elle is
+"""What does a decoder attend to when it writes the next word? A translation word by word, and where il or elle is
 decided."""
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -30,9 +30,9 @@ from viz.widgets.head_picker import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 
 OURS = "translator"
-WORD_SECONDS = 0.7   # of a translation that is played
-MOST_ANSWERS = 8     # words of the chart
-PAIRS = 100          # of twins in the set of sentences
+WORD_SECONDS = 0.7   # per word while playing
+MOST_ANSWERS = 8     # words in the chart
+PAIRS = 100          # pairs of twins in the set of sentences
 PAGE = Page("record", controls=(
     Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
     Words("open", "", 12),
@@ -41,8 +41,7 @@ PAGE = Page("record", controls=(
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """A translation and the word of it that is looked at: row `word` of `shown`, a map whose rows are named by what
-    they produced."""
+    """A translation and its selected word: row `word` of `shown`, a map whose rows are named by what they produce."""
 
     record: AttentionRecord
     shown: AttentionMap
@@ -50,13 +49,13 @@ class WordView:
 
     @property
     def rows(self) -> list[tuple[tuple[int, int], np.ndarray]]:
-        """((layer, head), weights over the keys) of this word, in the model's order."""
+        """Return ((layer, head), weights over the keys) for this word, in model order."""
         return [((layer.index, head), weight) for layer in self.shown.layers
                 for head, weight in enumerate(heads.row_weights(layer, self.word))]
 
     @property
     def largest(self) -> tuple[tuple[int, int], int, float]:
-        """(layer, head), key and weight of the largest weight."""
+        """Return (layer, head), key and weight of the largest weight."""
         place, weights = max(self.rows, key=lambda row: row[1].max())
         return place, int(weights.argmax()), float(weights.max())
 
@@ -67,7 +66,7 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     state, offers = page.state, {offer.id: offer for offer in sources.catalogue()}
-    # the model on the left if it translates, or if nobody knows what it does; else the one that was trained here
+    # the sidebar's model if it translates or is unknown; else our own
     model = state.model if state.model not in offers or offers[state.model].translates else OURS
     record: AttentionRecord = page.ask(page.query(model=model))
     if Kind.CROSS not in record.kinds:
@@ -96,7 +95,7 @@ def render(page: PageContext) -> None:
 
 
 def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
-    """Draw the adjectives that may stand here, and both translations, one under the other."""
+    """Draw the possible adjectives, and both translations below one another."""
     words = strings("translate")
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
 
@@ -110,7 +109,7 @@ def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionR
         st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
                  args=(key,))
     lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
-    with st.container(key="aside-twins"):   # a presentation says it with the strips alone
+    with st.container(key="aside-twins"):   # lecture mode shows only the strips
         st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
                               for label, text, translated in lines))
     said = [translated[Kind.CROSS].queries for _, _, translated in lines]
@@ -120,7 +119,7 @@ def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionR
 
 
 def _french(record: AttentionRecord) -> str:
-    """Return the translation as prose, its pronoun in bold."""
+    """Return the translation as text with its pronoun in bold."""
     tokens: Tokens = record[Kind.CROSS].queries
     pronoun, text = pronoun_of(tokens), ""
     for place, word in enumerate(tokens.texts):
@@ -132,7 +131,7 @@ def _french(record: AttentionRecord) -> str:
 
 
 def _next(page: PageContext, now: WordView) -> None:
-    """Draw the next word of a translation that is played."""
+    """Advance a playing translation by one word."""
     if now.word + 1 >= len(now.shown.queries):
         pause()
     else:
@@ -140,7 +139,7 @@ def _next(page: PageContext, now: WordView) -> None:
 
 
 def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
-    """Return the word that was chosen; without a choice the pronoun, or the first word."""
+    """Return the chosen word, by default the pronoun or the first word."""
     shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
     chosen = page.controls["word"]
@@ -150,7 +149,7 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
 
 
 def _sentences(page: PageContext, now: WordView) -> None:
-    """Draw the two sentences, the French one as far as it is written, and the way from word to word."""
+    """Draw the two sentences, the French one as far as it is written, and the controls to step through its words."""
     words, tokens = strings("translate"), now.shown.queries
 
     def play() -> None:
@@ -200,7 +199,7 @@ def _head_rows(page: PageContext, now: WordView) -> None:
 
 
 def _open_head(page: PageContext, now: WordView) -> None:
-    """Draw one head over all words that were produced."""
+    """Draw one head over all words produced."""
     words, kind = strings("translate"), now.shown.kind
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
@@ -220,7 +219,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
 
 
 def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
-    """Return the head that was chosen; without a choice the one with the largest weight for this word."""
+    """Return the chosen head, by default the one with the largest weight for this word."""
     parts = page.controls["open"].split(".")
     if len(parts) == 2 and all(part.isdecimal() for part in parts) and now.shown.has(int(parts[0]), int(parts[1])):
         return int(parts[0]), int(parts[1])
@@ -241,7 +240,7 @@ def _probabilities(now: WordView) -> None:
 
 
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
-    """Draw the section; for a model or a sentence without such a decision it says so."""
+    """Draw the section, or say that the model or sentence has no such decision."""
     words = strings("translate")["decide"]
     st.markdown(f"### {words['title']}")
     revision = sources.revision(model)
@@ -265,7 +264,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
 
 
 def _silenced(page: PageContext, decision: Decision) -> None:
-    """Draw the change of P by layer and head, with a column for all heads of the layer."""
+    """Draw the change of P by layer and head, with a column for all heads of a layer."""
     words, mode = strings("translate")["decide"], page.controls["mode"]
     change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
     numbers = np.column_stack([change, decision.whole - decision.share])
@@ -280,7 +279,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
 
 
 def _patched(decision: Decision) -> None:
-    """Draw what the pronoun becomes when the encoder's output at one word is the twin's."""
+    """Draw the pronoun's probability when the encoder's output at one word is the twin's."""
     words, other = strings("translate")["decide"], other_pronoun(decision)
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
     st.markdown(f"##### {words['patch']}")
@@ -303,22 +302,22 @@ def _set(decisions: DecisionSet) -> None:
 
 
 def layer_name(kind: Kind, layer: int | str) -> str:
-    """Return a layer as the page names it."""
+    """Return a layer's name on the page."""
     return strings("translate")["decide"]["rows"][kind.value].format(layer=layer)
 
 
 def other_pronoun(decision: Decision) -> str:
-    """Return the pronoun that was not said."""
+    """Return the pronoun that was not chosen."""
     return next(pronoun for pronoun in PRONOUNS if pronoun != decision.said)
 
 
 def head_name(head: KindHeadId) -> str:
-    """Return its layer as the page names it, and its number in it."""
+    """Return the layer's name on the page, and the head's number."""
     return layer_name(head[0], head_label(*head[1:]))
 
 
 def decision_claims(decision: Decision, mode: str) -> list[str]:
-    """Return sentences in Markdown: the answer, the head, the layer and the word that change it most."""
+    """Return Markdown sentences: the answer, and the head, layer and word that change it most."""
     words, alone = strings("translate")["decide"], decision.zero if mode == "zero" else decision.mean
     head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
     facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
@@ -335,7 +334,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
 
 
 def set_claims(decisions: DecisionSet) -> list[str]:
-    """Return sentences in Markdown about many test sentences, the contrast to the resolver last."""
+    """Return Markdown sentences on many test sentences, with the contrast to the resolver last."""
     words = strings("translate")["decide"]
     facts: dict[str, object] = {}
     for kind, (head, share, mass) in decisions.points.items():

@@ -1,5 +1,5 @@
-"""How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one
-word in two contexts."""
+"""How does a text become vectors? Pieces and ids of the user's text, merges step by step, neighbours in a table, and
+one word in two contexts."""
 
 import numpy as np
 import streamlit as st
@@ -23,17 +23,17 @@ from viz.widgets.fragment import offer_model
 from viz.widgets.lesson import QUESTIONS, Lesson
 
 PRESETS = strings("lessons/vectors")["presets"]
-SHOWN = 80                              # pieces that are drawn
-WORDS = 24                              # words of the text that is learnt from
+SHOWN = 80                              # most pieces drawn
+WORDS = 24                              # most words of the training text
 PAIRS = 10                              # candidates for the next merge
 NO_BREAK = "\u00a0"                     # a space that no line ends at
-TELLING = ("chinese",)                  # examples that show the answer to the question
-COLOURS = ("blue", "green", "violet")   # of neighbouring pieces, in turn
-ROWS = 14                               # of the table, for the text's first pieces
-LAYERS = 12                             # up to which each has its name on the axis
+TELLING = ("chinese",)                  # examples that reveal the answer to the question
+COLOURS = ("blue", "green", "violet")   # cycled over neighbouring pieces
+ROWS = 14                               # rows of the table, for the text's first pieces
+LAYERS = 12                             # most layers that are all labelled
 BINS = np.linspace(-0.5, 1, 61)         # of cosines
-RULED = 96                              # dimensions from one written number to the next
-BEYOND = 99.5                           # per cent of the rows' numbers that the colours reach
+RULED = 96                              # dimensions between labelled ones
+BEYOND = 99.5                           # percentile of the rows' numbers at full colour
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
     Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
@@ -56,22 +56,21 @@ def render(page: PageContext) -> None:
 
 
 def _field(page: PageContext, name: str, label: str, longest: int) -> str:
-    """Return a line of text that is one of the page's controls."""
+    """Draw a line of text that is one of the page's controls, and return it."""
     st.text_input(label, max_chars=longest, **bind(page.set, name, page.controls[name]))
     return page.controls[name]
 
 
 def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
-    """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on
-    this disk."""
+    """Return the text split by WordPiece and by byte-level BPE, the latter trained on `book` ("own") if SmolLM2's
+    tokenizer is not on disk."""
     if vectors.on_disk("smollm2"):
         return {model: vectors.cut(text, model) for model in MODELS}
     return {"minilm": vectors.cut(text, "minilm"), "own": vectors.cut_by_own(text, book)}
 
 
 def chips(cut: vectors.Cut, ids: bool = True) -> str:
-    """Return pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model
-    adds grey."""
+    """Return pieces as Markdown on alternating backgrounds with their ids; unknown ones red, added ones grey."""
     pieces = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
         colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
@@ -81,7 +80,7 @@ def chips(cut: vectors.Cut, ids: bool = True) -> str:
 
 
 def _pieces(page: PageContext, lesson: Lesson) -> bool:
-    """Return the text as WordPiece and as byte-level BPE read it, beside the question; gives whether that is
+    """Draw the text as WordPiece and as byte-level BPE read it, beside the question; return whether that is
     answered."""
     with lesson.section("pieces") as words:
         left, right = st.columns([3, 2], gap="medium")
@@ -117,7 +116,7 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _chinese(lesson: Lesson, revealed: bool) -> None:
-    """Draw the textbook's split and what the tokenizers make of the same sentence."""
+    """Draw the textbook's split and what the tokenizers do with the same sentence."""
     with lesson.section("chinese") as words:
         if not revealed:
             lesson.covered("chinese")
@@ -135,8 +134,8 @@ def _chinese(lesson: Lesson, revealed: bool) -> None:
 
 
 def _merges(page: PageContext, lesson: Lesson) -> None:
-    """Byte-pair encoding on a text of one's own: the split after some merges, the candidates for the next (the one that
-    is merged next first), and the text's length over all."""
+    """Draw byte-pair encoding on the user's text: the split after some merges, the candidates for the next (the chosen
+    one first), and the text's length over all merges."""
     with lesson.section("merges") as words:
         book = _field(page, "book", words["book"], 400)
         with st.container(horizontal=True, gap="small"):
@@ -155,7 +154,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
                 slider_for(page, "done", words["done"], range(every + 1), closed=True)
             button_setting(page, words["back"], "merge-back", done=max(0, done - 1))
             button_setting(page, words["on"], "merge-on", done=min(every, done + 1))
-        # the distinct words after so many merges, each with how often it occurs
+        # the distinct words after this many merges, with their counts
         split = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
                   for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
                  for word, times in learnt.words[:WORDS]]
@@ -195,7 +194,7 @@ def _closed(words: str) -> None:
 
 
 def _table(page: PageContext, lesson: Lesson) -> None:
-    """Draw rows of the table for the text above, and what lies near a word."""
+    """Draw rows of the table for the text above, and the neighbours of a word."""
     model = page.controls["table"]
     with lesson.section("table") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -227,7 +226,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
 
 
 def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
-    """Draw a word's neighbours, and how its cosines with all compare with those of random pairs."""
+    """Draw a word's neighbours, and its cosines with all compared with those of random pairs."""
     words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
     names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
     left, right = st.columns(2, gap="medium")
@@ -251,7 +250,7 @@ def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
 
 
 def _contexts(page: PageContext, lesson: Lesson) -> None:
-    """Draw one word in two contexts, layer by layer, against the same sense and against unrelated words."""
+    """Draw one word in two contexts, layer by layer, compared with the same meaning and with unrelated words."""
     model, pair, there = page.controls["table"], page.controls["case"], lesson.prose["table"]
     with lesson.section("contexts") as words:
         choice_for(page, "case", words["pair"], words["pairs"])

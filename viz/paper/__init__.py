@@ -1,4 +1,4 @@
-"""Pictures on paper: one drawing of a head or of all heads for PNG, SVG and PDF exports, handouts and their print."""
+"""Static pictures of a head or of all heads, for PNG, SVG and PDF exports and for handouts and their print."""
 from typing import TYPE_CHECKING
 
 from model.core import heads
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def figure(record: AttentionRecord, view: View, raster: bool, *, all_heads: bool = False, caption: bool = True,
            link: str = "") -> "Figure":
-    """Return the figure of the open head in its lens, or of all heads; draw it inside `sheet.pen`. raster: cells as
-    pixels (PNG), not as shapes. caption: whether the provenance stands below in words, with the view's address."""
+    """Return the figure of the open head in its lens, or of all heads; draw it inside `sheet.pen`. raster: draw cells
+    as pixels (PNG) instead of shapes. caption: whether to print the provenance below, with the view's address."""
     if all_heads:
         title = WORDS["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers))
         shown, notes, numbers = grid.grid_state(record, view)

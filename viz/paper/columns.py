@@ -1,4 +1,4 @@
-"""A figure for a paper: one head, several heads on one scale, or all of them, as wide as a column of its journal."""
+"""A figure for a paper: one head, several heads on one scale, or all of them, as wide as a journal column."""
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,31 +15,31 @@ from viz.paper.sheet import Sheet
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTHS = {"one-column": 84.0, "two-column": 174.0}   # millimetres, as Springer Nature and Elsevier have them (±6)
-POINTS = 72 / 25.4       # in a millimetre
-EDGE = 4                 # points on both sides, for what letters and ticks reach over
+WIDTHS = {"one-column": 84.0, "two-column": 174.0}   # millimetres, as in Springer Nature's and Elsevier's journals (±6)
+POINTS = 72 / 25.4       # per millimetre
+EDGE = 4                 # points on both sides, for letters and ticks that extend beyond the plot
 LEAST = 40.0             # millimetres
-GUTTER, TITLE = 10, 14   # points: between pictures, and above each for its name
-SMALLEST = 4.0           # points from one token to the next, below which a matrix gets a row of its own
-LABELS = 70              # points that the labels of a matrix take
+GUTTER, TITLE = 10, 14   # points: between pictures, and above each for its title
+SMALLEST = 4.0           # points per token below which a matrix gets its own row
+LABELS = 70              # points for a matrix's labels
 MOST_COLUMNS = 4
 
 
 def millimetres(width: str | float) -> float:
-    """Return a width in millimetres. Raises UserError for a name that is not known and for less than 40 mm."""
+    """Return a width in millimetres. Raises UserError for an unknown name and for less than 40 mm."""
     if isinstance(width, str) and width not in WIDTHS:
         raise UserError(f"There is no width {width!r}; choose {' or '.join(WIDTHS)}, or give millimetres.")
     chosen = WIDTHS[width] if isinstance(width, str) else float(width)
     if not LEAST <= chosen <= 1000:
-        raise UserError(f"A figure is from {LEAST:g} to 1,000 mm wide, and {chosen:g} was asked for.")
+        raise UserError(f"A figure must be {LEAST:g} to 1,000 mm wide, not {chosen:g}; choose another width.")
     return chosen
 
 
 def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], width: str | float, *, raster: bool,
            title: bool = False) -> "Figure":
-    """Return a figure exactly `width` wide; draw it inside `sheet.pen`. chosen: the heads, beside one another and then
-    below, all on one colour scale; none means the grid of all heads. title: whether the model and the kind of attention
-    stand above. Nothing is written below: the caption is text to copy."""
+    """Return a figure exactly `width` wide; draw it inside `sheet.pen`. chosen: the heads, in rows, all on one colour
+    scale; empty for the grid of all heads. title: whether to print the model and the kind of attention above. There is
+    no caption, which is copied as text."""
     across, sheet = millimetres(width) * POINTS - 2 * EDGE, Sheet()
     plans = _plans(record, view, chosen, across, raster)
     columns = max(1, min(len(plans), int((across + GUTTER) // (plans[0].width + GUTTER - 1e-6))))
@@ -62,7 +62,7 @@ def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], widt
 
 def _plans(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], across: float,
            raster: bool) -> list[PicturePlan]:
-    """Return a picture for each head, in as many columns as leave its tokens room."""
+    """Return a picture per head, in as many columns as leave their tokens enough room."""
     if not chosen:
         shown, _, numbers = grid.grid_state(record, view)
         return [grid.plan_of(heads.overview(record[view.kind]), replace(shown, open_head=(-1, -1)), raster,

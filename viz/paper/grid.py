@@ -1,4 +1,4 @@
-"""Every head of a kind on paper: a thumbnail or a colour each, by layer and head or in an order."""
+"""Draw every head of a kind as a thumbnail or a colour, by layer and head or in another order."""
 import math
 from collections.abc import Mapping, Sequence
 
@@ -16,17 +16,17 @@ from viz.paper.page import STRUCK, WORDS, PicturePlan, signed_ticks, weight_name
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
-# points: between thumbnails, for a name, a thumbnail's side as near as whole points a cell come, for layers' numbers
+# points: between thumbnails, for a name, a thumbnail's approximate side, for layer numbers
 GAP, NAME, SIDE, GUTTER = 5, 12, 40, 22
-CELLS, LEVELS = 24_000, 20    # of a vector file: cells up to which each is a shape; colours from nothing to all
-RANKED = 5                    # heads that are marked for the pair
-PAPER = 182, 215              # millimetres of a page of A4 that a grid may have
+CELLS, LEVELS = 24_000, 20    # in a vector file: most cells drawn as shapes; number of colours
+RANKED = 5                    # heads marked for the pair
+PAPER = 182, 215              # millimetres available for a grid on A4
 Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
 def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str], Mapping[HeadId, float]]:
-    """Return the heads in the view's order with the open one and those that look hardest along the pair marked, what
-    must be said of that, and the number behind the order."""
+    """Return the heads in the view's order, marking the open one and those with the largest weights for the pair; notes
+    on that; and the numbers behind the order."""
     pairs = heads.rank_heads_for_pair(record[view.kind], *view.pair) if view.pair else []
     ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
     if view.order in BY_NAME and view.order in (measured := measure(record[view.kind])).values:
@@ -47,12 +47,11 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
 def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
             notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
             room: float | None = None) -> PicturePlan:
-    """Return how the grid will look: thumbnails always on the square-root scale, as their bytes are. behind: the
-    picture that they lie on. numbers: written beside the names of heads in an order. room: points that the grid takes
-    from side to side."""
+    """Plan the grid. Thumbnails always use the square-root scale of their bytes. behind: the picture underneath.
+    numbers: written next to heads' names in an order. room: available width in points."""
     ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
     high, wide = cells.shape[1:]
-    size: float = max(1, round(SIDE / max(high, wide)))   # whole points a cell
+    size: float = max(1, round(SIDE / max(high, wide)))   # whole points per cell
     if room is not None:
         size = ((room - GUTTER) / max(map(len, overview.cells)) - GAP) / wide
     side = (wide * size, high * size) if behind is None else _fitted(behind)
@@ -89,7 +88,7 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
 
 
 def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndarray, list[tuple[float, str]], str]:
-    """Return the bar of colours, its ticks and its name."""
+    """Return the colour bar, its ticks and its name."""
     if values is not None:
         reach, words = _reach(values), strings("components")["grid"]
         ends = signed_ticks(reach) if values.signed else [(0.0, "0"), (1.0, f"{reach:.3g}")]
@@ -101,18 +100,18 @@ def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndar
 
 
 def _reach(values: HeadValues) -> float:
-    """Return the number with the full colour."""
+    """Return the number at full colour."""
     return values.bound or max(map(abs, values.numbers.values()), default=0) or 1
 
 
 def _fitted(behind: GridPicture) -> tuple[int, int]:
-    """Width and height of a picture's thumbnail."""
+    """Return width and height of a picture's thumbnail."""
     high, wide = behind.pixels.shape[:2]
     return max(1, round(SIDE * wide / max(wide, high))), max(1, round(SIDE * high / max(wide, high)))
 
 
 def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
-    """Return the picture with the shares of its patches over it, uint8 (high, wide, 3)."""
+    """Return the picture with its patches coloured, uint8 (height, width, 3)."""
     high, wide = behind.pixels.shape[:2]
     right, bottom = (max(1, round(share * size)) for share, size in zip(behind.covered, (wide, high), strict=True))
     shares = np.zeros((high, wide), np.float32)
@@ -122,8 +121,8 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
 
 
 def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_block: bool = False) -> Spots:
-    """Return where each head stands: in its order; or by layer and head, with as many blocks of layers side by side as
-    make the thumbnails largest on PAPER."""
+    """Return each head's position: in order, or by layer and head, with the number of side-by-side blocks of layers
+    that makes thumbnails largest on PAPER."""
     across, down = side[0] + GAP, side[1] + GAP
     if shown.order:
         columns = math.ceil(math.sqrt(1.6 * len(shown.order)))
@@ -138,7 +137,7 @@ def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_
 
 
 def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndarray:
-    """Return all thumbnails in one image, RGB uint8, a pixel a point."""
+    """Return all thumbnails as one image, RGB uint8, one pixel per point."""
     high, wide = steps.shape[1:]
     corners = corners.astype(int)
     image = np.full((corners[:, 1].max() + high, corners[:, 0].max() + wide, 3), 255, np.uint8)
@@ -149,7 +148,7 @@ def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndar
 
 def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues,
             head: HeadId) -> None:
-    """Draw a head as one colour; a negative one is struck through."""
+    """Draw a head as one colour; negative ones are struck through."""
     share = float(np.clip(values.numbers.get(head, 0) / _reach(values), -1, 1))
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
@@ -163,7 +162,8 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
 
 def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], overview: Overview,
             shown: GridState) -> None:
-    """Draw a frame round each head, loud round the open one; its rank, and whether the mask lets it look at nothing."""
+    """Draw a frame around each head, a strong one around the open head, with its rank and a mark if it is fully
+    masked."""
     marks = {(layer, head): rank for layer, head, rank in shown.rank_badges}
     for head, (left, top) in spots.items():
         x, y, opened = corner[0] + left, corner[1] + top, head == shown.open_head
@@ -178,7 +178,7 @@ def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple
 
 def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], shown: GridState,
            numbers: Mapping[HeadId, float] | None) -> None:
-    """Draw the numbers of layers and heads, or below each head in an order its name."""
+    """Draw the numbers of layers and heads or, in another order, each head's name below it."""
     x, y = corner
     if shown.order:
         for place, (left, top) in spots.items():

@@ -1,4 +1,4 @@
-"""The open head in three lenses: as a matrix, as lines between two columns of tokens, and as a text."""
+"""Draw the open head in three lenses: as a matrix, as lines between two columns of tokens, and as text."""
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -13,40 +13,40 @@ from viz.paper import sheet as letters
 from viz.paper.page import STRUCK, WORDS, PicturePlan, line_style, signed_ticks, weight_name, weight_ticks
 from viz.paper.sheet import Dashes, Sheet
 
-MOST = 1024       # cells a side of a picture; the cells of a longer text stand for several tokens
-VECTOR = 128      # tokens a side up to which a vector file holds each cell and line as a shape; beyond, an image
-SHAPES = 16_384   # cells with a colour that a handout's picture holds; of more, the largest of each square
-MIDDLE = 0.36     # of a font's size: from the baseline to the middle of its small letters
-OVERHANG = 12     # points beside a matrix for its slanted labels, where the room is given
-GAP, NAME = 4, 14   # points: between a label and what it names, and what an axis' name takes
-DENSE = 9         # points from one token to the next in a handout, whose pages hold three small figures
-RULED = 8         # points a cell from which on hairlines part the cells
-# lines: the faintest that can be seen, how many are no black cloud, and what is left of those beside the focus
+MOST = 1024       # cells per side; in longer texts, each cell represents several tokens
+VECTOR = 128      # most tokens per side for which vector files use shapes instead of an image
+SHAPES = 16_384   # most coloured cells in a handout's picture; beyond, the largest of each square is drawn
+MIDDLE = 0.36     # as a share of the font size: from the baseline to the middle of lower-case letters
+OVERHANG = 12     # points next to a matrix for its slanted labels, if the width is fixed
+GAP, NAME = 4, 14   # points: between a label and its row, and for an axis title
+DENSE = 9         # points per token in a handout, whose pages fit three small figures
+RULED = 8         # points per cell from which hairlines separate the cells
+# lines: smallest visible weight, most lines before they form a black cloud, and opacity of those outside the focus
 FLOOR, LINES, FADED = 0.02, 4000, 0.15
-HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines, in points: over the columns, its letters, between tokens
-# text, in points: the column, a line, the letters, round a token, between tokens
+HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines, in points: above the columns, font size, between tokens
+# text, in points: column width, line height, font size, around a token, between tokens
 COLUMN, LINE, SIZE, PAD, BETWEEN = 460, 30, 10, 3, 3
-NUMBERED = 0.005  # a smaller weight would read 0.00
+NUMBERED = 0.005  # smaller weights would round to 0.00
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one axis, thinned where they would overlap."""
+    """The labels of one axis, thinned out where they would overlap."""
 
-    texts: dict[int, str]          # {place: label}
-    size: float                    # points, of the letters
-    marked: frozenset[int]         # places in the accent colour
-    units: tuple[AxisItem, ...]    # what they name
-    notes: tuple[str, ...]         # what a reader must know of them
+    texts: dict[int, str]          # {position: label}
+    size: float                    # font size in points
+    marked: frozenset[int]         # positions in the accent colour
+    units: tuple[AxisItem, ...]    # what they label
+    notes: tuple[str, ...]         # notes for the reader
 
     @property
     def width(self) -> float:
-        """Points of the widest label."""
+        """Width of the widest label in points."""
         return max((letters.width(text, self.size) for text in self.texts.values()), default=0.0)
 
     def draw(self, sheet: Sheet, x: float, y: float, place: int, **how: Any) -> None:
-        """Draw one label: special tokens in grey, [UNK] and its like marked loudly."""
+        """Draw one label, with special tokens in grey and unknown ones highlighted."""
         unit = self.units[place]
         colour = theme.ACCENT if place in self.marked else theme.QUIET if unit.special else theme.INK["light"]
         sheet.text(x, y, self.texts[place], size=self.size, colour=colour, face="mono",
@@ -54,7 +54,7 @@ class Labels:
 
 
 def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
-    """Return the labels of tokens that stand `step` points apart."""
+    """Return the labels of tokens `step` points apart."""
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
     accented = frozenset(place for place in marked if place is not None)
@@ -74,14 +74,14 @@ def _ordinal(number: int) -> str:
 
 
 def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
-    """Say what the rows sum to after every filter, in two decimals."""
+    """State what the rows sum to after all filters, to two decimals."""
     sums = np.nansum(shown.weights, 1)
     return words["one"] if np.abs(sums - 1).max() < 0.005 else words["other"].format(low=sums.min(), high=sums.max())
 
 
 def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
-    """Return the pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it
-    is not shown."""
+    """Return the pair and its weight in separate parts, so that right-to-left tokens cannot reverse the arrow; empty if
+    it is not shown."""
     cell = shown.cell_of(view.pair) if view.pair else None
     if cell is None:
         return ()
@@ -91,10 +91,10 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
             shapes: bool = False, room: float | None = None) -> PicturePlan:
-    """Return how heads over the same rows and columns will look in the view's lens, the open one first. raster: a PNG,
-    in which all is pixels anyway. bound: the numbers are differences from −bound to bound, which a matrix shows.
-    shapes: no image however long the text is. room: points that the picture may take from side to side. Raises
-    UserError for the text lens without a token in focus."""
+    """Plan a picture of heads over the same rows and columns in the view's lens, the open one first. raster: for a PNG,
+    which consists of pixels. bound: the numbers are differences from −bound to bound, as a matrix. shapes: never use an
+    image, however long the text. room: available width in points. Raises UserError for the text lens without a token in
+    focus."""
     if bound is not None or view.lens == "matrix":
         return matrix_plan(pictures[0], view, raster, bound, shapes, room)
     if view.lens == "lines":
@@ -104,15 +104,15 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: f
 
 def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
                 shapes: bool = False, room: float | None = None) -> PicturePlan:
-    """Return rows look, columns are looked at (or the other way round), one cell a weight. bound, shapes, room: as of
-    `plan_of`; NaN is what one of two heads does not have."""
+    """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. bound, shapes, room:
+    as in `plan_of`; NaN marks what one of two heads lacks."""
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
     forbidden = np.isnan(weights if shown.scores is None else shown.scores)
     if view.transpose:
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
     step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
-    if room is not None:   # labels are widest at the natural step, so that less of them fits into no less room
+    if room is not None:   # labels are widest at the natural step, so fewer of them do not need more room
         natural = labels(down, step)
         step = min(step, (room - natural.width - 2 * GAP - NAME - OVERHANG) / weights.shape[1])
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
@@ -127,7 +127,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     steps, closed = _steps(pooled(weights, size), view.scale, bound), pooled(forbidden, size)
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
-        x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells fall on whole pixels
+        x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells align with pixels
         names = (WORDS["looks"], WORDS["looked_at"]) if view.transpose else (WORDS["looked_at"], WORDS["looks"])
         sheet.text(x, y - head - GAP, names[0] + " →", size=7.5, colour=theme.QUIET)
         sheet.text(x - side + NAME - GAP, y, "← " + names[1], size=7.5, colour=theme.QUIET, angle=90, align="right")
@@ -139,7 +139,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
         as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
         _cells(sheet, (x, y, width, height), steps, closed, bound is not None, as_image)
         line = 1.2 if step >= 6 else 0.7
-        out = 0 if step >= 6 else line / 2   # small cells stay visible inside their frame
+        out = 0 if step >= 6 else line / 2   # keep small cells visible inside their frame
         for left, top, wide, high in (tuple(each * step for each in box) for box in boxes):
             sheet.box(x + left - out, y + top - out, wide + 2 * out, high + 2 * out, edge=theme.ACCENT, line=line)
 
@@ -158,22 +158,22 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
 
 
 def _pitch(count: int) -> float:
-    """Return points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST
-    tokens 1/2, 1/3 …"""
+    """Return points per token: whole numbers, so that cells align with pixels at any zoom; beyond MOST tokens 1/2, 1/3
+    …"""
     if count > MOST:
         return 1 / math.ceil(count / MOST)
     return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
 
 
 def _boxes(shown: DisplayedHead, view: View) -> list[Box]:
-    """Return the focused row and the cell of the pair, where they are shown."""
+    """Return the row in focus and the pair's cell, if shown."""
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = [] if row is None else [(0, row, len(shown.columns), 1)]
     return [*focus, (cell[1], cell[0], 1, 1)] if cell else focus
 
 
 def pooled(cells: np.ndarray, size: int) -> np.ndarray:
-    """Of each square of size × size cells the one that is largest, whatever its sign; NaN counts as nothing."""
+    """Return the value with the largest magnitude in each square of size × size cells; NaN is ignored."""
     if size == 1:
         return cells
     rows, columns = (math.ceil(n / size) for n in cells.shape)
@@ -184,7 +184,7 @@ def pooled(cells: np.ndarray, size: int) -> np.ndarray:
 
 
 def _steps(weights: np.ndarray, scale: str, bound: float | None) -> np.ndarray:
-    """Return how strong each cell's colour is, from 0 to 255; of differences from −255 to 255."""
+    """Return each cell's colour step, from 0 to 255; for differences from −255 to 255."""
     share = np.nan_to_num(weights) / (bound or 1)
     return (np.sign(share) * np.round(255 * theme.strength(np.abs(share), scale))).astype(int)
 
@@ -207,7 +207,7 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
         for sign, ramp in ramps.items():
             sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
     down, across = np.nonzero(steps <= -255 * STRUCK)
-    if len(down) and min(wide, high) >= 4:   # a second sign of what is below 0, for print without colour
+    if len(down) and min(wide, high) >= 4:   # marks negative numbers for print without colour
         inset = 0.2 * min(wide, high)
         ends = np.stack([x + across * wide + inset, y + (down + 1) * high - inset,
                          x + (across + 1) * wide - inset, y + down * high + inset], -1).reshape(-1, 2, 2)
@@ -222,8 +222,8 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
 
 
 def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: float | None = None) -> PicturePlan:
-    """Return a colour and dashes for each head: the looking side on the left (on the right if transposed). vector: each
-    line as a curve, however many they are."""
+    """Plan the lines lens with a colour and dashes per head: queries on the left (on the right if transposed). vector:
+    always draw lines as curves."""
     shown = pictures[0]
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
@@ -244,7 +244,7 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: f
         edges = x + sides[0] + GAP, x + sides[0] + GAP + between
         middle, heights = sum(edges) / 2, y + HEADING + (ends[:, ::-1] if view.transpose else ends) * step + step / 2
         points = np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)),
-                           heights[:, [0, 0, 1, 1]]], -1)   # level at both ends
+                           heights[:, [0, 0, 1, 1]]], -1)   # horizontal at both ends
         sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not vector and count > VECTOR,
                      dashes=[styles[place] for place in which] or styles)
         for at, names, align, heading in ((edges[0] - GAP, left, "right", headings[0]),
@@ -264,8 +264,8 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: f
 
 def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
            scale: str) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], list[str]]:
-    """Row and column (line, 2), whose picture's it is (line), RGBA (line, 4) and widths (line) in points, strongest
-    last; and what must be said."""
+    """Return row and column (line, 2), index of the picture (line), RGBA (line, 4) and widths (line) in points,
+    strongest last; and notes."""
     weights = np.stack([shown.weights for shown in pictures])
     strength = theme.strength(weights, scale)
     visible = strength >= FLOOR
@@ -284,11 +284,11 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
 
 
 def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> PicturePlan:
-    """Return the tokens that are looked at as a running text, each on the colour of its weight from the token in focus.
-    Raises UserError if no token is in focus."""
+    """Plan the keys as running text, each coloured by its weight from the token in focus. Raises UserError if no token
+    is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
-        raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is "
+        raise UserError("The text lens shows the weights of one token, but none is in focus; choose a token that is "
                         "shown.")
     weights, names = shown.weights[row], labels(shown.columns, 22)
     spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
@@ -315,8 +315,8 @@ def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> Pictur
 
 
 def _flow(tokens: list[tuple[float, bool]], room: float) -> list[tuple[float, float, float]]:
-    """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one
-    before it."""
+    """Return left, top and width of each token's box, line by line; tokens that continue a word are close to their
+    predecessor."""
     spots, x, y = [], float(-BETWEEN), 0.0
     for width, joined in tokens:
         x, wide = x if joined else x + BETWEEN, max(width, 8) + 2 * PAD

@@ -1,5 +1,5 @@
-"""A picture on paper: a plan says how large it will be and what must be said of it, and paints it once its place is
-known; round it stand its title, how to read it, the bar of its colours, its notes and where it comes from."""
+"""Lay out a static picture: a plan states its size and notes, and paints it once its position is known. Around it are
+the title, how to read it, the colour bar, notes and provenance."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,55 +16,55 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = strings("export")
-# share of the bound from which on what is below 0 is struck through, so that signs differ without colour too
+# share of the bound from which negative cells are struck through, so that signs differ without colour
 STRUCK = 0.08
-BARE, WIDE = 190, 1600   # points: the narrowest picture; the widest page of pictures beside one another
-NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
+BARE, WIDE = 190, 1600   # points: the narrowest picture; the widest row of pictures
+NARROW = 300     # points: the narrowest page, so that a caption fits a few words per line
 BAR = (120, 7)   # points
-SAMPLE = 26      # points: of a head's line in the legend
+SAMPLE = 26      # points, of a head's line in the legend
 TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
 
 
 @dataclass(frozen=True)
 class PicturePlan:
-    """How a picture will look, before its place is known."""
+    """A picture before its position is known."""
 
     width: float                                   # points
     height: float                                  # points
     orientation: str                               # how to read it
-    notes: tuple[str, ...]                         # what a reader must know
-    paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner there
-    bar: np.ndarray | None                         # RGB uint8 (step, 3) of the bar; None: weights are thickness
-    ticks: Sequence[tuple[float, str]]             # (place on the bar, words)
-    bar_name: str                                  # what the bar is of
+    notes: tuple[str, ...]                         # notes for the reader
+    paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner at (x, y)
+    bar: np.ndarray | None  # RGB uint8 (step, 3) of the colour bar; None if thickness shows weights
+    ticks: Sequence[tuple[float, str]]             # (position on the bar, label)
+    bar_name: str                                  # what the bar shows
     pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
-    legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) of each head
-    signed: bool = False                           # whether the bar runs from below 0, whose half is struck through
+    legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) per head
+    signed: bool = False                           # whether the bar starts below 0, with that half struck through
 
     @property
     def across(self) -> float:
-        """Points from side to side, with the bar below."""
+        """Width in points, with the bar below."""
         return max(self.width, BARE, BAR[0] + 10 + letters.width(self.bar_name, 7.5, mono=False))
 
 
 def weight_ticks(scale: str) -> list[tuple[float, str]]:
-    """Return the ticks of weights from 0 to 1 on a scale."""
+    """Return the ticks for weights from 0 to 1 on a scale."""
     return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
 
 
 def signed_ticks(bound: float) -> list[tuple[float, str]]:
-    """Return the ticks of numbers from −bound to bound."""
+    """Return the ticks for numbers from −bound to bound."""
     return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]
 
 
 def weight_name(scale: str) -> str:
-    """Return what a bar of weights is of."""
+    """Return the name of a colour bar for weights."""
     return f"{WORDS['weight']}, {WORDS['scales'][scale]}"
 
 
 def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequence[str]) -> "Figure":
-    """Return a picture with everything round it: title, lead and how to read it above, bar, notes and caption below.
-    Without a title it is for a page that has its own."""
+    """Lay out a picture: title, lead and how to read it above; bar, notes and caption below. Without a title it is for
+    a page that has its own."""
     sheet, inner, y = Sheet(), max(NARROW, plan.across), 0.0
     if title:
         y = MARGIN + 11.0
@@ -82,7 +82,7 @@ def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequ
 
 
 def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, caption: Sequence[str]) -> "Figure":
-    """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE."""
+    """Lay out several pictures on one page: side by side, or below one another if that exceeds WIDE."""
     sheet, across = Sheet(), sum(plan.across for plan in plans) + 2 * MARGIN <= WIDE
     wide = sum(plan.across + 2 * MARGIN for plan in plans) - 2 * MARGIN
     inner = wide if across else max(NARROW, *(plan.across for plan in plans))
@@ -99,7 +99,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, c
 
 
 def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], inner: float) -> "Figure":
-    """Return notes and caption from y on, and the end of the page."""
+    """Draw notes and caption from y on and finish the page."""
     caption = list(map(show_invisibles, caption))
     if any(letters.CODE_POINT.search(letters.readable(line, mono=False)) for line in caption[:1]):
         notes = [*notes, WORDS["code_points"]]
@@ -109,7 +109,7 @@ def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], 
 
 
 def _prose(sheet: Sheet, y: float, paragraphs: Sequence[str], size: float, inner: float) -> float:
-    """Paragraphs below one another from y on; returns where the next thing may begin."""
+    """Draw paragraphs from y on; return the next free y."""
     for paragraph in paragraphs:
         for line in letters.wrap(letters.readable(paragraph, mono=False), size, inner):
             y += size * 1.4
@@ -118,15 +118,14 @@ def _prose(sheet: Sheet, y: float, paragraphs: Sequence[str], size: float, inner
 
 
 def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Thicker and darker is more: RGBA (line, 4) and widths (line) in points for strengths from 0 to 1 and colours RGB
-    (line, 3) from 0 to 255."""
-    alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few different ones keep a PDF small
+    """Return RGBA (line, 4) and widths (line) in points, thicker and darker for larger strengths, from 0 to 1, with
+    colours RGB (line, 3) from 0 to 255."""
+    alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few distinct values keep a PDF small
     return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
 
 
 def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
-    """Return the numbers as colours or as a line's thickness, and the legend; returns where the next thing may
-    begin."""
+    """Draw the colour bar, or the line thicknesses, and the legend; return the next free y."""
     (width, height), (x, y) = BAR, corner
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)
@@ -135,7 +134,7 @@ def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> floa
         sheet.strokes(np.stack([ends, np.full(ends.shape, y + height / 2)], -1), colours, widths)
     else:
         sheet.image(x, y, width, height, plan.bar[np.newaxis])
-        if plan.signed:   # as negative cells are
+        if plan.signed:   # like negative cells
             lefts = x + np.arange(0, width / 2 - 6, 6)
             sheet.strokes(np.stack([np.stack([lefts + 1, np.full_like(lefts, y + height - 1)], -1),
                                     np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),

@@ -1,4 +1,4 @@
-"""The picture lens: what the token in focus looks at, over the picture that the model got."""
+"""Draw the picture lens: the weights of the token in focus over the picture that the model received."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,16 +13,16 @@ from viz.paper.page import STRUCK, WORDS, PicturePlan
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
-WIDE = 420     # points of the longer side on paper
-PIXELS = 896   # of that side, so that edges of patches stay sharp
+WIDE = 420     # points, longer side in print
+PIXELS = 896   # pixels of that side, so that patch edges stay sharp
 
 
 def plan(record: AttentionRecord, view: View) -> PicturePlan:
-    """Return how the picture lens will look. Raises UserError for a record of text, and where no token is in focus."""
+    """Plan the picture lens. Raises UserError for a record of text and if no token is in focus."""
     if record.picture is None:
-        raise UserError("The picture lens is for models that look at pictures; choose the matrix.")
+        raise UserError("The picture lens is for vision models; choose the matrix.")
     if view.token is None:
-        raise UserError("The picture lens shows what one token looks at, and none is in focus; choose a token.")
+        raise UserError("The picture lens shows the weights of one token, but none is in focus; choose a token.")
     patches, values = patches_of(record, view.kind), row_of(record, view)
     beside = ", ".join(f"{text} {weight:z.3f}"
                        for text, weight, box in zip(patches.texts, values.numbers, patches.boxes, strict=True)
@@ -35,7 +35,7 @@ def plan(record: AttentionRecord, view: View) -> PicturePlan:
 
 def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focus: int | None, hidden: Sequence[int],
             orientation: str, notes: Sequence[str] = ()) -> PicturePlan:
-    """Return the same of a picture, uint8 (high, wide, 3), whose tokens have boxes (token, 4) and numbers."""
+    """Plan the lens for a picture, uint8 (height, width, 3), whose tokens have boxes (token, 4) and numbers."""
     large, shares, signed = enlarged(picture), values.shares, values.kind == "signed"
     drawn = glow.over(large, glow.spread(shares, boxes, large.shape[:2]))
     high, wide = picture.shape[:2]
@@ -58,8 +58,8 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focu
 
 
 def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
-    """Draw a stroke through every patch of these boxes (patch, 4), as the page has it: a second sign of what is below
-    0, for print without colour. crossed: two of them, of what nobody may look at."""
+    """Strike through every patch with these boxes (patch, 4), like on the page: it marks negative numbers for print
+    without colour. crossed: draw a cross, for hidden patches."""
     boxes = boxes[np.isfinite(boxes).all(-1)]
     if not len(boxes):
         return
@@ -72,15 +72,15 @@ def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
 
 
 def _frame(sheet: Sheet, box: np.ndarray, edge: str, fill: str = "none") -> None:
-    """Draw a frame round a patch, if the token is one."""
+    """Draw a frame around a patch, if the token is one."""
     if np.isfinite(box[0]):
         left, top, right, bottom = box.tolist()
         sheet.box(left, top, right - left, bottom - top, edge=edge, line=2, fill=fill)
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:
-    """Return the picture with about PIXELS of its longer side: of a photograph between its pixels, of a drawing by
-    repeating them."""
+    """Enlarge the picture to about PIXELS on its longer side: photographs with interpolation, drawings by repeating
+    pixels."""
     from PIL import Image
 
     high, wide = picture.shape[:2]
@@ -90,6 +90,6 @@ def enlarged(picture: np.ndarray) -> np.ndarray:
 
 
 def bar(signed: bool = False) -> np.ndarray:
-    """Return the colours as they lie over a middle grey, uint8 (step, 3)."""
+    """Return the colours as seen over a medium grey, uint8 (step, 3)."""
     grey = np.full((1, 256, 3), 150, np.uint8)
     return glow.over(grey, np.linspace(-1 if signed else 0, 1, 256, dtype=np.float32)[np.newaxis])[0]

@@ -1,11 +1,12 @@
-"""A page to draw on, measured in points from its top left corner, through matplotlib's object API; and its letters.
+"""A page to draw on through matplotlib's object API, measured in points from its top left corner; and its fonts.
 
 One axes covers the whole figure and its data units are points, so that every length here is a length on paper.
-matplotlib's settings are global and its renderers are not made for threads: `pen` lends both to one picture at a time,
-with the settings as they come out of the box.
+matplotlib's settings are global and its renderers are not thread-safe: `pen` allows one picture at a time, with default
+settings.
 
-Text is literal. A character that is invisible or that no font here has becomes its code point, U+XXXX, and the picture
-says so. """
+Text is literal. A character that is invisible or missing from all fonts becomes its code point, U+XXXX, and the picture
+notes it.
+"""
 import functools
 import io
 import re
@@ -29,22 +30,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
 
-Dashes = tuple[float, tuple[float, ...] | None]   # matplotlib's: where they begin, and what is drawn and left out
+Dashes = tuple[float, tuple[float, ...] | None]   # matplotlib's format: offset, and lengths of dashes and gaps
 SOLID: Dashes = (0, None)
 MARGIN = 16
-PIXELS = 64_000_000   # of one PNG: beyond, a laptop's viewers give up
-SIDE = 65_535         # of one PNG: what matplotlib's renderer takes
+PIXELS = 64_000_000   # per PNG: beyond this, a laptop's viewers fail
+SIDE = 65_535         # per PNG: the limit of matplotlib's renderer
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
-LONGEST = 24          # characters of a token's label; a longer one ends in …
-SEAM = 0.1            # points by which neighbouring cells overlap, so that no paper shows between them
+LONGEST = 24          # characters of a token's label; longer ones end in …
+SEAM = 0.1            # points by which adjacent cells overlap, so that no gap shows
 SUFFIXES = (".pdf", ".svg", ".png")
 _LOCK = threading.Lock()
 
 
 @contextmanager
 def pen() -> Iterator[None]:
-    """Lend matplotlib to one thread: letters as wide at every zoom, fonts embedded in PDF, text as text in SVG, the
-    same bytes each time."""
+    """Reserve matplotlib for one thread: text widths independent of zoom, fonts embedded in PDF, text as text in SVG,
+    and reproducible bytes."""
     import matplotlib
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
@@ -57,8 +58,8 @@ def pen() -> Iterator[None]:
 
 @functools.cache
 def _families(*wanted: str) -> tuple[str, ...]:
-    """Those of the wanted font families that this machine has, best first. DejaVu comes with matplotlib, so there is
-    always one."""
+    """Return those of the wanted font families that are installed, best first. DejaVu comes with matplotlib, so there
+    is always one."""
     from matplotlib.font_manager import fontManager
 
     there = {entry.name for entry in fontManager.ttflist}
@@ -67,7 +68,7 @@ def _families(*wanted: str) -> tuple[str, ...]:
 
 @functools.lru_cache(256)
 def font(size: float, face: str) -> "FontProperties":
-    """Return the font of tokens ("mono"), of prose ("sans") or of titles ("bold"), with everything to fall back on."""
+    """Return the font for tokens ("mono"), prose ("sans") or titles ("bold"), with all fallbacks."""
     from matplotlib.font_manager import FontProperties
 
     stack, generic = (theme.MONO, "monospace") if face == "mono" else (theme.SANS, "sans-serif")
@@ -77,7 +78,7 @@ def font(size: float, face: str) -> "FontProperties":
 
 @functools.cache
 def _drawable(mono: bool) -> frozenset[int]:
-    """Return the code points that the fonts of `font` have."""
+    """Return the code points that the fonts of `font` contain."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     stack = _families(*((theme.MONO if mono else theme.SANS) + theme.FALLBACK))
@@ -85,23 +86,21 @@ def _drawable(mono: bool) -> frozenset[int]:
 
 
 def readable(text: str, mono: bool = True) -> str:
-    """Return the text with every character that no font here has as its code point, and so with joiners that shape
-    nothing."""
+    """Return the text with characters that no font has, and joiners without effect, replaced by their code points."""
     known = _drawable(mono)
     return "".join(sign if ord(sign) in known and (sign.isprintable() or _shapes(text, at)) else f"U+{ord(sign):04X}"
                    for at, sign in enumerate(text))
 
 
 def _shapes(text: str, at: int) -> bool:
-    """Return whether an invisible character stands inside a word of a joining script. Elsewhere matplotlib's PDF draws
-    its neighbours over each other."""
+    """Return whether an invisible character is inside a word of a joining script. Elsewhere, matplotlib's PDF draws its
+    neighbours on top of each other."""
     return 0 < at < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL")
                                           for each in (at - 1, at + 1))
 
 
 def label(text: str) -> str:
-    """Return a token's label as the page writes it, with what no font here has by its code point, and cut if it is very
-    long."""
+    """Return a token's label as on the page, with missing characters as code points, cut if very long."""
     shown = readable(visible_token(text))
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
 
@@ -110,20 +109,20 @@ def label(text: str) -> str:
 def _renderer() -> "RendererAgg":
     from matplotlib.backends.backend_agg import RendererAgg
 
-    return RendererAgg(1, 1, 72)   # 72 dots an inch: a dot is a point
+    return RendererAgg(1, 1, 72)   # 72 dots per inch: a dot is a point
 
 
 @functools.lru_cache(4096)
 def width(text: str, size: float, mono: bool = True) -> float:
-    """Return how wide the text is drawn inside `pen`, in points. `pen` turns hinting off: hinted letters are as wide as
-    whole dots at each size."""
+    """Return the width of the text as drawn inside `pen`, in points. `pen` turns off hinting, with which letters would
+    be whole dots wide."""
     face = font(size, "mono" if mono else "sans")
     return _renderer().get_text_width_height_descent(text, face, ismath=False)[0] if text else 0.0
 
 
 def wrap(text: str, size: float, limit: float) -> list[str]:
-    """Return the text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is
-    wider. A · ends a line."""
+    """Break the text into lines no wider than `limit`, at spaces, and inside a word only if the word is wider. A · ends
+    a line."""
     lines, line = [], ""
     for word in text.split(" "):
         while word:
@@ -142,7 +141,7 @@ def wrap(text: str, size: float, limit: float) -> list[str]:
 
 
 class Sheet:
-    """Things to draw, in points; `close` gives them their page."""
+    """Things to draw, in points; `close` puts them on a page."""
 
     def __init__(self) -> None:
         from matplotlib.figure import Figure
@@ -153,31 +152,31 @@ class Sheet:
 
     def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"],
              face: str = "sans", align: str = "left", angle: float = 0, fill: str | None = None) -> None:
-        """Write one line with its baseline at y, in a face of `font`. fill: the colour behind it. Text in SVG is placed
-        by its anchor, so that another font moves nothing but the far end."""
+        """Write one line with its baseline at y, in a face of `font`. fill: background colour. SVG text is placed by
+        its anchor, so that another font only moves its far end."""
         behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
         self.axes.text(x, y, words, fontproperties=font(size, face), color=colour, ha=align, va="baseline",
                        rotation=angle, rotation_mode="anchor", parse_math=False, bbox=behind)
 
     def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",
             line: float = 0.6) -> None:
-        """Draw a rectangle with its top left corner at (x, y): filled with a colour, framed in another."""
+        """Draw a rectangle with its top left corner at (x, y), with a fill and an edge colour."""
         from matplotlib.patches import Rectangle
 
         self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
                                        joinstyle="miter", clip_on=False))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray, least: int = 1024) -> None:
-        """Draw RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated, up to `least` a
-        side: no viewer then blurs it when it enlarges the picture."""
+        """Draw RGB or RGBA uint8 (row, column, channel), first row on top. Cells are repeated, up to `least` per side,
+        so that viewers do not blur them when enlarging."""
         larger = max(1, -(-least // max(pixels.shape[:2])))
         pixels = pixels.repeat(larger, 0).repeat(larger, 1)
         self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto",
                          resample=False)
 
     def cells(self, corners: np.ndarray, size: tuple[float, float], steps: np.ndarray, ramp: np.ndarray) -> None:
-        """Draw matrices as shapes: steps int (matrix, row, column) index the ramp, whose first colour is left as paper;
-        corners float (matrix, 2). A row of equal cells is one stroke as high as a row."""
+        """Draw matrices as shapes: steps int (matrix, row, column) index the ramp, whose first colour is left blank;
+        corners float (matrix, 2). A run of equal cells is one stroke with the row's height."""
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
@@ -197,7 +196,7 @@ class Sheet:
 
     def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float,
                 dashes: Dashes = SOLID) -> None:
-        """Draw straight lines: segments (line, 2, xy), colours RGBA (line, 4), all dashed alike."""
+        """Draw straight lines: segments (line, 2, xy), colours RGBA (line, 4), with the same dashes."""
         from matplotlib.collections import LineCollection
 
         self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt",
@@ -205,8 +204,8 @@ class Sheet:
 
     def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool,
                dashes: Sequence[Dashes] = (SOLID,)) -> None:
-        """Draw Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where
-        they are many."""
+        """Draw Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small if
+        there are many."""
         from matplotlib.collections import PathCollection
         from matplotlib.path import Path
 
@@ -225,14 +224,14 @@ class Sheet:
 
 
 def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
-    """Return the figure as png, svg or pdf; a PNG has `zoom` pixels a point. source: its provenance, ASCII, which goes
-    into the file: the text chunk "provenance" of a PNG, the description of an SVG (also as <desc>), the subject of a
-    PDF. Raises UserError if a PNG would be too large."""
+    """Return the figure as png, svg or pdf; a PNG has `zoom` pixels per point. source: its provenance, ASCII, embedded
+    as the PNG text chunk "provenance", the SVG's description (also as <desc>) or the PDF's subject. Raises UserError if
+    a PNG would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
-        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "
-                        f"{SIDE:,} a side; choose a smaller zoom, SVG or PDF.")
-    # without a date a figure has the same bytes each time
+        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels, but the limit is {PIXELS:,}, "
+                        f"{SIDE:,} per side; choose a smaller zoom, SVG or PDF.")
+    # without a date, a figure always has the same bytes
     metadata: dict[str, dict[str, str | None]] = {
         "png": {"provenance": source}, "svg": {"Description": source or None, "Date": None, "Creator": MADE_BY},
         "pdf": {"Subject": source or None, "CreationDate": None, "Creator": MADE_BY}}

@@ -1,1 +1,1 @@
-"""What server.py has beside the app: limits that are in force, doors that are closed, a log that cannot be flooded."""
+"""What server.py adds to the app: enforced limits, closed endpoints, and a log that cannot be flooded."""

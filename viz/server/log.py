@@ -1,5 +1,4 @@
-"""The log of a server for strangers: warnings on the standard error stream, which nobody can flood, and in which
-nothing stands that was typed."""
+"""The log of a public server: warnings on standard error that nobody can flood and that never contain typed text."""
 import logging
 import time
 import traceback
@@ -9,22 +8,22 @@ from types import TracebackType
 
 from viz import streamlit_patch
 
-MOST, SECONDS = 5, 60.0   # lines in so many seconds, of each line of code that logs
-LONGEST = 300             # characters of a line
-FRAMES = 12               # of an exception
+MOST, SECONDS = 5, 60.0   # lines per this many seconds, for each logging line of code
+LONGEST = 300             # characters per line
+FRAMES = 12               # per exception
 
 
 class Sparing(logging.Filter):
-    """Lets a few lines a minute of each place in the code pass, and counts the others: as places are in the code, their
-    number is bounded, whatever is asked. An exception loses its message, in which a typed text may stand."""
+    """Let a few lines a minute pass for each location in the code and count the others; the number of locations is
+    bounded, whatever visitors do. Exceptions lose their message, which may contain typed text."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__()
         self.clock = clock
-        self.written: dict[tuple[str, int], tuple[float, int]] = {}   # start of the minute, lines in it; by place
+        self.written: dict[tuple[str, int], tuple[float, int]] = {}   # start of the minute and lines in it, by location
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is written; what is written is one line, and the frames of its exception."""
+        """Return whether to write the record, which becomes one line plus its exception's frames."""
         place, now = (record.pathname, record.lineno), self.clock()
         start, count = self.written.get(place, (now, 0))
         more = ""
@@ -48,17 +47,17 @@ def _one_line(record: logging.LogRecord) -> str:
 
 
 def frames(kind: type[BaseException], place: TracebackType | None) -> str:
-    """Return where an exception was raised, the last places of the way there, and its class, without its message."""
+    """Return an exception's last stack frames and its class, without its message."""
     way = traceback.extract_tb(place)[-FRAMES:]
     lines = [f"    {Path(each.filename).name}:{each.lineno} {each.name}" for each in way]
     return "\n".join(["Traceback, the last places:", *lines, kind.__name__])
 
 
 def begin() -> None:
-    """Has everything that this process logs go through the one handler that is bounded."""
+    """Route all logging of this process through the one bounded handler."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.addFilter(Sparing())
     streamlit_patch.log_through(handler)
-    logging.captureWarnings(True)   # Pillow's differ with every damaged picture
+    logging.captureWarnings(True)   # Pillow's warnings differ for every damaged picture

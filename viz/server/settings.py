@@ -1,7 +1,7 @@
-"""The settings of a server for strangers: written before anything reads them, and read back before anybody is served.
+"""The settings of a public server: written before anything reads them, and read back before anybody is served.
 
-How large a file may be is one number in two places, Clearhead's limits and Streamlit's configuration. Streamlit's flag
---server.maxUploadSize, or its variable, wins over CLEARHEAD_FILE_MB.
+The largest file size is set in two places, Clearhead's limits and Streamlit's configuration. Streamlit's flag
+--server.maxUploadSize, or its variable, takes precedence over CLEARHEAD_FILE_MB.
 """
 import math
 import os
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 from viz import streamlit_patch
 
-UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"   # megabytes: of a file, of what a control sends
+UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"  # megabytes: of a file, and of what a control sends
 STATE_MB = 4
-PRINTED = "logger.enableRich"   # what fails in a page is printed beside the log, with all that it says
+PRINTED = "logger.enableRich"   # otherwise page errors are printed outside the log, with their messages
 
 
 def put(defaults: Mapping[str, str]) -> None:
-    """Write into the environment what it leaves open; before anything of model is imported."""
+    """Set environment variables that are not set yet; call before importing anything from model."""
     flag = streamlit_patch.flag(UPLOAD)
     if flag is not None:
         os.environ["CLEARHEAD_FILE_MB"] = str(flag)
@@ -24,16 +24,16 @@ def put(defaults: Mapping[str, str]) -> None:
 
 
 def hold() -> None:
-    """Put the limits in force and reads them back; ends the process with a sentence where one is not."""
+    """Apply the limits and read them back; exit with one sentence if one is not in force."""
     from model.core.limits import LIMITS, MB, from_environment
 
     if from_environment(os.environ) != LIMITS:
-        raise SystemExit("Error: the limits were read before server.py could set them, so that they are not in force; "
-                         "start it by itself, as `streamlit run server.py`.")
+        raise SystemExit("Error: the limits were read before server.py could set them, so they are not in force; "
+                         "start it on its own with `streamlit run server.py`.")
     wanted = {UPLOAD: math.ceil(LIMITS.file_bytes / MB), STATE: streamlit_patch.flag(STATE) or STATE_MB,
               PRINTED: False}
     for name, value in streamlit_patch.hold_options(wanted).items():
         if value != wanted[name]:
-            raise SystemExit(f"Error: Streamlit's {name} is {value} and not {wanted[name]} as this server promises; "
+            raise SystemExit(f"Error: Streamlit's {name} is {value} instead of {wanted[name]}; "
                              "install the version of Streamlit that requirements.txt names.")
     streamlit_patch.bound_uploads(LIMITS.session_bytes, LIMITS.total_bytes)

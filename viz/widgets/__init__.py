@@ -1,1 +1,1 @@
-"""Streamlit pieces that several pages use."""
+"""Streamlit widgets shared by several pages."""

@@ -1,4 +1,4 @@
-"""How a view is taken away: its files in every format."""
+"""Export a view: its files in every format."""
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from viz.export import Format, Options
 
 
-_ZOOM = Kept(2)   # pixels of an exported picture for each of the screen's
+_ZOOM = Kept(2)   # exported pixels per screen pixel
 
 
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
+    """Draw the downloads of the open head in its lens, of the grid and of the numbers; each file is created on
+    click."""
     from viz.export import FORMATS, Options
 
     words = strings("heads")
@@ -39,7 +40,8 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _for_a_paper(record: AttentionRecord, view: View) -> None:
-    """A figure of the open head and those chosen beside it, as wide as a column, and its caption as text."""
+    """Draw the download of a paper figure, one column wide, of the open head and those chosen with it, and its caption
+    as text."""
     from viz.export import caption, columns
     from viz.export.comparison import KINDS
     from viz.paper.columns import WIDTHS
@@ -64,7 +66,7 @@ def _set_zoom(times: int) -> None:
 
 
 def _button(form: "Format", record: AttentionRecord, view: View, options: "Options") -> None:
-    """Draw a download whose file is made in a thread of its own when somebody asks for it."""
+    """Draw a download whose file is created in its own thread on click."""
     from viz.export import export, filename
 
     st.download_button(form.name, lambda: export(form.suffix, record, view, options),

@@ -1,4 +1,4 @@
-"""Widgets that show one field of the view, or a page's own control, and change it; the URL follows."""
+"""Widgets that show and change one field of the view or one of a page's controls; the URL follows."""
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,31 +17,31 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
 
 
 def text_value(key: str, text: str) -> dict[str, str]:
-    """Return the arguments that make a text field of this key say `text`. One that says so already is left alone: what
-    is written into the session is sent to the browser, where the answer to an earlier question would replace the text,
-    or the selection, of somebody who has typed on meanwhile."""
+    """Return the arguments that make the text field with this key show `text`. A field that already shows it is left
+    alone: writing to the session sends the value to the browser, where it could overwrite newer typing or the
+    selection."""
     if st.session_state.get(key, text) == text:
-        return {"key": key, "value": text}   # what a browser begins with that has not drawn the field yet
+        return {"key": key, "value": text}   # the initial value in a browser that has not drawn the field yet
     st.session_state[key] = text
     return {"key": key}
 
 
 def bind(choose: Callable[..., None], field: str, value: object) -> dict:
-    """Return the keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
+    """Return keyword arguments that make a widget show `value` and pass a new one to choose(field=…)."""
     key = f"view_{field}"
     st.session_state[key] = value
     return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
 
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
-    """Draw one of a few, all in view; options is {value: label}."""
+    """Draw a choice of a few options, all visible; options is {value: label}."""
     st.segmented_control(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed",
                          required=True, wrap=True, **bind(choose, field, value))
 
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: object,
            quiet: bool = False) -> None:
-    """Draw one of many; options is {value: label}. `quiet` leaves the label to screen readers."""
+    """Draw a choice from many options; options is {value: label}. `quiet` leaves the label to screen readers."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],
                  label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
@@ -53,7 +53,8 @@ def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> 
 
 def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any,
           key: str) -> None:
-    """Small buttons in a row, the chosen one marked: each opens something. options: (value, label)."""
+    """Draw small buttons in a row with the chosen one marked, each of which opens something. options: (value,
+    label)."""
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None
     st.pills(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed", key=key,
@@ -61,8 +62,7 @@ def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., 
 
 
 def log_steps(low: float, high: float, per_decade: int) -> list[float]:
-    """Evenly spaced on a log axis from low to high, each rounded to two digits that count; low and high themselves are
-    among them."""
+    """Return values evenly spaced on a log axis from low to high, both included, rounded to two significant digits."""
     count = round(math.log10(high / low) * per_decade) + 1
     return sorted({float(f"{number:.2g}") for number in np.geomspace(low, high, count)} | {low, high})
 
@@ -70,8 +70,8 @@ def log_steps(low: float, high: float, per_decade: int) -> list[float]:
 def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
                say: Callable[[Any], str] = lambda value: f"{value:g}",
           help: str | None = None, closed: bool = False) -> None:
-    """Draw a slider over `options`. A value that a link brought and that is none of them becomes one; where there are
-    no others (`closed`), the nearest stands for it, as the page has to take that, too."""
+    """Draw a slider over `options`. A value from a link that is not one of them is added; if no others are allowed
+    (`closed`), the nearest is used, and the page must do the same."""
     value, options = page.controls[name], list(options)
     if closed:
         value = min(options, key=lambda option: abs(option - value))
@@ -80,7 +80,7 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
-    """Draw one of a few, all in view, under its label; options is {value: words}."""
+    """Draw a labelled choice of a few options, all visible; options is {value: words}."""
     st.segmented_control(label, list(options), format_func=lambda option: options[option], required=True, wrap=True,
                          help=help, **bind(page.set, name, page.controls[name]))
 
@@ -91,11 +91,11 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
-    """Draw any of a few numbered things, as small buttons; options is {number: words}."""
+    """Draw a multiple choice of numbered items as small buttons; options is {number: words}."""
     st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
              **bind(page.set, name, list(page.controls[name])))
 
 
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
-    """Draw a button that turns several controls at once."""
+    """Draw a button that sets several controls at once."""
     st.button(words, key=key, on_click=lambda: page.set(**changes))

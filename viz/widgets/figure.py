@@ -1,4 +1,4 @@
-"""Figures on a page, with ways to take them away, and vectors as coloured strips."""
+"""Draw figures with their downloads, and vectors as coloured strips."""
 import csv
 import io
 from collections.abc import Callable, Sequence
@@ -24,24 +24,24 @@ from viz.text import strings
 from viz.widgets.fields import bind
 from viz.widgets.handout_button import add_item, show_result
 
-WIDE = 720   # pixels of a figure's PDF
+WIDE = 720   # pixels, width of a figure's PDF
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
-_SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* is open
-_CAMERA = Kept("png")                     # what a figure's camera saves
+_SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
+_CAMERA = Kept("png")                     # the format that a figure's camera saves
 
 
 def page_theme() -> str:
-    """light or dark: what the page has."""
+    """Return the page's theme, light or dark."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 @st.fragment
 def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, name: str = "",
            on_pick: Callable[[list[int]], None] | None = None, **options: object) -> None:
-    """Draw `draw(theme, *given, **options)`. `key` names the figure on the page, and its files where `name` does not;
-    figures that take one another's place have one key: the browser changes a chart in less time than it builds one.
-    `alt` says in a sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs
-    again after it. A fragment: its tools answer without the page."""
+    """Draw `draw(theme, *given, **options)`. `key` identifies the figure on the page, and its files unless `name` is
+    given; figures that replace one another share a key, since the browser updates a chart faster than it builds one.
+    `alt` describes it in a sentence, with its numbers. on_pick: as in `viz.components.chart.chart`; the page reruns
+    after it. This is a fragment: its tools work without a rerun of the page."""
     camera, saving, name = _CAMERA.value, _SAVING.value, name_for(name or key, "figure")
     light = partial(draw, "light", *given, **options)
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
@@ -60,7 +60,7 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
     chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
           config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use,
           on_pick=None if on_pick is None else pick)
-    if _PICKED.value == key:   # the page around the figure follows
+    if _PICKED.value == key:   # then the surrounding page reruns
         _PICKED.value = ""
         st.rerun()
     if key in saving:
@@ -75,13 +75,13 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
 
 
 def unfinished_figure(place: DeltaGenerator, drawn: FigureSpec, *, key: str) -> None:
-    """Draw into a place of the page while something is still being computed: nothing to take away yet."""
+    """Draw a figure into a placeholder while it is still being computed, without downloads."""
     with place:
         chart(drawn.to_plotly_json(), key=key)
 
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
-    """Draw what *Save* opens below the chart."""
+    """Draw the *Save* panel below the chart."""
     words, chosen = strings("lesson"), f"save-{key}"
     st.session_state[chosen] = camera
     with st.container(border=True, key=f"open-{chosen}"):
@@ -104,12 +104,13 @@ def _set_camera(name: str) -> None:
 
 
 def html(drawn: FigureSpec) -> bytes:
-    """Return the figure as a page of its own that asks no other machine for anything."""
+    """Return the figure as a self-contained HTML page that needs no other server."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
 
 
 def as_pdf(drawn: FigureSpec) -> bytes:
-    """Return the figure as one page of its own size, all of it vectors. Raises UserError as `printed` does."""
+    """Return the figure as one PDF page of its own size, with vector graphics only. Raises UserError as `printed`
+    does."""
     figure = drawn.plotly().update_layout(width=WIDE)
     page = figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
     style = f"<style>@page {{ size: {WIDE}px {drawn.height}px; margin: 0; }} body {{ margin: 0; }}</style>"
@@ -117,32 +118,33 @@ def as_pdf(drawn: FigureSpec) -> bytes:
 
 
 def as_csv(drawn: FigureSpec) -> bytes:
-    """Return the figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
+    """Return the figure's numbers as CSV: series, x, y, value; UTF-8, CRLF (RFC 4180), with text that spreadsheets
+    cannot execute."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
                                 for row in table.figure_rows(drawn)])
     return text.getvalue().encode("utf-8")
 
 
-STANDING = 520   # pixels: how tall columns stand
+STANDING = 520   # pixels: height of columns
 
 
 def columns_switch(page: PageContext, words: dict) -> bool:
-    """Return the remembered switch; True for columns."""
+    """Draw the remembered switch and return whether columns are chosen."""
     shown = page.view().transpose
     st.toggle(words["columns"], help=words["columns_help"], **bind(page.set, "transpose", shown))
     return shown
 
 
 def token_name(tokens: Tokens, place: int) -> str:
-    """Return a token and its place, for an axis."""
+    """Return a token with its position, for an axis."""
     return f"{visible_token(tokens.texts[place])} {place}"
 
 
 def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
                   axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
-    """Draw one strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of
-    a figure."""
+    """Draw one strip per (name, vector), all of the same length, on one scale symmetric around 0. key, alt, name: as in
+    `figure`."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:

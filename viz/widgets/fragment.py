@@ -1,4 +1,4 @@
-"""Parts of a page: what goes wrong in one is a sentence in its place; some answer without the rest, or are folded."""
+"""Parts of a page: an error in one is shown as a sentence in its place; some rerun alone, and some are folded."""
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -14,14 +14,13 @@ from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import refusal
 
-FETCHING = Kept(("", ""))   # the model that is being downloaded, and the one that cannot be opened without: an adapter
+FETCHING = Kept(("", ""))   # the model being downloaded, and the adapter that needs it, if any
 log = logging.getLogger("clearhead")
 
 
 @contextmanager
 def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]:
-    """Round what draws a page, or a part of one: the error's sentence stands where the drawing ended. part: names it
-    among the parts of the page."""
+    """Show an error within the block as a sentence where the drawing ended. part: its name among the page's parts."""
     try:
         yield
     except NotOnDisk as missing:
@@ -36,13 +35,13 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
 
 
 def fetch(page: PageContext, model: str) -> None:
-    """For a callback: asks for a model that the frame then brings to this disk, with its progress and its stop."""
+    """Request a model in a callback; the frame then downloads it, with progress and a stop button."""
     page.set(model=model)
     FETCHING.value = model, model
 
 
 def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:
-    """Draw a model that is not on this disk: what happened, its size, and a button that fetches it."""
+    """Draw the offer to download a missing model: what happened, its size, and a button."""
     words = strings("frame")
     if not sources.may_fetch():
         st.info(words["no_fetch"].format(model=escape_markdown(model)))
@@ -58,8 +57,8 @@ def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> 
 
 
 def offer_model(page: PageContext, model: str, key: str) -> None:
-    """Draw a button that brings a model of the catalogue to this disk for a page that is better with it, and its
-    progress with a stop; nothing where it is there, or where nothing may be fetched."""
+    """Draw a button that downloads a catalogue model for a page that benefits from it, with progress and a stop button;
+    nothing if it is on disk or downloads are disabled."""
     offer = next((offer for offer in sources.catalogue() if offer.id == model and not offer.on_disk), None)
     if offer is None or not sources.may_fetch():
         return
@@ -75,8 +74,8 @@ def offer_model(page: PageContext, model: str, key: str) -> None:
 
 
 def show_fetching(model: str) -> None:
-    """Draw a download: how far it is, and a button that stops it. Once the model is there the page runs anew; raises
-    UserError if that failed."""
+    """Draw a download's progress with a stop button. Once the model is on disk the page reruns; raises UserError if the
+    download failed."""
     words, job = strings("frame"), sources.fetch(model, session().id)
     place = st.empty()
     with place.container():
@@ -97,18 +96,18 @@ def _end_fetching() -> None:
     FETCHING.value = "", ""
 
 
-PLAYING = Kept(False)   # whether a film, or a translation, goes on by itself
+PLAYING = Kept(False)   # whether an animation or a translation is playing
 
 
 def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> None:
-    """Draw draw(page, *given). A control in it draws it again and nothing else, so it holds everything that its
-    controls change; what goes wrong in it is one sentence in its place. `given` is what it was when the page ran."""
+    """Draw draw(page, *given) as a fragment. Its controls rerun only the fragment, so it must contain everything they
+    change; an error becomes one sentence in its place. `given` is fixed at the page's run."""
     asked = page.about.asks_with(page.controls)
 
     @st.fragment
     def part() -> None:
         if page.about.asks_with(page.controls) != asked:
-            st.rerun()   # model and text come into the sidebar, or leave it
+            st.rerun()   # model and text appear in the sidebar or leave it
         with errors_as_sentences(page, draw.__name__):
             draw(page, *given)
 
@@ -116,8 +115,8 @@ def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> No
 
 
 def repeat(seconds: float, act: Callable[[], None]) -> None:
-    """Call `act` every so many seconds for as long as the page draws this, and runs the page after it; the last thing
-    that a page draws, so that the time begins when all of it is drawn."""
+    """Call `act` every few seconds while the page draws this, and rerun the page after each. Call it last on a page, so
+    that the time starts when everything is drawn."""
     page_has_run = False
 
     @st.fragment(run_every=seconds)
@@ -132,7 +131,7 @@ def repeat(seconds: float, act: Callable[[], None]) -> None:
 
 
 def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
-    """Ask `done` every so many seconds, for the first time when the page is drawn, and runs the page once it is."""
+    """Poll `done` every few seconds, starting when the page is drawn, and rerun the page once it is true."""
     page_has_run = False
 
     @st.fragment(run_every=seconds)
@@ -146,21 +145,21 @@ def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
 
 
 def pause() -> None:
-    """End what goes on by itself, a film or a translation."""
+    """Stop a playing animation or translation."""
     PLAYING.value = False
 
 
 @st.fragment
 def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
-    """Draw a part of a page that is folded away, and neither made nor sent before somebody opens it: source code alone
-    would bring every browser Streamlit's highlighter of code, 1.6 MB."""
+    """Draw a folded part of a page whose body is only built when opened: source code alone would send every browser
+    Streamlit's 1.6 MB syntax highlighter."""
     with st.expander(title, key=key, on_change="rerun") as opened:
         if opened.open:
             draw()
 
 
 def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]) -> str:
-    """Return the functions' source, each under the module it comes from, and the shapes now."""
+    """Return the functions' source, each under its module's name, and the current shapes."""
     parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
     if shapes:
         parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
@@ -169,8 +168,8 @@ def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]
 
 def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
                    sources: str = "") -> None:
-    """Draw what proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
-    computed it, and whence they come. shown gives the functions once it is opened, so that it may import torch."""
+    """Draw the folded explanation of a page that is not a lesson: its formulas in words, the source of the functions
+    that compute it, and references. shown returns the functions when it is opened, so it may import torch."""
     def inside() -> None:
         st.markdown(text)
         st.code(source_listing(shown(), {}), language="python")

@@ -1,8 +1,8 @@
 """“Add to My lesson”: the button under every picture and table, and the session's handout.
 
-A handout survives a reload because the server keeps it (viz/handout/store.py) under a random name that the browser
-holds in a cookie; the address bar holds nothing of it, so that a link that one sends away shows the state and not the
-sender's handout. """
+A handout survives a reload because the server stores it (viz/handout/store.py) under a random name that the browser
+keeps in a cookie. The address bar does not contain it, so a shared link shows the state and not the sender's handout.
+"""
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,45 +24,45 @@ from viz.text import escape_markdown, strings
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-MakeItem = Callable[[str, str], Item]   # make(where, link): the item of a picture or a table
+MakeItem = Callable[[str, str], Item]   # make(where, link) returns the item of a picture or table
 
-NAME = Kept("")     # under which the server keeps the handout
-_TOAST = Kept("")   # what came of "add to handout", to be said once
+NAME = Kept("")     # the name under which the server stores the handout
+_TOAST = Kept("")   # the result of adding to the handout, shown once
 COOKIE = "clearhead_handout"
-BETWEEN = " · "   # the parts of where a figure stands: the page's title, the model, the text
+BETWEEN = " · "   # separates the parts of a figure's origin: page title, model, text
 STORE = HandoutStore(folder=sources.handout_folder)
 
 
 def _name() -> str:
-    """Under which name this session's handout is kept."""
+    """Return the name under which this session's handout is stored."""
     NAME.value = NAME.value or STORE.name(st.context.cookies.get(COOKIE))
     return NAME.value
 
 
 def handout() -> Handout:
-    """Return the session's handout as it is now."""
+    """Return the session's current handout."""
     return STORE.get(_name())
 
 
 def stored() -> Stored:
-    """Return the session's handout, and whether its file holds it."""
+    """Return the session's handout and whether its file contains it."""
     return STORE.stored(_name())
 
 
 def update(how: Callable[[Handout], Handout]) -> Handout:
-    """Put how(handout) in its place. Raises UserError if that cannot be kept."""
+    """Replace the handout by how(handout). Raises UserError if it cannot be stored."""
     return STORE.change(_name(), how)
 
 
 def set_cookie() -> None:
-    """Return the browser the name, once there is something to find again."""
+    """Set the browser's cookie once there is something to find again."""
     if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
         registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()])
 
 
 def page_and_link() -> tuple[str, str]:
-    """Return (where, link): where a figure stands, in words, and the address of exactly this state; both empty on a
-    page without the frame."""
+    """Return (where, link): a figure's origin in words, and the address of exactly this state; both "" on a page
+    without the frame."""
     state, name = session().state, session().page
     if not name:
         return "", ""
@@ -71,14 +71,14 @@ def page_and_link() -> tuple[str, str]:
     controls = {control.name: control.start for control in page.controls} | state.controls_of(name)
     if page.asks_with(controls):
         return BETWEEN.join([page.title, *asked]), address(own_address(), state, name, page.controls)
-    # a page that asks no model now: what is shown is a formula, whatever the sidebar of other pages says
+    # the page currently uses no model: it shows a formula, whatever is in other pages' sidebars
     plain = replace(State(), control_values=state.control_values)
     return page.title, address(own_address(), plain, name, page.controls, named=False)
 
 
 def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:
-    """Draw the button, or only its sign. make(where, link) gives the item; it is called when the button is pressed, and
-    a fragment answers: the page does not run."""
+    """Draw the button, or only its symbol. make(where, link) creates the item on click; the button is a fragment, so
+    the page does not rerun."""
     with st.container(width="content"):
         _button(key, make, sign)
 
@@ -92,7 +92,7 @@ def _button(key: str, make: MakeItem, sign: bool) -> None:
 
 
 def add_item(make: MakeItem) -> None:
-    """For a callback: puts the item into the handout; what came of it waits for `show_result`."""
+    """Add the item to the handout in a callback; `show_result` reports the outcome."""
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
@@ -104,7 +104,7 @@ def add_item(make: MakeItem) -> None:
 
 
 def show_result() -> None:
-    """Say once what came of `add_item`."""
+    """Report the outcome of `add_item` once."""
     if _TOAST.value:
         st.toast(_TOAST.value)
         _TOAST.value = ""
@@ -113,14 +113,14 @@ def show_result() -> None:
 
 def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
                    beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a component's picture. records: those that the picture shows. beside: draws what stands at
-    the button's left."""
+    """Draw the button under a component's picture. records: shown in the picture. beside: draws what is to the left of
+    the button."""
     _button_row(picture.key, item_maker(picture, records), beside)
 
 
 def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> MakeItem:
-    """Return what makes a picture's item, for `add_to_handout`. An item with records says by itself what was asked, so
-    that of `where` only the page's title is left."""
+    """Return a function that creates a picture's item, for `add_to_handout`. Items with records already state the
+    question, so only the page's title is kept from `where`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import picture_item
 
@@ -131,7 +131,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
 
 
 def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a table, whose index is left out. beside: as of `picture_button`."""
+    """Draw the button under a table, whose index is left out. beside: as in `picture_button`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import table_item
 

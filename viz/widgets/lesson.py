@@ -16,27 +16,27 @@ The page:
             ...widgets, then figure(curves, ..., key="curves", alt=lesson.alt("curves", t=...))
             lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
-The page's controls begin with QUESTIONS, its render ends with lesson.end(). Its first section is for seeing: one thing
-to move, one sentence, the question beside its picture, all of it on one screen of 1440 × 900. The others say why, and
-what proves it is folded away below each of them.
+The page's controls begin with QUESTIONS, and its render ends with lesson.end(). The first section is visual: one thing
+to move, one sentence and the question beside its picture, all within one screen of 1440 × 900. The other sections say
+why, each with its derivation folded below.
 
-The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of explanation and alt):
+The prose (Markdown with $LaTeX$; {names} are filled from the keyword arguments of explanation and alt):
 
     question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
-        boxes: of the Transformer's figure, viz/components/transformer_diagram
+        boxes: in the Transformer's figure, viz/components/transformer_diagram
     remember = [three lines]
     [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
-        why: the sentence that puts it right; a second prompt is [predict_NAME], held by the control guess_NAME
-    [[check]]  two of them, each as [predict]: what the lesson has answered by its end
+        why: the sentence that explains it; a second prompt is [predict_NAME], stored in the control guess_NAME
+    [[check]] two of them, like [predict]: questions that the lesson has answered by its end
     [SECTION]  title, lead, alt, notice = [at most three], more = [...], formula, symbols = [[symbol, what it is on
         screen], ...], practice, sources = [...]
 
-explanation draws what to notice, then a row that opens Formula, Code (the source of the functions in `shown` and the
-shapes now), More to notice, Where it matters, Sources; one without text is left out. Before the page computes anything
-with torch it must have drawn its header, and it computes inside `with computing():`, which says so while torch is
-still being loaded. Controls are widgets of fields.py (this file's neighbour), which show page.controls and
-call page.set; what one drags is `viz.components.handles`; a head of the record is chosen with
-`viz.widgets.head_picker`. """
+explanation draws what to notice, then tabs for Formula, Code (the source of the functions in `shown` and the current
+shapes), More to notice, Where it matters and Sources; empty ones are left out. Before computing anything with torch,
+the page must have drawn its header, and it computes inside `with computing():`, which says so while torch is loading.
+Controls are widgets from fields.py, which show page.controls and call page.set; drag handles are in
+`viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`.
+"""
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,8 +58,7 @@ from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
 from viz.widgets.progress import forget, remember, resume
 from viz.widgets.sheets import notebook_button
 
-# the controls that hold the answers to the prompt and to the two questions at the end; a link with them shows what was
-# answered
+# hold the answers to the prompt and to the two questions at the end; a link with them shows the answers
 GUESS = Choice("guess", "", LETTERS)
 CHECKS = Choice("check_1", "", LETTERS), Choice("check_2", "", LETTERS)
 QUESTIONS = (GUESS, *CHECKS)
@@ -67,8 +66,7 @@ QUESTIONS = (GUESS, *CHECKS)
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Round a page's arithmetic: says that it is starting as long as torch is not loaded yet (a second or two, once a
-    server)."""
+    """Wrap a page's arithmetic: show that it is starting while torch is loading (a second or two, once per server)."""
     if "torch" in sys.modules:
         yield
         return
@@ -82,11 +80,11 @@ class Lesson:
     def __init__(self, page: PageContext, name: str) -> None:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
         resume(page)
-        self.uncovered = self._uncovered()   # as the page ran
-        self.folded: set[str] = set()        # sections whose title their fold has
+        self.uncovered = self._uncovered()   # when the page ran
+        self.folded: set[str] = set()        # sections whose title is on their fold
 
     def header(self) -> None:
-        """Draw the question as title, what the lesson is about, how long it takes, and what it builds on."""
+        """Draw the title question, the lesson's topic, its duration, and what it builds on."""
         with st.container(key="lesson-head"):
             st.markdown(f"## {self.prose['question']}")
             st.markdown(self.prose["lead"], width=READABLE)
@@ -94,7 +92,7 @@ class Lesson:
                 self._about()
 
     def _about(self) -> None:
-        """Minutes, and lessons to have seen before; a lecture shows no buttons."""
+        """Draw the minutes and the lessons it builds on; without buttons in lecture mode."""
         known = pages()
         before = [earlier for earlier in self.prose["builds_on"]
                   if earlier in known and not self.page.state.present]
@@ -108,8 +106,8 @@ class Lesson:
                       args=(self.page, self.name))
 
     def predict(self, control: str = "guess", **measured: float) -> bool:
-        """Return the prompt of this control. Gives `open`: once that is true the page draws the answer onto its
-        picture. measured: numbers that its answers tell."""
+        """Draw this control's prompt and return `open`: once that is true, the page draws the answer onto its picture.
+        measured: numbers used in the answers."""
         prompt = prompts(self.prose)[control]
         if measured:
             answers = [answer | {"why": answer["why"].format(**measured)} for answer in prompt["answers"]]
@@ -119,8 +117,8 @@ class Lesson:
         return self.open(control)
 
     def open(self, control: str = "guess") -> bool:
-        """Return whether what this question covers may be seen: it is answered, or everything is shown. In a lecture a
-        question has a screen before its picture."""
+        """Return whether the covered part may be shown: the question is answered, or everything is revealed. In lecture
+        mode a question has a screen before its picture."""
         return self.page.state.show or self.page.state.present or bool(self.page.controls[control])
 
     def _uncovered(self) -> list[bool]:
@@ -131,14 +129,14 @@ class Lesson:
         return [name for name in prompts(self.prose) if not name.startswith("check_")]
 
     def covered(self, key: str) -> None:
-        """Stands where the answer to the prompt will be drawn."""
+        """Draw a placeholder where the answer to the prompt will appear."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waits-{key}"):
             st.caption(self.words["waits"], width="content")
             show_me(self.page, f"waits-{key}")
 
     def end(self) -> None:
-        """Draw what to remember, which answers the questions above, two questions that the lesson has answered, and its
-        notebook; the last part of its page."""
+        """Draw what to remember (the answers to the questions above), two final questions, and the notebook; the last
+        part of the page."""
         with st.container(key="screen-remember"):
             st.markdown(f"### {self.words['remember']}")
             if all(map(self.open, self._asked())):
@@ -154,10 +152,10 @@ class Lesson:
 
     @contextmanager
     def section(self, name: str) -> Iterator[dict]:
-        """A heading and its lead; the section's widgets and figures follow inside. Gives the section's prose."""
+        """Draw a heading and its lead, and yield the section's texts; widgets and figures follow within the block."""
         prose, lead = self.prose[name], self.prose[name].get("lead", "")
         title = "" if name in self.folded else f"### {prose['title']}"
-        if self.page.state.present:   # the lead stands below the picture, where the notices take its place
+        if self.page.state.present:   # the lead goes below the picture, in place of the notices
             with st.container(key=f"section-{name}"):
                 st.markdown(title)
                 yield prose
@@ -169,8 +167,8 @@ class Lesson:
             yield prose
 
     def further(self, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
-        """Draw a section that only some readers want, draw(): folded away, and drawn once it is opened, by hand or by a
-        link with one of these controls. In a lecture it is a screen as any other."""
+        """Draw an optional section, draw(): folded, and drawn when opened by hand or by a link that sets one of these
+        controls. In lecture mode it is an ordinary screen."""
         if self.page.state.present:
             draw()
             return
@@ -182,9 +180,9 @@ class Lesson:
                 draw()
 
     def fragment(self, draw: Callable[..., None], *given: object) -> None:
-        """Draw draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
-        that its controls change. `given` is what it was when the page ran. A question that is answered in it uncovers
-        what stands elsewhere, so the page then runs again."""
+        """Draw draw(page, lesson, *given), a part that reruns alone and must contain everything its controls change.
+        `given` is fixed at the page's run. If a question inside is answered, the page reruns to reveal what it covers
+        elsewhere."""
         @functools.wraps(draw)
         def part(page: PageContext, lesson: Lesson, *given: object) -> None:
             if self._uncovered() != self.uncovered:
@@ -194,13 +192,13 @@ class Lesson:
         fragment(self.page, part, self, *given)
 
     def alt(self, name: str, /, **numbers: object) -> str:
-        """Return the words for those who do not see the section's picture."""
+        """Return the alternative text of the section's picture."""
         return self.prose[name]["alt"].format(**numbers)
 
     def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, object] | None = None,
                     notices_in: DeltaGenerator | None = None, **numbers: object) -> None:
-        """Draw what to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
-        now. notices_in: the column that has room for what to notice; a lecture shows it below the picture."""
+        """Draw what to notice in a section's picture, and the tabs below it. shapes: {name: current array, or text}.
+        notices_in: the column for the notices; lecture mode shows them below the picture."""
         prose = self.prose[name]
         if prose.get("notice"):
             column = nullcontext() if notices_in is None or self.page.state.present else notices_in
@@ -217,8 +215,8 @@ class Lesson:
     @st.fragment
     def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...],
                shapes: Mapping[str, object]) -> None:
-        """Draw a fragment: nothing is drawn until a tab is chosen, and it then is without the page's arithmetic. A
-        choice, not Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
+        """Draw the tabs as a fragment: nothing is drawn until one is chosen, and then without the page's arithmetic. A
+        choice is used instead of Streamlit's tabs, which cost the browser a tenth of a second per run."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
             st.caption(self.words["prove"], width="content")
             tab = st.segmented_control(self.words["tabs_label"], list(texts), key=f"tabs-{name}",
@@ -233,10 +231,10 @@ class Lesson:
         st.code(source_listing(shown, shapes), language="python")
 
     def _formula(self, name: str) -> str:
-        """Return the formula, its symbols and the terms of the glossary: one element, as every element of a page takes
-        part in each of its runs."""
+        """Return the formula, its symbols and the glossary terms as a single element, since every element takes part in
+        each run of the page."""
         prose = self.prose[name]
-        # on a phone a line of several formulas would be cut off: each gets its own
+        # on a phone, a line with several formulas would be cut off: put each on its own line
         lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
                  "$$", ""]
         lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
@@ -246,7 +244,7 @@ class Lesson:
 
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw the two questions at the end, folded away until somebody wants them, or a link has them answered."""
+    """Draw the two final questions, folded until the reader, or a link with answers, opens them."""
     words, asked = lesson.words, {each.name: page.controls[each.name] for each in CHECKS}
     with st.expander(words["check"], expanded=page.state.show or any(asked.values()), key="check"):
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
@@ -254,27 +252,26 @@ def _checks(page: PageContext, lesson: Lesson) -> None:
 
 
 def _hall_checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw the same before a hall: each on a screen, and nothing is remembered of it."""
+    """Draw them in lecture mode: each on a screen, without storing answers."""
     for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
         with st.container(key=f"predict-{control.name}"):
             ask(page, prompt, control.name)
 
 
 def _listed(sentences: list[str], numbers: Mapping[str, object]) -> str:
-    """As a list in Markdown, its {names} filled in with the numbers where there are any."""
+    """Return a Markdown list of the sentences, with {names} filled in from the numbers."""
     return "\n".join(f"- {sentence.format(**numbers) if numbers else sentence}" for sentence in sentences)
 
 
 def lessons() -> list[str]:
-    """Return the names of all lesson pages in the order of the menu: the pages that have prose of their own among the
-    lessons."""
+    """Return the names of all lesson pages, those with texts in lessons/, in menu order."""
     from viz.text import FOLDER
 
     return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
 
 
 def screens(name: str) -> dict[str, str]:
-    """Return the screens of a lesson that somebody may want alone, each with its title: its questions and sections."""
+    """Return the screens of a lesson that can be shown alone, {name: title}: its questions and sections."""
     prose = strings(f"lessons/{name}")
     question = strings("handout")["add_question"]
     asked = {f"predict-{control}": question.format(ask=prompt["ask"]) for control, prompt in prompts(prose).items()}
@@ -282,17 +279,17 @@ def screens(name: str) -> dict[str, str]:
     return {part: words["title"] for part, words in parts.items()} | asked
 
 
-PLACES = 17   # heights that make the curve
+PLACES = 17   # heights that define the curve
 
 
 def drawn_control(name: str = "drawn") -> Numbers:
-    """Return the page's control that holds the curve; () until one is drawn."""
+    """Return the control that stores a drawn curve; its value is () until one is drawn."""
     return Numbers(name, (), 0, 1, 0, PLACES)
 
 
 def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
-    """Ask for the curve, until one is drawn or everything is shown. Whether that is so: the page then shows the real
-    one."""
+    """Let the reader draw the curve first, and return whether one is drawn or everything is revealed; the page then
+    shows the real one."""
     values = page.controls[control.name]
     if page.state.show and not values:
         return True
@@ -303,8 +300,8 @@ def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
 
 
 def drawn_lines(values: Sequence[float], x: np.ndarray, y_range: tuple[float, float], log: str = "") -> list[Line]:
-    """Return the curve that was drawn, if one was, as a line over the x of the real figure, whose axes it was drawn
-    over: from x[0] to x[-1] and over y_range; log: which of them are logarithmic, as of `lines`."""
+    """Return the drawn curve, if any, as a line over the real figure's axes: from x[0] to x[-1] and over y_range; log:
+    which axes are logarithmic, as in `lines`."""
     if len(values) != PLACES:
         return []
     across = np.log(x) if "x" in log else np.asarray(x, float)

@@ -1,5 +1,5 @@
-"""A question of a lesson: answers to choose from, or a count of hands in a lecture, and then what is true of each. It
-is an invitation: *Show me* beside it uncovers everything, here and on every other page of the visit."""
+"""Lesson questions: answers to choose from, or a count of hands in lecture mode, and then an explanation of each
+answer. They are optional: *Show me* reveals everything, here and on all other pages of the visit."""
 from collections.abc import Sequence
 
 import streamlit as st
@@ -12,23 +12,23 @@ LETTERS = ("a", "b", "c", "d")
 
 
 def prompts(prose: dict) -> dict[str, dict]:
-    """Return the questions of a lesson's prose by the control that holds the answer: guess for [predict], guess_far for
+    """Return a lesson's questions by the control that stores the answer: guess for [predict], guess_far for
     [predict_far], then check_1 and check_2."""
     first = {table.replace("predict", "guess"): each for table, each in prose.items() if table.startswith("predict")}
     return first | {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
 
 
 def show_me(page: PageContext, key: str) -> None:
-    """Draw the button that uncovers everything that questions cover, on this page and on the others."""
+    """Draw the button that reveals all covered answers, on this page and all others."""
     words = strings("lesson")
     st.button(words["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=words["show_help"],
               on_click=page.set, kwargs={"show": True})
 
 
 def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
-    """Ask `prompt` (ask, answers, right, as in a lesson's prose); the page's control of this name holds the letter of
-    the answer. Once it is answered, or everything is shown, each answer has its sentence. title: a word or two before
-    the question."""
+    """Ask `prompt` (ask, answers, right, as in a lesson's texts); the page's control of this name stores the answer's
+    letter. Once it is answered, or everything is revealed, each answer shows its explanation. title: a word or two
+    before the question."""
     words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
@@ -50,7 +50,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
 
 
 def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
-    """Return every answer with its sentence; whether it is right, and which was chosen."""
+    """Return every answer with its explanation, marking the right one and the chosen one."""
     signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
     own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
     return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
@@ -58,8 +58,8 @@ def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
 
 
 def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
-    """Draw the answers with the hands for each. A click on one, or what the next arrow presses, shows what is true of
-    each, and none is marked as chosen."""
+    """Draw the answers with a count of hands for each. A click on one, or the next arrow, reveals the explanations,
+    without marking any answer as chosen."""
     words, told = strings("lecture"), page.controls[control] in letters
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):

@@ -1,7 +1,9 @@
-"""My lesson: a list of screens, which is presented over the pages that it names, and what adds a page's screens to it.
+"""My lesson: a list of screens that is presented across the pages it names, and the buttons that add a page's screens
+to it.
 
-The list is the handout (viz/handout/files.py). A figure, a text or a question is shown on the list's own page, a screen
-on the page that it belongs to; the session remembers where the presentation is, and the state from before it."""
+The list is the handout (viz/handout/files.py). Figures, texts and questions are shown on the list's own page, screens
+on the page that they belong to; the session remembers the current entry and the state before the presentation.
+"""
 from dataclasses import replace
 
 import streamlit as st
@@ -18,19 +20,19 @@ from viz.text import strings
 from viz.widgets.handout_button import add_item, handout, show_result
 from viz.widgets.lesson import lessons, screens
 
-HOME = "handout"                        # the page of the list
-_PLACE = Kept(0)                        # in the list that is presented, from 1; 0 while none is
-_BEFORE = Kept[State | None](None)      # the state in which the presentation began
+HOME = "handout"                        # the list's page
+_PLACE = Kept(0)                        # position in the presented list, from 1; 0 if none is presented
+_BEFORE = Kept[State | None](None)      # the state before the presentation
 
 
 def base() -> str:
-    """Return what the address of every page begins with."""
+    """Return the common prefix of all pages' addresses."""
     return own_address().partition("?")[0].rpartition("/")[0] + "/"
 
 
 def present(page: PageContext, on: bool) -> None:
-    """Begin or end a presentation, for a callback: of the list on its own page, of the page itself elsewhere. A list
-    ends where it began."""
+    """Begin or end a presentation in a callback: of the list on its own page, of the page itself elsewhere. A list's
+    presentation ends where it began."""
     if on and page.name == HOME and handout().items:
         _BEFORE.value = page.state
         _show(page, 1)
@@ -42,13 +44,14 @@ def present(page: PageContext, on: bool) -> None:
 
 
 def step(page: PageContext, by: int) -> None:
-    """Show the next entry of the list, or the one before, for a callback."""
+    """Show the next or previous entry of the list, in a callback."""
     if _PLACE.value and 1 <= _PLACE.value + by <= len(handout().items):
         _show(page, _PLACE.value + by)
 
 
 def place_of(page: PageContext) -> tuple[str, str]:
-    """Return where the presented list is, in words, and which screen of this page it wants; both "" where none is."""
+    """Return the position in the presented list, in words, and the screen of this page to show; both "" if none is
+    presented."""
     items = handout().items if page.state.present and (_PLACE.value or page.name == HOME) else ()
     if not items:
         return "", ""
@@ -74,7 +77,7 @@ def _show(page: PageContext, at: int) -> None:
 
 
 def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
-    """Return the figure that a state of the page Heads shows; None where it cannot be drawn here."""
+    """Return the figure for a state of the page Heads, or None if it cannot be drawn here."""
     from viz.handout.build import grid_item, head_item
 
     name, params = target(link)

@@ -1,4 +1,4 @@
-"""What every page has at its top right: presenting it, and the keys for that."""
+"""The top right corner of every page: lecture mode and its keyboard shortcuts."""
 import streamlit as st
 
 from viz.components.component import registered
@@ -8,16 +8,16 @@ from viz.text import strings
 from viz.widgets.my_lesson import HOME, add_screens, present
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
-_SHORTCUTS = Kept("")   # as a reader switched them in this session; "" as the browser remembers it
+_SHORTCUTS = Kept("")   # as set by the reader in this session; "" for the browser's remembered setting
 
 
 def shortcuts() -> bool:
-    """Return whether single letters and digits are keys of the page (WCAG 2.1.4 wants a way to switch them off)."""
+    """Return whether single letters and digits are shortcuts (WCAG 2.1.4 requires a way to turn them off)."""
     return (_SHORTCUTS.value or st.context.cookies.get(COOKIE)) != OFF
 
 
 def page_bar(page: PageContext) -> None:
-    """Draw the buttons, in the row of the page's title."""
+    """Draw the buttons in the row of the page's title."""
     words = strings("lecture")
     st.button(words["present"], key="present", type="tertiary", icon=":material/slideshow:", help=words["present_help"],
               on_click=present, args=(page, True))

@@ -1,4 +1,4 @@
-"""The picture that a model looks at: the choice of one, its strip, and which page takes which."""
+"""The model's picture: choosing one, its strip, and which pages accept pictures."""
 import contextlib
 from collections.abc import Callable
 from functools import partial
@@ -23,13 +23,12 @@ from viz.state import State
 from viz.text import escape_markdown, strings
 from viz.widgets.upload import most_megabytes, take
 
-OWN_PICTURES = Kept[dict[str, str]]({})   # names of those that were brought here, by sha256
-_ERROR = Kept("")                         # what is wrong with the one that was brought last
+OWN_PICTURES = Kept[dict[str, str]]({})   # names of pictures uploaded in this session, by sha256
+_ERROR = Kept("")                         # the error of the last upload
 
 
 def picture_name(sha256: str | None) -> str:
-    """Return what a picture is called: the title of one that is shipped, the name of a file; "" of one that is not
-    here."""
+    """Return a picture's name: a shipped picture's title or the file's name; "" if it is not stored here."""
     if sha256 is None:
         return ""
     try:
@@ -39,8 +38,7 @@ def picture_name(sha256: str | None) -> str:
 
 
 def picture_options() -> dict[str, str]:
-    """Return {sha256: name} of what one can choose: those that are shipped, those that were brought in this session,
-    and the one of a link."""
+    """Return {sha256: name} of the pictures to choose from: shipped ones, this session's uploads, and a link's."""
     chosen = session().state.image
     known = {each.sha256: each.name for each in pictures.offered(session().state.model)} | OWN_PICTURES.value
     return known if chosen is None or chosen in known else known | {chosen: picture_name(chosen)
@@ -48,7 +46,7 @@ def picture_options() -> dict[str, str]:
 
 
 def _bring(page: PageContext, key: str) -> None:
-    """Open what was dropped, pasted or taken; what is wrong with it is said under its place."""
+    """Open a dropped, pasted or taken picture; an error is shown below the field."""
     _ERROR.value = ""
     if st.session_state[key] is None:
         return
@@ -69,13 +67,13 @@ def _choose(page: PageContext) -> None:
 
 
 def picture_widgets(page: PageContext) -> None:
-    """Draw the choice, the place for a file, and the camera."""
+    """Draw the choice of picture, the upload field and the camera."""
     words, options, chosen = strings("pictures"), picture_options(), page.state.image
     st.session_state["ask_picture"] = chosen
     st.selectbox(words["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
                  on_change=_choose, args=(page,))
     _about(chosen)
-    # of any type: what is not read gets a sentence that names it, where Streamlit has three words for all files
+    # accepts any type, because Clearhead's own error names the file, while Streamlit has one phrase for all files
     st.file_uploader(words["own"], key="ask_picture_file", help=words["own_help"],
                      max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
                      args=(page, "ask_picture_file"))
@@ -91,8 +89,8 @@ def picture_widgets(page: PageContext) -> None:
 
 
 def _about(chosen: str | None) -> None:
-    """Who made the picture that is chosen, and under which licence; of one's own, where it is, or that it is gone:
-    other pages draw on, as long as they have the answer."""
+    """Draw the chosen picture's author and licence; for an upload, where it is stored, or that it is gone: other pages
+    still work as long as they have the answer."""
     if chosen is None:
         return
     words = strings("pictures")
@@ -106,15 +104,15 @@ def _about(chosen: str | None) -> None:
 
 
 def camera_works(url: str | None) -> bool:
-    """Return whether a browser lets the page of this address have its camera: over HTTPS, or on the same machine (W3C,
-    Secure Contexts, 2023)."""
+    """Return whether a browser allows the page at this address to use the camera: over HTTPS or on the same machine
+    (W3C, Secure Contexts, 2023)."""
     address = urlsplit(url or "")
     host = (address.hostname or "").lower()
     return address.scheme == "https" or host in ("localhost", "127.0.0.1", "::1") or host.endswith(".localhost")
 
 
 def picture_pills(page: PageContext) -> None:
-    """Draw the pictures as small buttons in a row, for a page that is about them."""
+    """Draw the pictures as small buttons in a row."""
     options: dict[str, str] = picture_options()
     st.session_state["picture-pills"] = page.state.image
     st.pills(strings("pictures")["picture"], list(options), format_func=partial(_short, options), wrap=True,
@@ -131,12 +129,12 @@ def _from_pills(page: PageContext) -> None:
         page.set(image=st.session_state["picture-pills"])
 
 
-HIGH = 150   # pixels of the picture as a strip
+HIGH = 150   # pixels: height of the picture strip
 
 
 def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, look: str = "blocky",
                  opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draw what the token in focus looks at in the open head, over the picture."""
+    """Draw the open head's weights from the token in focus, over the picture."""
     patches = patches_of(record, view.kind, picture_name(record.query.image))
     shown = PatchState(view.token, look, opacity, hidden_tokens(record))
     return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
@@ -144,8 +142,8 @@ def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, 
 
 def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
                 on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draw the picture with the token in focus, small: the place where one chooses it, as in a strip of tokens. says:
-    what one does there, in other words."""
+    """Draw a small picture with the token in focus, for choosing it like in a token strip. says: replaces the
+    instruction."""
     patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
     return picture_view(patches, nothing, PatchState(view.token, opacity=0.0, hidden=hidden_tokens(record),
@@ -153,14 +151,14 @@ def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = ""
                         height=HIGH, key=key, on_event=on_event)
 
 
-FETCHED = "dinov2-small"   # offered where no model of pictures is on disk
-_TEXT_MODEL = Kept("")      # the last model of text, for pages that take no other
-_PICTURE_MODEL = Kept("")   # the last model of pictures, for the page Pictures
+FETCHED = "dinov2-small"   # offered if no vision model is on disk
+_TEXT_MODEL = Kept("")      # the last text model, for pages that accept no other
+_PICTURE_MODEL = Kept("")   # the last vision model, for the page Pictures
 _PICTURE = Kept("")         # the last picture, by its sha256
 
 
 def what_it_reads(model: str) -> frozenset[str]:
-    """"text", "picture", or both. Of a model that is not there it is what the catalogue says."""
+    """Return what a model reads: "text", "picture" or both. For a missing model, as stated in the catalogue."""
     offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
     try:
         sides = sources.sides(model)
@@ -172,7 +170,7 @@ def what_it_reads(model: str) -> frozenset[str]:
 
 
 def is_unknown(model: str) -> bool:
-    """Return whether nobody can say what it reads: an id of the hub, or a folder, that is not on this disk."""
+    """Return whether a model's input is unknown: a hub id or folder that is not on this disk."""
     try:
         sources.sides(model)
     except UserError:
@@ -181,23 +179,23 @@ def is_unknown(model: str) -> bool:
 
 
 def picture_models() -> list[str]:
-    """Return the catalogue's models of pictures that are on this disk, those that were trained here last."""
+    """Return the catalogue's vision models on this disk, our own last."""
     return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
 
 
 def _join(image: str | None) -> None:
-    """Keep a picture that a link or a reloaded page named as long as this session, as if it had been brought here."""
+    """Keep a picture named by a link or a reloaded page for this session, like an upload."""
     if image is None or image in OWN_PICTURES.value:
         return
-    with contextlib.suppress(UserError):   # one that is gone is said to be where it would be drawn
+    with contextlib.suppress(UserError):   # if it is gone, an error is shown where it would be drawn
         picture = pictures.join(image, session().id)
         if not picture.licence:
             OWN_PICTURES.value = OWN_PICTURES.value | {image: picture.name}
 
 
 def fit_question(page: PageContext) -> None:
-    """Put a model that the page takes in the place of one that it does not, and a picture beside a model of pictures;
-    what was there comes back with the next page that takes it."""
+    """Replace a model that the page does not accept, and add a picture for a vision model; the previous ones return on
+    the next page that accepts them."""
     if not page.about.asks_with(page.controls):
         return
     wanted, reads = page.about.reads, what_it_reads(page.state.model)
@@ -219,7 +217,7 @@ def fit_question(page: PageContext) -> None:
     elif state.image is not None:
         _PICTURE.value = state.image
         page.correct(image=None)
-    # in the place of the sentence that nobody typed, texts that a picture is compared with, or the other way round
+    # replace the default sentence by the texts to compare a picture with, or vice versa
     plain, compared = State().text, strings("pictures")["compared"]
     known, fitting = (plain, compared) if pictured and "text" in reads else (compared, plain)
     if state.text == known:

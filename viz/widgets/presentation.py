@@ -1,9 +1,9 @@
-"""Presentation mode: large letters for a room. P turns it on and off on every page, present=1 in the URL begins with
-it.
+"""Lecture mode: large type for a room. P toggles it on every page; present=1 in the URL starts with it.
 
-A page becomes a row of screens, through which arrows and clickers step (viz/components/js/stage.js): a lesson several,
-with its controls; any other page one, its picture. Where a list is presented (viz/widgets/my_lesson.py), the step after
-the last screen of one entry leads to the next. """
+A page becomes a row of screens that arrow keys and clickers step through (viz/components/js/stage.js): several for a
+lesson, including its controls; a single picture for other pages. If a list is presented (viz/widgets/my_lesson.py), the
+step after an entry's last screen leads to the next entry.
+"""
 import re
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,16 @@ FOLDER = Path(__file__).parent.parent
 
 
 def prepare_room(lesson: bool) -> None:
-    """Before anything is drawn: a lesson as screens with its controls, any other page as the picture alone; both
-    larger."""
+    """Prepare the layout before anything is drawn: a lesson as screens with its controls, other pages as the picture
+    alone, both enlarged."""
     st.html(FOLDER / "lecture.css")
     if not lesson:
         st.html(FOLDER / "present_picture.css")
 
 
 def listen_for_keys(page: PageContext, lesson: bool) -> None:
-    """Listen to the keys; the last thing on a page, for it takes a line. lesson: whether the page has several screens.
-    A fragment: the page does not run because another screen of it is seen."""
+    """Listen to keys; draw it last, because it takes a line. lesson: whether the page has several screens. This is a
+    fragment: changing the screen does not rerun the page."""
     turned = False
 
     def hand_on() -> None:
@@ -54,7 +54,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
                  "lesson": lesson, "only": only, "place": place, "back": went_back(),
                  "text": strings("lecture")} if state.present else {}
-        # in a list, as the slider's message
+        # within a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
         keys(key="presentation", data=[{"on": state.present, "letters": shortcuts()} | words], on_event_change=hand_on)
 
@@ -62,8 +62,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
 
 
 def parse_event(value: object) -> tuple[str, Any] | None:
-    """Return what a browser sent: {"on": true or false}, {"step": 1 or -1} or {"screen": its name}; None for anything
-    else."""
+    """Parse a browser event: {"on": true or false}, {"step": 1 or -1} or {"screen": name}; None for anything else."""
     if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
         return "on", value["on"]
     if value in ({"step": 1}, {"step": -1}) and type(value["step"]) is int:

@@ -1,5 +1,5 @@
-"""How far one is in the lessons. This browser remembers the controls of each, answers among them; a lesson opens where
-one was, the start page shows what was answered, and all of it can be forgotten."""
+"""Track progress through the lessons. The browser remembers each lesson's controls, answers included; a lesson reopens
+where it was left, the start page shows what was answered, and everything can be cleared."""
 from typing import Any
 
 import streamlit as st
@@ -11,15 +11,16 @@ from viz.text import strings
 from viz.widgets.lesson_questions import LETTERS, prompts
 
 KEY = "progress"
-# by lesson what the browser remembers: {control: value}
+# by lesson, what the browser remembers: {control: value}
 Progress = dict[str, dict[str, Any]]
-_KNOWN = Kept[Progress | None](None)        # None: the browser has not been asked
-_FORGET = Kept[tuple[str, ...]](())         # the lessons that it shall forget
-_RESUMED = Kept[frozenset[str]](frozenset())   # the lessons that were opened in this visit
+_KNOWN = Kept[Progress | None](None)        # None if the browser has not been asked yet
+_FORGET = Kept[tuple[str, ...]](())         # lessons that the browser should forget
+_RESUMED = Kept[frozenset[str]](frozenset())   # lessons opened during this visit
 
 
 def resume(page: PageContext) -> None:
-    """Open a lesson where this browser left it, unless it was open in this visit before, or a link says otherwise."""
+    """Restore a lesson to where this browser left it, unless it was already opened during this visit or a link
+    overrides it."""
     known = _KNOWN.value
     if known is None or page.name in _RESUMED.value:
         return
@@ -31,18 +32,18 @@ def resume(page: PageContext) -> None:
 
 
 def remember(page: PageContext) -> None:
-    """Let the browser remember this lesson from its address, which holds the controls (js/progress.js)."""
+    """Store this lesson's controls, taken from its address, in the browser (js/progress.js)."""
     _tell({"lesson": page.name, "controls": [control.name for control in page.about.controls]})
 
 
 def progress() -> Progress:
-    """By lesson what this browser remembers; empty until it has said so, and the page then runs again."""
+    """Return what this browser remembers, by lesson; empty until it has answered, after which the page reruns."""
     _tell({"lesson": "", "controls": []}, again=True)
     return _KNOWN.value or {}
 
 
 def forget(page: PageContext, *names: str) -> None:
-    """For a button's callback: these lessons begin again, in this browser and on the pages that are open here."""
+    """Reset these lessons, in this browser and on the pages open here; for a button's callback."""
     _FORGET.value += names
     page.correct(control_values=frozenset(each for each in page.state.control_values if each[0] not in names))
     page.write_address()
@@ -56,7 +57,7 @@ def right_answers(name: str, left: dict[str, object]) -> tuple[int, int]:
 
 
 def _tell(data: dict[str, object], again: bool = False) -> None:
-    """again: whether the browser shall say once more what it remembers."""
+    """Send data to the browser. again: whether it should repeat what it remembers."""
     registered("progress", "js/progress.js", "module.progress")(
         key=KEY, data=data | {"read": again or _KNOWN.value is None, "known": _KNOWN.value is not None,
                               "forget": list(_FORGET.value)}, on_event_change=_take)
@@ -68,7 +69,7 @@ def _take() -> None:
 
 
 def parse_event(value: object) -> Progress:
-    """Return what a browser said that it remembers, less whatever no control of the lesson can be."""
+    """Parse what a browser remembers, dropping values that are invalid for the lesson's controls."""
     if not isinstance(value, dict):
         return {}
     known, found = pages(), Progress()

@@ -1,4 +1,4 @@
-"""The one way to share a page: its link, the same for a class, and a QR code of either."""
+"""Share a page: its link, a variant for a class, and a QR code of either."""
 from dataclasses import replace
 
 import segno
@@ -12,8 +12,8 @@ from viz.session import Kept
 from viz.state import State
 from viz.text import strings
 
-FINEST = 20   # the version of a QR code, 97 modules wide, above which a camera at the back of a room cannot read it
-_WHOSE = Kept("view")   # what the link last asked for shows
+FINEST = 20   # QR version, 97 modules wide, above which a camera at the back of a room cannot read it
+_WHOSE = Kept("view")   # which link was last requested
 
 
 def share_button(page: PageContext) -> None:
@@ -29,7 +29,7 @@ def share_button(page: PageContext) -> None:
 
 
 def _share(page: PageContext) -> None:
-    """Draw the dialog's content: what the link shows, the link, what it cannot do, and its code."""
+    """Draw the dialog: what the link shows, the link, its limits, and its QR code."""
     words, whose = strings("share"), _WHOSE.value if asks(page) else "view"
     st.session_state["share-whose"] = whose
     left, right = st.columns([4, 5], gap="large")
@@ -60,7 +60,7 @@ def _choose() -> None:
 
 
 def qr_code(link: str) -> str | None:
-    """Return the link as a QR code in SVG, black on white in any theme; None where it would be too fine to scan."""
+    """Return the link as a QR code in SVG, black on white in any theme; None if it would be too fine to scan."""
     try:
         code = segno.make_qr(link, error="l")
     except segno.DataOverflowError:
@@ -69,19 +69,19 @@ def qr_code(link: str) -> str | None:
 
 
 def is_answer(control: Control) -> bool:
-    """Return whether a control holds what a reader answered: a letter, a drawn curve, marked cells."""
+    """Return whether a control stores a reader's answer: a letter, a drawn curve, marked cells."""
     return (control.name.startswith(("guess", "check_")) or control.name == "marks"
             or (control.name == "drawn" and isinstance(control, Numbers)))
 
 
 def asks(page: PageContext) -> bool:
-    """Return whether the page has questions now: a lesson has them always, Heads while a head is to be predicted."""
+    """Return whether the page currently has questions: lessons always, Heads while a head is to be predicted."""
     return any(is_answer(control) for control in page.about.controls) and page.controls.get("predict") != ""
 
 
 def for_class(page: PageContext, show: bool) -> State:
-    """Return the state without anybody's answers, outside a presentation. show: with every answer shown, else with the
-    questions; a head that was predicted is open, or covered again."""
+    """Return the state without anyone's answers, outside lecture mode. show: reveal every answer, else cover them; a
+    predicted head is open or covered accordingly."""
     answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
     if "predict" in page.controls:
         answers |= {"predict": None if show else "cover"}

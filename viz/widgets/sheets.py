@@ -1,4 +1,4 @@
-"""The classroom sheets and lesson notebooks that one takes away."""
+"""The downloadable classroom sheets and lesson notebooks."""
 from collections.abc import Callable
 from functools import partial
 
@@ -16,20 +16,20 @@ from viz.widgets.fields import choice_for
 
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
-    """Draw it for a lesson that has a notebook; the file is made when it is pressed. link: where the lesson is; words:
-    on the button, "" for its own."""
+    """Draw the download of a lesson's notebook, created on click. link: the lesson's address; words: on the button, ""
+    for the default."""
     if name in notebook_names():
         st.download_button(words or strings("sheets")["notebook"]["button"],
                            partial(notebook, name, link, solution), file_name(name, solution), MIME,
                            on_click="ignore", key=f"notebook-{name}", help=help, icon=":material/download:")
 
 
-COPY = Choice("copy", "students", ("students", "teachers"))   # the control of a page that shows sheets
-DEEPER = 2   # a sheet's headings are below the page's own
+COPY = Choice("copy", "students", ("students", "teachers"))   # which copy of the sheets a page shows
+DEEPER = 2   # a sheet's headings are two levels below the page's own
 
 
 def sheet_list(page: PageContext) -> None:
-    """Draw all sheets, each folded."""
+    """Draw all sheets, folded."""
     words = strings("sheets")
     st.markdown(f"### {words['title']}")
     choice_for(page, "copy", words["copy"], words["copies"])
@@ -44,7 +44,7 @@ def sheet_list(page: PageContext) -> None:
 
 
 def _notebooks(solution: bool) -> None:
-    """Draw the notebook of every lesson, with its exercise solved in the teachers' copy."""
+    """Draw every lesson's notebook, with its exercise solved in the teachers' copy."""
     words, known, base = strings("sheets")["notebook"], pages(), _base()
     with st.expander(words["all"], key="notebooks"):
         st.markdown(words["about"], width=READABLE)
@@ -54,12 +54,12 @@ def _notebooks(solution: bool) -> None:
 
 
 def _base() -> str:
-    """Return what the address of every page begins with."""
+    """Return the common prefix of all pages' addresses."""
     return own_address().partition("?")[0].rpartition("/")[0] + "/"
 
 
 def _files(shown: Sheet, name: str) -> None:
-    """Draw the copy's files; each is made when its button is pressed. name: theirs, without an ending."""
+    """Draw a copy's downloads, created on click. name: of the files, without extension."""
     words, base = strings("sheets"), _base()
     kinds: list[tuple[str, str, str, Callable[[], bytes | str]]] = [
         ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),

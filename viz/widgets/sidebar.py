@@ -1,4 +1,4 @@
-"""The frame's sidebar: model, verification, text, examples."""
+"""The sidebar: model, verification, text, examples."""
 from typing import Any
 
 import streamlit as st
@@ -18,7 +18,7 @@ from viz.widgets.fragment import FETCHING, show_fetching
 from viz.widgets.picture import picture_widgets, what_it_reads
 from viz.widgets.upload import most_megabytes, take
 
-_IMPORT_ERROR = Kept("")   # what is wrong with the file that was dropped
+_IMPORT_ERROR = Kept("")   # the error of the last dropped file
 
 
 def _from_widget(page: PageContext, field: str) -> None:
@@ -38,7 +38,7 @@ def _add(page: PageContext, field: str) -> None:
 
 
 def _import(page: PageContext) -> None:
-    """Open the file that was dropped; what is wrong with it is said under its place."""
+    """Open a dropped file; an error is shown below the field."""
     if st.session_state["ask_npz"] is None:
         _IMPORT_ERROR.value = ""
     try:
@@ -54,7 +54,7 @@ def _import(page: PageContext) -> None:
 
 
 def _import_widget(page: PageContext) -> None:
-    """Draw the place for attention that another tool saved."""
+    """Draw the upload field for attention saved by another tool."""
     words = strings("frame")
     with st.expander(words["import_title"]):
         st.file_uploader(words["import_file"], type=["npz", "safetensors"], key="ask_npz", help=words["import_help"],
@@ -66,8 +66,8 @@ def _import_widget(page: PageContext) -> None:
 def ask_widgets(page: PageContext) -> DeltaGenerator:
     """Draw the question's widgets.
 
-    Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the
-    browser holds: a page that outlived its server brings what was typed meanwhile, and no callback would tell of it.
+    Returns the placeholder for the verification badge. In a session's first run the widgets adopt what the browser
+    shows: a page that outlived its server sends what was typed meanwhile, without a callback.
     """
     state, first = page.state, "ask_model" not in st.session_state
     typing = "text" in what_it_reads(state.model) and not page.about.own_texts
@@ -90,8 +90,8 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
 
 
 def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
-    """Draw the text with its examples, a second one and a target, and attention from elsewhere; beside a picture the
-    texts alone that it is compared with."""
+    """Draw the text with examples, a second text and target, and imported attention; with a picture, only the texts to
+    compare it with."""
     words, beside = strings("frame"), page.state.image is not None
     st.text_area(words["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
                  help=words["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
@@ -114,8 +114,8 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
 
 
 def _reads(model: str, field: str, unknown: bool = True) -> bool:
-    """Return whether a model reads this beside its text. unknown: the answer for one that is not there, of which the
-    page says so."""
+    """Return whether a model reads this field besides its text. unknown: the result for a missing model, about which
+    the page shows an error."""
     try:
         return field in sources.sides(model)
     except UserError:
@@ -123,8 +123,8 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
-    """Return the choice of the model, and the field that adds one where this server takes others than the catalogue's;
-    returns the badge's place."""
+    """Draw the choice of model and, if this server accepts models outside the catalogue, the field that adds one;
+    return the badge's placeholder."""
     words, model = strings("frame"), page.state.model
     offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
@@ -141,14 +141,14 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
 
 
 def choose_model(page: PageContext, field: str, label: str, names: list[str], **options: Any) -> None:
-    """Draw the choice among models by their ids; the chosen one goes to page.set(field=…)."""
+    """Draw the choice of a model by id; the chosen one is passed to page.set(field=…)."""
     offers = {offer.id: offer for offer in sources.catalogue()}
     st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field),
                  format_func=lambda name: _label(name, offers.get(name)), **options)
 
 
 def add_model(page: PageContext, field: str) -> None:
-    """Draw the field for a hub id or a folder, where this server takes others than the catalogue's models."""
+    """Draw the field for a hub id or folder, if this server accepts models outside the catalogue."""
     words, key = strings("frame"), f"ask_add_{field}"
     if not sources.catalogue_only():
         st.session_state[key] = ""
@@ -157,7 +157,7 @@ def add_model(page: PageContext, field: str) -> None:
 
 
 def _label(name: str, offer: Entry | None) -> str:
-    """Return a model in the menu; one that is not on disk says how much it would fetch."""
+    """Return a model's label in the menu; if it is not on disk, with the size of the download."""
     if offer is None:
         imported = sources.imported_name(name)
         return name if imported is None else strings("frame")["import_label"].format(name=imported)
@@ -165,8 +165,8 @@ def _label(name: str, offer: Entry | None) -> str:
 
 
 def fetch_model(page: PageContext) -> None:
-    """Draw a download of the page's model, if one is under way: how far it is, and a button that stops it. Once the
-    model is there the page runs anew; raises UserError if that failed."""
+    """Draw the download of the page's model, if one is running: progress and a stop button. Once the model is on disk
+    the page reruns; raises UserError if the download failed."""
     model, needed_by = FETCHING.value
     if not model or page.state.model not in (model, needed_by):
         return
@@ -174,7 +174,7 @@ def fetch_model(page: PageContext) -> None:
 
 
 def require_texts(page: PageContext) -> None:
-    """Raise UserError if the link named a text that it did not hold, with the button that goes on without it."""
+    """Raise UserError if the link named a text that it did not contain, with a button to continue without it."""
     words, absent = strings("frame"), page.state.absent
     if not absent:
         return

@@ -1,4 +1,4 @@
-"""Files and texts that a visitor gives to a page, and their reading in batches that can be stopped."""
+"""Files and texts that a visitor gives to a page, read in batches that can be stopped."""
 import io
 import math
 from collections.abc import Hashable, Sequence
@@ -16,24 +16,23 @@ from viz.streamlit_patch import DeltaGenerator, forget_upload, is_dropped
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 
-MOST_TEXTS, MEGABYTES = 1000, 5   # what one session may have read in one go; the command line has no limit
-BATCH = 8                         # texts that are one question: others are served in between
+MOST_TEXTS, MEGABYTES = 1000, 5   # most that a session may have read at once; the command line is unlimited
+BATCH = 8                         # texts per question: other visitors are served in between
 Given = tuple[bytes, str]         # content and name
 
-_READ = Kept[dict[str, str]]({})   # the last file that each uploader gave to be read once
-_STOPPED = Kept(frozenset[str]())  # what waits for "go on", by its key
+_READ = Kept[dict[str, str]]({})   # the last file from each uploader, to be read once
+_STOPPED = Kept(frozenset[str]())  # runs waiting to be resumed, by key
 
 
 def most_megabytes(limit: int) -> int:
-    """Return the whole megabytes that an uploader states for files of at most `limit` bytes: no more than the server
-    takes."""
+    """Return the limit that an uploader states in whole megabytes for `limit` bytes, never more than the server
+    accepts."""
     return max(1, min(math.ceil(limit / MB), st.get_option("server.maxUploadSize")))
 
 
 def take(key: str) -> tuple[bytes, str] | None:
-    """Return (content, name) of the file that was dropped on the uploader of this key, for its on_change: read once,
-    and then Streamlit keeps no copy. None where there is nothing new. Raises UserError for a file that is gone
-    already."""
+    """Return (content, name) of the file dropped on this uploader, in its on_change; it is read once, and Streamlit
+    keeps no copy. None if there is nothing new. Raises UserError for a file that was already dropped from memory."""
     file = st.session_state[key]
     if file is None or (is_dropped(file) and _READ.value.get(key) == file.file_id):
         return None
@@ -46,7 +45,7 @@ def take(key: str) -> tuple[bytes, str] | None:
 
 
 def uploader(label: str, key: str, **options: object) -> Any:
-    """st.file_uploader for a file that a page reads in every run; says so where it was dropped to make room."""
+    """Draw st.file_uploader for a file that a page reads in every run; says so if it was dropped to free memory."""
     file = st.file_uploader(label, key=key, **options)
     if is_dropped(st.session_state[key]):
         st.warning(strings("frame")["upload_dropped"])
@@ -54,8 +53,8 @@ def uploader(label: str, key: str, **options: object) -> Any:
 
 
 def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
-    """Draw a field to paste texts into and the place for a file, which goes before the field; None as long as there is
-    neither. Raises UserError for one that is too large."""
+    """Draw a field for pasted texts and one for a file, which takes precedence; return None until there is either.
+    Raises UserError for too much input."""
     words, megabytes = strings("measures"), most_megabytes(MEGABYTES * 10**6)
     st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
@@ -73,8 +72,8 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
 
 
 def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
-    """Return (line, text) of every text; None as long as the column that holds them is to be chosen. Raises UserError
-    for what holds none, or too many."""
+    """Return (line, text) for every text, or None until the column with the texts is chosen. Raises UserError for input
+    with no texts or too many."""
     words, (content, name) = strings("measures"), given
     offered = columns(io.BytesIO(content), name)
     field = offered[0] if len(offered) == 1 else FIELD
@@ -91,8 +90,8 @@ def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
 
 
 def answers_in_batches(key: str, questions: Sequence[tuple[Hashable, int]]) -> list[Any]:
-    """Return the answers to questions about so many texts each, with progress and a button that stops. After a stop
-    they are those of the first questions, from the cache, so that a stop costs nothing."""
+    """Return the answers to questions about several texts each, with progress and a stop button. After a stop, these
+    are the first answers, which stay cached."""
     words, answers, done = strings("measures"), list[Any](), 0
     total, place, stopped = sum(count for _, count in questions), st.empty(), key in _STOPPED.value
     with place.container():
@@ -115,8 +114,8 @@ def _stop(key: str, stopped: bool) -> None:
 
 
 def _answer(question: Hashable, bar: DeltaGenerator, counts: tuple[int, int, int]) -> Any:
-    """Return one answer; each look is a Streamlit call, at which a newer click takes over. counts: of texts before it,
-    in it, and in all batches."""
+    """Return one answer; every poll is a Streamlit call, at which a newer click takes over. counts: texts before it, in
+    it, and in total."""
     (before, count, total), job = counts, sources.ask(question, session().id)
     try:
         while not job.wait(0.1):

@@ -1,5 +1,4 @@
-"""Words that a small model never saw, and its vocabulary, to be browsed and clicked together; for the pages that read a
-text of one's own."""
+"""Handle words that a small model does not know, and browse its vocabulary, for pages that read the user's text."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -11,20 +10,20 @@ from viz.page import PageContext
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 
-_DRAFT = Kept[tuple[str, ...]](())   # phrases that were clicked together
-NAMED = 8   # unknown words that a refusal names
-READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the catalogue that know any word
+_DRAFT = Kept[tuple[str, ...]](())   # phrases assembled by clicking
+NAMED = 8   # most unknown words that an error names
+READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue models that know any word
 
 
 def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageContext, str], None]) -> None:
-    """Draw what stands on a page whose small model does not know the words of the text: which words, an example that it
-    knows, a pretrained model that reads any text, and the vocabulary. fetch(page, model): brings a model here."""
+    """Draw the page of a small model that does not know the text's words: the words, an example that it knows, a
+    pretrained model that reads any text, and the vocabulary. fetch(page, model) downloads a model."""
     words, card = strings("vocabulary"), record.card
     unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
                             for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
     st.info(words["refused"].format(model=escape_markdown(card.title), words=", ".join(
         f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
-    if record.query.text != page.state.text:   # of a field of the page, which is there to be changed
+    if record.query.text != page.state.text:   # the text comes from one of the page's fields, where it can be changed
         return
     example = words["examples"].get(card.id.split("@")[0].split("-")[0])
     with st.container(horizontal=True):
@@ -43,8 +42,7 @@ def _read(page: PageContext, text: str) -> None:
 
 
 def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[PageContext, str], None]) -> None:
-    """Draw a button that reads the text with another model; of one that is not on this disk it says what will be
-    fetched."""
+    """Draw a button that reads the text with another model, stating the download if it is not on disk."""
     words = strings("vocabulary")
     st.button(words["reader" if offer.on_disk else "fetch_reader"].format(
         model=escape_markdown(offer.title), size=offer.size / 1e6), key=f"read-{offer.id}", help=offer.good_for,

@@ -1,1 +1,1 @@
-"""Models of pictures: from a picture to patches, and the two towers of those that read texts as well."""
+"""Vision models: from pictures to patches, and two-tower models that also read texts."""

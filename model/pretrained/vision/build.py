@@ -1,4 +1,4 @@
-"""From a checked folder to a model of pictures: transformers loads it, a probe verifies it, its patches are found."""
+"""Turn a checked folder into a vision model: load it with transformers, verify it with a probe, find its patches."""
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from model.pretrained import Network, Tokenizer
 
-PROBE_SIDES = 240, 320   # pixels of the picture of noise that a model is tried on, before its processor
-# a picture tower's own words on positions, by what the names of its parameters and modules hold
+PROBE_SIDES = 240, 320   # pixels of the random picture that a model is tested on, before preprocessing
+# descriptions of positions in a vision tower, by the names of its parameters and modules
 POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in two dimensions)"),
              ("rope", "rotary in two dimensions"), ("position_embedding", "learned, a vector for each patch"),
              ("pos_embed", "learned, a vector for each patch"))
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PictureModel | TwoTowers:
-    """Return the model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
+    """Load and verify a folder's vision model, as `model.pretrained.build.open_folder` does for text models."""
     loaded = load_network(place, "pixel_values", report)
     processor = open_processor(place.folder)
     report(0.7, "verifying against the model's own attention")
@@ -54,8 +54,8 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pictur
 
 def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
                         head: str, dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
-    """Return the model of a loaded network that reads pictures, verified or at least reported, its patches measured.
-    Raises UserError if its picture cannot be trusted."""
+    """Build the vision model of a loaded network, verified or at least reported, with its patches measured. Raises
+    UserError if its picture cannot be trusted."""
     if not has_attention(network):
         raise no_attention(place.title, network.config.model_type)
     network.eval()
@@ -78,24 +78,24 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
 
 
 def picture_probe(network: "Network", processor: "BaseImageProcessor") -> Probe:
-    """Return a forward pass over a picture of noise, as the model's own processor prepares it."""
+    """Return a probe over a random picture, preprocessed by the model's own processor."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
     return Probe(network, {"pixel_values": prepare(processor, noise).pixels})
 
 
 @contextmanager
 def _refused(place: ModelFiles) -> Iterator[None]:
-    """Make a UserError of whatever a network or its processor raises about the probe."""
+    """Convert any error of a network or its processor on the probe to UserError."""
     try:
         yield
     except (UserError, MemoryError):
         raise
     except Unsupported as error:
-        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {error}; choose another "
+        raise UserError(f"{place.title} was refused because its picture cannot be trusted: {error}; choose another "
                         f"model.") from error
     except Exception as error:
-        raise UserError(f"{place.title} is refused, as it does not run on a picture as its own processor prepares it "
-                        f"({first_line(error, 200)}); mend the sizes in its {FILES[0]}, or choose another "
+        raise UserError(f"{place.title} was refused because it does not run on a picture from its own processor "
+                        f"({first_line(error, 200)}); correct the sizes in its {FILES[0]}, or choose another "
                         f"model.") from error
 
 
@@ -106,7 +106,7 @@ def _in_words(cut: Cut, probe: Probe) -> str:
 
 
 def picture_card(card: Card, network: "Network", tokens: int) -> Card:
-    """Return the card with what is said otherwise of a model of pictures."""
+    """Return the card with the fields that differ for vision models."""
     names = [name.lower() for name, _ in [*network.named_parameters(), *network.named_modules()]]
     names += [type(module).__name__.lower() for module in network.modules()]
     schemes = dict.fromkeys(words for part, words in POSITIONS if any(part in name for name in names))
@@ -115,8 +115,7 @@ def picture_card(card: Card, network: "Network", tokens: int) -> Card:
 
 def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
                  readers: "tuple[BaseImageProcessor, Tokenizer]", dtype: str = "float32") -> TwoTowers:
-    """Return both towers of a loaded network, each verified by itself. readers: its image processor and its
-    tokenizer."""
+    """Build both towers of a loaded network, verified separately. readers: its image processor and its tokenizer."""
     processor, tokenizer = readers
     network.eval()
     picture = build_picture_model(place, fingerprint, network.vision_model, processor, "none", dtype,
@@ -127,8 +126,7 @@ def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
 
 def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
                    fingerprint: str) -> PretrainedModel | TwoTowers:
-    """Return a model like this one, of texts or of pictures, whose weights are drawn anew as its own family initialises
-    them, with a fixed seed."""
+    """Return an untrained twin of this model: same architecture, weights newly initialised with a fixed seed."""
     one = model.picture if isinstance(model, TwoTowers) else model
     compared = one.comparison if isinstance(one, PictureModel) else None
     with seeded(SEED):

@@ -1,5 +1,5 @@
-"""Which token is which patch. It is measured when a model is opened: a change of a patch's pixels must change what its
-token brings into the first layer, and no other token's."""
+"""Find out which token is which patch. This is measured when a model is opened: changing a patch's pixels must change
+its own token's input to the first layer and no other's."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """What the embeddings add up to."""
+    """The parts of the embeddings."""
 
-    content: np.ndarray    # float32 (token, d_model): of a patch what the convolution made of it, of others their own
+    content: np.ndarray    # float32 (token, d_model): a patch's convolution output, or a special token's learned vector
     position: np.ndarray   # float32 (token, d_model)
 
 
 def embedded_parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: int) -> Parts | None:
-    """Content and position of each of the `count` tokens of a picture (1, 3, height, width); None where the model adds
-    no vectors for places, or what it adds is not the same for another picture. special: tokens that are no patch."""
+    """Return content and position of each of a picture's `count` tokens, pixels (1, 3, height, width); None if the
+    model adds no position vectors, or different ones for another picture. special: tokens that are not patches."""
     import torch
 
     first, second = (_parts(network, picture, special, count) for picture in (pixels, torch.flip(pixels, (2, 3))))
@@ -36,7 +36,7 @@ def embedded_parts(network: "Module", pixels: "Tensor", special: Sequence[int], 
 
 
 def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: int) -> Parts | None:
-    """Return the same of one picture; whatever is behind the convolution and yet no position counts as one."""
+    """Return the parts for one picture; whatever is added after the convolution counts as position."""
     name, convolution = first_convolution(network)
     made: list[Tensor | tuple[Tensor, ...]] = []
     cut: list[Tensor] = []
@@ -63,7 +63,7 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
 
 
 def _own_vectors(network: "Module") -> np.ndarray:
-    """Return the learned vectors of [CLS], of the distillation token and of the registers, (token, d_model), in this
+    """Return the learned vectors of [CLS], the distillation token and the registers, (token, d_model), in this
     order."""
     named = {name.rsplit(".", 1)[-1]: parameter for name, parameter in network.named_parameters()}
     rows = [named[name].detach().reshape(-1, named[name].shape[-1]).numpy()
@@ -71,37 +71,37 @@ def _own_vectors(network: "Module") -> np.ndarray:
     return np.concatenate(rows) if rows else np.zeros((0, 1), np.float32)
 
 
-# tokens of their own that families have, by the end of the parameter's name
+# special tokens of model families, by suffix of the parameter's name
 CLASS_TOKENS = ("cls_token", "class_embedding", "class_token")
 DISTILLATION = ("distillation_token", "dist_token")
 REGISTERS = ("register_tokens",)
-CHANGED = 1e-6   # of the largest number: below it a token counts as unchanged
+CHANGED = 1e-6   # as a share of the largest number: smaller changes count as none
 
 
 class _Seen(Exception):
-    """The first layer was reached; the rest of the pass is not needed."""
+    """Raised at the first layer to skip the rest of the pass."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How a network cuts a picture into patches, and which tokens it puts round them."""
+    """How a network splits a picture into patches, and the special tokens that it adds."""
 
     height: int               # of a patch, pixels
     width: int                # of a patch, pixels
-    before: tuple[str, ...]   # names of the special tokens before the patches
-    after: tuple[str, ...]    # and behind them
+    before: tuple[str, ...]   # names of special tokens before the patches
+    after: tuple[str, ...]    # and after them
 
     def tokens(self, height: int, width: int) -> Tokens:
-        """Return the tokens of a picture of height × width pixels, as the model gets it."""
+        """Return the tokens of a preprocessed picture of height × width pixels."""
         rows, columns = height // self.height, width // self.width
         return patch_tokens(rows, columns, self.before, self.after,
                             (columns * self.width / width, rows * self.height / height))
 
 
 def cut_of(network: "Module", forward: Callable[[], object], pixels: "Tensor") -> Cut:
-    """Return how the network cuts pictures, measured on one: pixels (1, 3, height, width), which forward() reads.
+    """Measure how the network splits pictures, using one picture: pixels (1, 3, height, width), which forward() reads.
 
-    Raises Unsupported if its first layer reads no sequence with one token for each patch, row by row.
+    Raises Unsupported if its first layer's input is not a sequence with one token per patch, row by row.
     """
     height, width = patch_size(network)
     rows, columns = pixels.shape[2] // height, pixels.shape[3] // width
@@ -115,8 +115,8 @@ def cut_of(network: "Module", forward: Callable[[], object], pixels: "Tensor") -
 
 
 def patch_size(network: "Module") -> tuple[int, int]:
-    """Return (height, width) in pixels of the patches that the network's first convolution cuts out; where there is
-    none, as its configuration says. Raises Unsupported if they overlap or none are cut."""
+    """Return the patch size (height, width) in pixels from the network's first convolution, or else from its
+    configuration. Raises Unsupported if patches overlap or there are none."""
     try:
         _, convolution = first_convolution(network)
     except Unsupported:
@@ -126,7 +126,7 @@ def patch_size(network: "Module") -> tuple[int, int]:
         return size, size
     size, apart = convolution.kernel_size, convolution.stride
     if size != apart or convolution.dilation != (1, 1) or convolution.padding not in ((0, 0), "valid"):
-        raise Unsupported(f"its patches do not lie side by side: they are {_by(size)} pixels large and {_by(apart)} "
+        raise Unsupported(f"its patches are not adjacent: they are {_by(size)} pixels large and {_by(apart)} "
                           f"apart, padded by {convolution.padding}")
     return size
 
@@ -136,8 +136,7 @@ def _by(sides: tuple[int, ...]) -> str:
 
 
 def first_convolution(network: "Module") -> "tuple[str, nn.Conv2d]":
-    """Return the name of the first convolution over red, green and blue, and the module. Raises Unsupported if there is
-    none."""
+    """Return the name and module of the first convolution over RGB. Raises Unsupported if there is none."""
     from torch import nn
 
     for name, module in network.named_modules():
@@ -148,11 +147,11 @@ def first_convolution(network: "Module") -> "tuple[str, nn.Conv2d]":
 
 def patch_order(network: "Module", forward: Callable[[], object], pixels: "Tensor",
                 size: tuple[int, int]) -> np.ndarray:
-    """Return which patch each token stands for, int (token); −1 for a token that no patch changes.
+    """Return each token's patch number, int (token); −1 for a token that no patch affects.
 
-    Patches are counted row by row from 1, and changed in as many passes as their numbers have binary digits: those with
-    a 1 in that place. The passes in which a token changes spell the number of its patch. Raises Unsupported if the
-    first layer reads anything but (1, token, d).
+    Patches are numbered from 1 row by row. In pass i, all patches whose number has binary digit i set are changed, so
+    the passes in which a token changes spell its patch's number. Raises Unsupported if the first layer's input is not
+    (1, token, d).
     """
     import torch
 
@@ -174,7 +173,7 @@ def patch_order(network: "Module", forward: Callable[[], object], pixels: "Tenso
 
 
 def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
-    """Return what the network's first layer reads, (1, token, d). Raises Unsupported for anything else."""
+    """Return the input of the network's first layer, (1, token, d). Raises Unsupported for any other shape."""
     import torch
     from torch import nn
 
@@ -198,20 +197,19 @@ def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
     states = found[0] if found else None
     if not isinstance(states, torch.Tensor) or states.ndim != 3 or len(states) != 1:
         shape = f" but numbers of shape {tuple(states.shape)}" if isinstance(states, torch.Tensor) else ""
-        raise Unsupported(f"its layers do not read one sequence of tokens{shape}, as where they look within windows")
+        raise Unsupported(f"its layers do not read one sequence of tokens{shape}, as with window attention")
     return states.clone()
 
 
 def _is_repeated(stack: "Module") -> bool:
-    """Return whether a sequence of modules is one of layers, all of one class (as MGP-STR has them)."""
+    """Return whether a sequence of modules is a layer stack, with modules of one class (as in MGP-STR)."""
     from torch import nn
 
     return isinstance(stack, nn.Sequential) and len(stack) > 1 and len({type(layer) for layer in stack}) == 1
 
 
 def _special_names(network: "Module", count: int) -> tuple[str, ...]:
-    """Return the names of the tokens before the patches, by the parameters that hold them; numbers where they do not
-    say."""
+    """Name the tokens before the patches by their parameters, or by number."""
     shapes = {name.rsplit(".", 1)[-1]: tuple(parameter.shape) for name, parameter in network.named_parameters()}
     names = [CLS for name in CLASS_TOKENS if name in shapes][:1]
     names += ["[DIST]" for name in DISTILLATION if name in shapes][:1]

@@ -1,5 +1,5 @@
-"""Models of pictures: a picture in, one captured forward pass, a record over patches out; alone, or beside the text
-tower with which it is compared."""
+"""Vision models: a picture in, one captured forward pass, a record over patches out; alone, or together with the text
+tower that they are compared with."""
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,49 +24,49 @@ if TYPE_CHECKING:
     from model.pretrained import Network, Output, Tokenizer
 
 FILES = ("preprocessor_config.json", "processor_config.json")
-HALF = 0.51   # of a step of 1/255: how far a picture of bytes may be from what the network reads
+HALF = 0.51   # in steps of 1/255: largest difference between an 8-bit picture and the network's input
 
 
 class Prepared(NamedTuple):
-    """A picture as a model gets it."""
+    """A preprocessed picture."""
 
     pixels: "Tensor"    # float32 (1, 3, height, width), normalised
-    shown: np.ndarray   # uint8 (height, width, 3): the same, not normalised
+    shown: np.ndarray   # uint8 (height, width, 3): the same before normalisation
 
 
 def open_processor(folder: Path) -> "BaseImageProcessor":
-    """Return the folder's image processor, of transformers, which works with Pillow and needs no torchvision. Raises
-    UserError, with the file's name, for a folder without one and for a damaged one."""
+    """Open the folder's image processor, using Pillow instead of torchvision. Raises UserError, naming the file, if it
+    is missing or damaged."""
     from transformers import AutoImageProcessor
 
     path = next((folder / name for name in FILES if (folder / name).is_file()), None)
     if path is None:
         raise UserError(f"{folder} has no {FILES[0]}, which says how a picture is resized, cropped and normalised; "
-                        f"copy it from where the model is from.")
+                        f"copy it from the model's source.")
     with blame(path, "an image processor"):
         return AutoImageProcessor.from_pretrained(folder, backend="pil", **LOAD_OPTIONS)
 
 
 def prepare(processor: "BaseImageProcessor", picture: np.ndarray) -> Prepared:
-    """Return what the processor makes of a picture: uint8 (height, width, 3). Raises Unsupported if it makes anything
-    but one picture, or one that cannot be shown as it is."""
+    """Preprocess a picture, uint8 (height, width, 3). Raises Unsupported if the result is not a single picture or
+    cannot be converted back to colours."""
     from PIL import Image
 
     made = processor(images=Image.fromarray(picture), return_tensors="pt")
     pixels = made.get("pixel_values")
     if pixels is None or pixels.ndim != 4 or tuple(pixels.shape[:2]) != (1, 3):
-        raise Unsupported(f"its processor makes {None if pixels is None else tuple(pixels.shape)} of a picture, where "
-                          f"(1, 3, height, width) was expected")
+        raise Unsupported(f"its processor turns a picture into {None if pixels is None else tuple(pixels.shape)} , "
+                          f"where (1, 3, height, width) was expected")
     mean, deviation, step = _scale(processor)
     plain = pixels[0].float().numpy() * deviation + mean
     shown = (plain / step).round().clip(0, 255).astype(np.uint8)
     if np.abs(shown * step - plain).max() > HALF * step:
-        raise Unsupported("what its processor makes of a picture cannot be turned back into colours")
+        raise Unsupported("its processor's output cannot be converted back to colours")
     return Prepared(pixels.float(), np.ascontiguousarray(shown.transpose(1, 2, 0)))
 
 
 def _scale(processor: "BaseImageProcessor") -> tuple[np.ndarray, np.ndarray, float]:
-    """Return (mean, deviation) of each channel (3, 1, 1), and what one step of a byte is, before they are taken."""
+    """Return (mean, deviation) per channel (3, 1, 1), and the size of one 8-bit step before normalisation."""
     as_column = lambda values: np.broadcast_to(np.asarray(values, np.float32).reshape(-1, 1, 1), (3, 1, 1))
     normalises = getattr(processor, "do_normalize", False)
     mean, deviation = ((as_column(processor.image_mean), as_column(processor.image_std)) if normalises
@@ -74,7 +74,7 @@ def _scale(processor: "BaseImageProcessor") -> tuple[np.ndarray, np.ndarray, flo
     return mean, deviation, float(processor.rescale_factor) if getattr(processor, "do_rescale", False) else 1.0
 
 
-CLOSE = 1e-4    # of the model's own logits, how far ours may be from them
+CLOSE = 1e-4    # largest difference from the model's own logits
 PROBES = ("a photo of a cat", "two dogs")
 
 
@@ -87,12 +87,12 @@ class Comparison:
 
     @property
     def by_itself(self) -> bool:
-        """Whether each text has a probability of its own, by a sigmoid (SigLIP), instead of a share of one."""
+        """Whether each text has an independent sigmoid probability (SigLIP) instead of a share of 1."""
         return hasattr(self.network, "logit_bias")
 
     def answer(self, output: "Output", text: str) -> Prediction:
-        """Return the texts, a line each, by their cosine with the picture whose tower put out `output`; without texts
-        the picture's own vector, of length 1. Raises UserError for more texts than are kept."""
+        """Rank the texts, one per line, by cosine with the picture whose tower returned `output`; without texts, return
+        the picture's own vector, of length 1. Raises UserError for too many texts."""
         import torch
 
         picture = self.vector(output)
@@ -100,7 +100,7 @@ class Comparison:
         if not texts:
             return Prediction("vector", vector=picture.numpy().copy())
         if len(texts) > CANDIDATES:
-            raise UserError(f"A picture is compared with at most {CANDIDATES} texts, a line each, and there are "
+            raise UserError(f"A picture is compared with at most {CANDIDATES} texts, one per line, but there are "
                             f"{len(texts)}; leave some out.")
         cosines = self.text_vectors(texts) @ picture
         logits = self._logits(cosines)
@@ -116,7 +116,7 @@ class Comparison:
         return (logits + self.network.logit_bias if self.by_itself else logits).detach()
 
     def vector(self, output: "Output") -> "Tensor":
-        """Return the picture's vector (d), of length 1, from what its tower put out."""
+        """Return the picture's vector (d), of length 1, from its tower's output."""
         import torch
 
         with torch.inference_mode():
@@ -125,7 +125,7 @@ class Comparison:
             return _unit(pooled if projection is None else projection(pooled))[0]
 
     def text_vectors(self, texts: tuple[str, ...]) -> "Tensor":
-        """Return the texts' vectors (text, d), of length 1; each is padded or cut as the model was trained."""
+        """Return the texts' vectors (text, d), of length 1; texts are padded or truncated as in training."""
         import torch
 
         with torch.inference_mode():
@@ -133,7 +133,7 @@ class Comparison:
         return _unit(getattr(features, "pooler_output", features))
 
     def encoded(self, texts: tuple[str, ...]) -> "dict[str, Tensor]":
-        """Return the arguments of the text tower: SigLIP was trained with texts of full length, and without a mask."""
+        """Return the text tower's arguments. SigLIP was trained with texts of full length and no mask."""
         longest = self.network.config.text_config.max_position_embeddings
         padding = "max_length" if self.by_itself else True
         encoded = self.tokenizer(list(texts), padding=padding, truncation=True, max_length=longest, return_tensors="pt")
@@ -141,7 +141,7 @@ class Comparison:
         return {name: encoded[name] for name in names if name in encoded}
 
     def check(self, pixels: "Tensor") -> None:
-        """Raise Unsupported if this comparison is not the model's own, on one picture (1, 3, height, width)."""
+        """Raise Unsupported if this comparison differs from the model's own on one picture (1, 3, height, width)."""
         import torch
 
         with torch.inference_mode():
@@ -162,15 +162,14 @@ UNREAD = "The text was not read: this model reads pictures alone."
 
 @dataclass(frozen=True, eq=False)
 class PictureModel(PretrainedModel):
-    """A network over patches, with its image processor in the place of a tokenizer."""
+    """A network over patches, with an image processor instead of a tokenizer."""
 
     processor: "BaseImageProcessor"                  # of transformers
-    cut: Cut                        # of a picture into patches
-    comparison: Comparison | None   # with texts, for the picture tower of CLIP and SigLIP
+    cut: Cut                        # how pictures are split into patches
+    comparison: Comparison | None   # with texts, for the vision tower of CLIP and SigLIP
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query's picture as the network takes it. Raises UserError if there is none, or where it cannot be
-        asked."""
+        """Return the query's picture as the network's input. Raises UserError if it is missing or cannot be asked."""
         report(0.02, "reading the picture")
         if query.image is None:
             raise UserError(f"{self.card.title} reads pictures, not text; choose or open a picture, or choose a text "
@@ -190,9 +189,9 @@ class PictureModel(PretrainedModel):
         return ModelInput(tokens, None, {"pixel_values": prepared.pixels}, None, notes, prepared.shown)
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
-        """Of a picture tower the cosines with the typed texts, a line each; of a model without a head, such as DINOv2,
-        the vector of every token, by whose cosines patches are compared; of others as of any model. None of one that
-        answers with a map, of depths or of classes."""
+        """Return the answer: for CLIP and SigLIP the cosines with the typed texts, one per line; for models without a
+        head, such as DINOv2, every token's vector, by whose cosines patches are compared; None for models that predict
+        maps of depth or classes."""
         if self.comparison is not None:
             return self.comparison.answer(output, query.text)
         if self.pooling is None:
@@ -203,7 +202,7 @@ class PictureModel(PretrainedModel):
         return found and replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """As of any model; the embeddings' parts are measured, where they are no modules of their own."""
+        """Return the trace; the embeddings' parts are measured if they are not modules of their own."""
         found = super().trace(query, report)
         asked, start = self.tokens(query, report), found.start(Kind.SELF)
         special = [token for token, is_special in enumerate(asked.source.special) if is_special]
@@ -215,8 +214,8 @@ class PictureModel(PretrainedModel):
 
 
 class TwoTowers:
-    """Both towers behind one name: what has a picture is put to the picture tower, which compares it with the text;
-    what has none to the text tower. Words are those of the text tower."""
+    """Both towers behind one name: queries with a picture go to the vision tower, which compares it with the text, all
+    others to the text tower. The vocabulary is the text tower's."""
 
     ours = False
     vector_of = "mean"
@@ -228,19 +227,19 @@ class TwoTowers:
         self.vocabulary, self.task, self.editable = text.vocabulary, text.task, text.editable
 
     def tower(self, query: Query) -> PretrainedModel:
-        """Return the tower that a query is put to."""
+        """Return the tower that answers the query."""
         return self.text if query.image is None else self.picture
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as its tower takes it."""
+        """Return the query as its tower's input."""
         return self.tower(query).tokens(query, report)
 
     def run(self, asked: ModelInput, *given: Any, **options: Any) -> Pass:
-        """Return one captured pass of the tower that reads this."""
+        """Run one captured pass of the tower for this input."""
         return (self.text if asked.picture is None else self.picture).run(asked, *given, **options)
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
-        """Return a plain pass of the tower that reads this."""
+        """Run a plain pass of the tower for this input."""
         return (self.picture if "pixel_values" in tensors else self.text).forward(tensors)
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:

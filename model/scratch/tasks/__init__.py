@@ -1,1 +1,1 @@
-"""One file a task: its data, what is asked, what counts as right. Each has TASKS."""
+"""One file per task: its data, its targets and its scores. Each defines TASKS."""

@@ -1,7 +1,8 @@
-"""What came after this sign last time? A decoder learns to continue a repeat in random signs (Olsson et al. 2022).
+"""Train a decoder to continue a repeated stretch in random characters (induction, Olsson et al. 2022).
 
-A text is random signs, all different, and somewhere a piece of it comes again. Only the repeat can be foretold, and
-only by looking back. """
+A text consists of different random characters, and a stretch of it occurs again. Only the repeat is predictable, and
+only by attending to what followed last time.
+"""
 import random
 import string
 
@@ -13,14 +14,14 @@ from model.scratch.transformer import Config, Transformer
 
 SIGNS = string.ascii_lowercase + string.ascii_uppercase + string.digits
 WORDS = (*SPECIALS, *SIGNS)
-UNSEEN = (7, 11, 16)       # lengths of a repeat that are only tested
-LONGER = (21, 22, 23, 24)  # and longer ones than any trained
+UNSEEN = (7, 11, 16)       # lengths of repeats used only in testing
+LONGER = (21, 22, 23, 24)  # lengths beyond the longest in training
 LENGTHS = tuple(length for length in range(3, 21) if length not in UNSEEN)
 
 
 def text(rng: random.Random, length: int) -> tuple[list[int], int]:
-    """Ids of one text: signs, a piece of `length`, signs, the piece again, signs; and where the repeat begins. All
-    random signs differ."""
+    """Return the ids of one text (characters, a stretch of `length`, characters, the stretch again, characters; all
+    random ones differ) and where the repeat begins."""
     ids = rng.sample(range(len(SPECIALS), len(WORDS)), len(SIGNS))
     before, gap, after = rng.randint(0, 12), rng.randint(0, 12), rng.randint(0, 3)
     begin = before + length
@@ -29,8 +30,7 @@ def text(rng: random.Random, length: int) -> tuple[list[int], int]:
 
 
 def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
-    """Texts, and the next sign as target inside the repeat, where it can be foretold; anywhere else the loss would be
-    noise."""
+    """Draw texts with the next character as target inside the repeat only; elsewhere the loss would be noise."""
     inputs, targets = [], []
     for _ in range(size):
         length = rng.choice(lengths)
@@ -41,12 +41,13 @@ def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """Return a training batch."""
+    """Draw a training batch."""
     return batch(rng, size, LENGTHS)
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Loss on the repeated part in nats, and share of repeats foretold without a fault, for lengths never trained."""
+    """Return the loss on repeats in nats, and the share of repeats predicted without an error, for lengths never
+    trained."""
     figures = {}
     for name, lengths in (("unseen", UNSEEN), ("longer", LONGER)):
         test = batch(random.Random(f"induction {name}"), 500, lengths)

@@ -1,5 +1,5 @@
-"""Which digit is marked? A Vision Transformer learns to name the digit above the dot, on the canvases of
-model/scratch/canvas.py. Nothing tells it what the dot is for."""
+"""Train a Vision Transformer to name the digit above the dot, on the canvases of model/scratch/canvas.py. Nothing tells
+the model what the dot means."""
 import random
 
 import numpy as np
@@ -14,35 +14,34 @@ WORDS = tuple(map(str, range(CLASSES)))   # the classes
 
 
 def batch(canvases: list[Canvas]) -> Batch:
-    """These canvases, and at [CLS] the digit that is marked."""
+    """Return a batch of these canvases, with the marked digit as target at [CLS]."""
     return Batch((ink(np.stack([each.pixels() for each in canvases])),),
                  torch.tensor([[each.answer] for each in canvases]))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """Return a training batch."""
+    """Draw a training batch."""
     return batch([canvas.draw(rng) for _ in range(size)])
 
 
 def test_canvases(split: str, size: int = 2_000) -> list[Canvas]:
-    """Return both of `size` / 2 twins, one after the other; always the same ones. Their digits and places were never
-    trained on."""
+    """Return `size` / 2 pairs of twins with held-out digits and positions; always the same ones."""
     rng = random.Random(f"marked digit {split}")
     return [each for _ in range(size // 2) for each in canvas.twins(rng, split)]
 
 
 def right(model: Transformer, canvases: list[Canvas]) -> np.ndarray:
-    """Return which canvases the model reads right, bool (canvas)."""
+    """Return which canvases the model classifies correctly, bool (canvas)."""
     return correct_rows(model, batch(canvases)).numpy()
 
 
 def both(outcomes: np.ndarray) -> float:
-    """Return the share of twins of which both are right; outcomes bool (canvas)."""
+    """Return the share of pairs whose twins are both right; outcomes bool (canvas)."""
     return float(outcomes.reshape(-1, 2).all(1).mean())
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Return share of canvases read right, and of twins of which both are, by split."""
+    """Return the shares of canvases and of whole pairs classified correctly, by split."""
     figures: dict[str, float] = {}
     for split in ("validation", "test"):
         outcomes = right(model, test_canvases(split))

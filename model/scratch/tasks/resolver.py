@@ -1,6 +1,6 @@
-"""What is "it"? An encoder learns to name the noun that "it" refers to, at "it". Nothing tells it where to look.
+"""Train an encoder to name, at "it", the noun that it refers to. Nothing tells the model where to look.
 
-Narrow has one head a layer, wide has four. What changes with more heads is the lesson.
+The narrow model has one head per layer, the wide one four; the lesson is about the difference.
 """
 import random
 from dataclasses import replace
@@ -12,12 +12,12 @@ from model.scratch.transformer import Config, Transformer
 
 WORDS = (*SPECIALS, *grammar.vocabulary()[0])
 TOKENIZER = WordTokenizer(WORDS)
-# share of training sentences in which one noun is [UNK], so that a word never seen can still be pointed at
+# share of training sentences with one noun replaced by [UNK], so that the model can point to unknown words
 UNKNOWN_NOUNS = 0.1
 
 
 def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
-    """Ids of the words, and the targets: the antecedent's id at "it", nothing elsewhere."""
+    """Return the ids of the words, and the targets: the antecedent's id at "it", none elsewhere."""
     ids = [TOKENIZER.number(word) for word in sentence.english]
     targets = [NO_TARGET] * len(ids)
     targets[sentence.pronoun] = ids[sentence.places[sentence.answer]]
@@ -25,13 +25,13 @@ def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
 
 
 def batch(sentences: list[grammar.Sentence]) -> Batch:
-    """These sentences with the noun of each "it" as target."""
+    """Return a batch of these sentences, with the noun of each "it" as target."""
     ids, targets = zip(*map(encode, sentences), strict=True)
     return Batch((pad_rows(list(ids)),), pad_rows(list(targets), NO_TARGET))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """Return a training batch, with some nouns unknown."""
+    """Draw a training batch with some nouns unknown."""
     source = grammar.sentences(rng, "train")
     drawn = []
     for _ in range(size):
@@ -45,19 +45,19 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 
 def test_sentences(split: str, size: int = 2_000) -> list[grammar.Sentence]:
-    """Return both of `size` / 2 twins; always the same ones."""
+    """Return `size` / 2 pairs of twins; always the same ones."""
     rng = random.Random(f"resolver {split}")
     return [sentence for _ in range(size // 2) for sentence in grammar.twins(rng, split)]
 
 
 def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
-    """Return share of sentences whose antecedent is the most probable of all words at "it"."""
+    """Return the share of sentences whose antecedent is the most probable word at "it"."""
     return correct_rows(model, batch(sentences)).float().mean().item()
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Accuracy on each split. Only the pairs of nouns are what the task asks for; the last three say how far it
-    carries."""
+    """Return the accuracy on each split. The task itself only holds out noun pairs; the last three splits measure
+    generalisation."""
     return {split: accuracy(model, test_sentences(split)) for split in grammar.SPLITS[1:]}
 
 

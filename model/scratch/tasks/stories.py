@@ -1,5 +1,5 @@
-"""Which word comes next? A decoder learns very short stories (model/scratch/story_grammar.py), word by word, and so
-what follows with certainty and what does not."""
+"""Train a decoder on very short stories (model/scratch/story_grammar.py), word by word, in which some words are certain
+and others are not."""
 import random
 from dataclasses import dataclass
 
@@ -18,30 +18,31 @@ CERTAIN = 1 - 1e-9
 
 
 def batch(texts: list[tuple[str, ...]]) -> Batch:
-    """Stories as ids behind [BOS]; asked is every next word, [EOS] after the last."""
+    """Return a batch of stories as ids after [BOS]; every next word is a target, [EOS] after the last."""
     rows = [[TOKENIZER.number(word) for word in words] for words in texts]
     return Batch((pad_rows([[BEGIN, *row] for row in rows]),), pad_rows([[*row, END] for row in rows], NO_TARGET))
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """Return a training batch."""
+    """Draw a training batch."""
     return batch([story_grammar.draw(rng).words for _ in range(size)])
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A model beside the grammar, over every place of some stories. Places that the split itself decides (the second
-    animal) are left out."""
+    """A model compared with the grammar over every position of some stories. Positions that the split determines (the
+    second animal) are left out."""
 
-    determined: np.ndarray   # where one word alone is possible: whether the model's first choice is it, bool (place)
-    distance: np.ndarray     # total variation between the model's and the grammar's probabilities, 0 to 1 (place)
-    loss: float              # of the model, nats a word
-    entropy: float           # of the grammar: the least loss there is, nats a word
-    words: tuple[str, ...]   # that came at the determined places
+    determined: np.ndarray   # where only one word is possible: whether it is the model's first choice, bool (position)
+    # total variation distance between the model's and the grammar's probabilities, 0 to 1 (position)
+    distance: np.ndarray
+    loss: float              # of the model, nats per word
+    entropy: float           # of the grammar, the lowest possible loss, nats per word
+    words: tuple[str, ...]   # the words at the determined positions
 
 
 def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
-    """Hold the model's probabilities against the grammar's."""
+    """Compare the model's probabilities with the grammar's."""
     asked = batch(texts)
     with torch.inference_mode():
         chances = model(*asked.inputs).double().softmax(-1).numpy()
@@ -66,14 +67,14 @@ def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
 
 
 def test_stories(split: str, size: int = 500) -> list[tuple[str, ...]]:
-    """Always the same ones."""
+    """Return the test stories; always the same ones."""
     rng = random.Random(f"stories {split}")
     return [story_grammar.draw(rng, split).words for _ in range(size)]
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Of stories whose two animals never met in training: the share of determined words foretold right, the mean total
-    variation to the grammar's probabilities, loss and entropy in nats a word."""
+    """Return, for stories whose animals never met in training: the share of determined words predicted correctly, the
+    mean total variation distance to the grammar, and loss and entropy in nats per word."""
     figures: dict[str, float] = {}
     for split in ("validation", "test"):
         judged = judge(model, test_stories(split))

@@ -1,5 +1,5 @@
-"""English to French on the resolver's sentences: "it" becomes il or elle, and the adjective agrees, by the gender of
-what "it" is."""
+"""Train an encoder–decoder to translate the resolver's sentences into French, where "it" becomes il or elle and the
+adjective agrees with the noun that "it" refers to."""
 import random
 from collections.abc import Callable
 from functools import partial
@@ -12,10 +12,10 @@ from model.scratch.tokens import BEGIN, END, PADDING, SPECIALS, WordTokenizer
 from model.scratch.transformer import Config, Transformer
 
 ENGLISH, FRENCH = grammar.vocabulary()
-# one table for both languages, as section 5.1 of the paper has it
+# one table for both languages, as in section 5.1 of the paper
 WORDS = (*SPECIALS, *dict.fromkeys([*ENGLISH, *FRENCH]))
 TOKENIZER = WordTokenizer(WORDS)
-LONGEST = 48  # tokens that decoding produces at most
+LONGEST = 48  # most tokens per decoding
 
 
 def numbers(words: tuple[str, ...]) -> list[int]:
@@ -24,7 +24,7 @@ def numbers(words: tuple[str, ...]) -> list[int]:
 
 
 def batch(sentences: list[grammar.Sentence]) -> Batch:
-    """Source, target shifted right (section 3.1), and the target itself as what is asked."""
+    """Return a batch: the source, the target shifted right (section 3.1), and the target itself as targets."""
     french = [numbers(sentence.french) for sentence in sentences]
     source = pad_rows([numbers(sentence.english) for sentence in sentences])
     return Batch((source, pad_rows([[BEGIN, *each] for each in french])),
@@ -32,15 +32,15 @@ def batch(sentences: list[grammar.Sentence]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """Return a training batch."""
+    """Draw a training batch."""
     source = grammar.sentences(rng, "train")
     return batch([next(source) for _ in range(size)])
 
 
 def greedy(model: Transformer, source: torch.Tensor,
            run: Callable[[Callable[[], torch.Tensor]], torch.Tensor] = lambda forward: forward()) -> list[list[int]]:
-    """Return the most probable next word until [EOS], for source ids (b, k): the ids that were produced, without [BOS]
-    and [EOS]. run(forward): each pass, as under edits."""
+    """Decode greedily until [EOS], for source ids (b, k); returns the ids without [BOS] and [EOS]. run(forward) runs
+    each pass, for example under edits."""
     with torch.inference_mode():
         memory = run(lambda: model.encode(source))
         target = torch.full((len(source), 1), BEGIN)
@@ -54,7 +54,7 @@ def greedy(model: Transformer, source: torch.Tensor,
 
 
 def test_sentences(split: str, size: int = 1_000) -> list[grammar.Sentence]:
-    """Return both of `size` / 2 twins; always the same ones."""
+    """Return `size` / 2 pairs of twins; always the same ones."""
     rng = random.Random(f"translator {split}")
     return [sentence for _ in range(size // 2) for sentence in grammar.twins(rng, split)]
 
@@ -66,8 +66,8 @@ def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Return share of sentences translated exactly, by split; nouns, adjectives and frames that were never trained have
-    no French to be right with."""
+    """Return the share of sentences translated exactly, by split. There are no scores for held-out nouns, adjectives
+    and frames, whose French the model never saw."""
     return {split: sum(exactly) / len(exactly) for split in ("validation", "test")
             for exactly in [exact(model, test_sentences(split))]}
 

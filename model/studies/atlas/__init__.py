@@ -1,5 +1,5 @@
-"""What every head does over a corpus: measured text by text, in shards whose summaries merge, kept as Parquet files.
+"""Measure every head over a corpus: text by text, in shards with mergeable summaries, stored as Parquet files.
 
-`numbers` says what is measured, `measured` does it for one text, `summary` for many; `engines` runs over shards, and
-`files` writes and reads them.
+`measured` defines the measures and computes them for one text, `summary` combines many; `workers` runs over shards, and
+`files` stores the result.
 """

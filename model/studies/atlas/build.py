@@ -1,6 +1,6 @@
-"""From the files of a corpus to an atlas: texts cut into shards, a summary of each, and all of them together.
+"""Build an atlas from a corpus: split its texts into shards, summarise each, and merge the summaries.
 
-Where a shard ends depends on the corpus alone: on its files, their order and the column.
+Shard boundaries depend only on the corpus: its files, their order and the column.
 """
 import hashlib
 import importlib.metadata
@@ -33,43 +33,43 @@ from model.studies.atlas.summary import (
 )
 from model.studies.coreference import map_of
 
-SHARD = 32            # texts that are computed as one
+SHARD = 32            # texts per shard
 PARQUET = ".parquet"
 SUFFIXES = (*corpus.SUFFIXES, PARQUET, syntax.SUFFIX)
-SAVED_EVERY = 10.0    # seconds of work that a stop, however it comes, costs at most
+SAVED_EVERY = 10.0    # seconds of work that an interruption can cost at most
 SHIPPED = ASSETS / "cases" / "atlas.txt"
-PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # whose versions may change a bit of the numbers
+PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # packages whose versions may change the numbers
 
 
 @dataclass(frozen=True)
 class Item:
     """A text of the corpus."""
 
-    number: int    # in the corpus, from 0
-    source: str    # the name of its file
-    line: int      # there, from 1; of a Parquet file the row
+    number: int    # number in the corpus, from 0
+    source: str    # file name
+    line: int      # line in the file, from 1; the row of a Parquet file
     text: str      # not blank
-    sentence: syntax.Sentence | None = None   # with its tree, where it is annotated
-    place: int = 0                            # the sentence's number in its file, from 0
+    sentence: syntax.Sentence | None = None   # with its tree, if annotated
+    place: int = 0                            # number of the sentence in its file, from 0
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Files of texts, in this order."""
+    """Text files in this order."""
 
     paths: tuple[Path, ...]            # each with one of SUFFIXES
-    field: str = corpus.FIELD          # the column, or the JSONL's field, with the texts
-    limit: int | None = None           # texts, from the beginning; None for all
+    field: str = corpus.FIELD          # the column, or JSONL field, with the texts
+    limit: int | None = None           # number of texts to read, None for all
 
     def __post_init__(self) -> None:
         for path in self.paths:
             if path.suffix.lower() not in SUFFIXES:
-                raise UserError(f"{path.name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
+                raise UserError(f"{path.name} has no known file extension; end its name in {', '.join(SUFFIXES)}.")
             if not path.is_file():
-                raise UserError(f"{path} is no file that can be read twice; save the texts in one.")
+                raise UserError(f"{path} cannot be read twice; save the texts in a regular file.")
 
     def files(self) -> list[dict[str, str]]:
-        """Return the name and the sha256 of each file. Raises OSError."""
+        """Return each file's name and sha256. Raises OSError."""
         found = []
         for path in self.paths:
             with path.open("rb") as file:
@@ -77,15 +77,15 @@ class Corpus:
         return found
 
     def shards(self, begin: int = 0) -> Iterator[tuple[Item, ...]]:
-        """Yield the texts from number `begin` on, a whole number of shards, in shards of at most SHARD. Raises
-        UserError with file and line for what cannot be read."""
+        """Yield the texts from number `begin`, a multiple of the shard size, in shards of at most SHARD. Raises
+        UserError, naming file and line, for unreadable text."""
         every = (item for path in self.paths for item in self._items(path))
         items = islice((Item(number, *item) for number, item in enumerate(every)), begin, self.limit)
         while shard := tuple(islice(items, SHARD)):
             yield shard
 
     def _items(self, path: Path) -> Iterator[tuple[Any, ...]]:
-        """Yield what an `Item` holds behind its number."""
+        """Yield the fields of an `Item` after its number."""
         if path.suffix.lower() == PARQUET:
             yield from ((path.name, *row) for row in _rows(path, self.field))
             return
@@ -98,7 +98,7 @@ class Corpus:
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
-    """Yield (row from 1, text) of a Parquet file's column of strings."""
+    """Yield (row from 1, text) from a string column of a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -107,8 +107,8 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
         with parquet.ParquetFile(path) as file:
             kind = file.schema_arrow.field(field).type if field in file.schema_arrow.names else "nothing"
             if kind not in (pa.string(), pa.large_string()):
-                raise UserError(f"{path.name}: the column {field!r} holds {kind} and no texts; choose with --column "
-                                f"among {', '.join(file.schema_arrow.names)[:200] or 'none'}.")
+                raise UserError(f"{path.name}: the column {field!r} holds {kind}, not texts; with --column, choose one "
+                                f"of {', '.join(file.schema_arrow.names)[:200] or 'none'}.")
             for batch in file.iter_batches(SHARD, columns=[field], use_threads=False):
                 for text in batch.column(0).to_pylist():
                     row += 1
@@ -120,39 +120,39 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path.name} cannot be read as Parquet ({type(error).__name__}); write it again, or save the "
                         f"texts as JSONL.") from error
     if not any_text:
-        raise UserError(f"{path.name} has no text in it; write one text a row.")
+        raise UserError(f"{path.name} contains no text; write one text per row.")
 
 
 def versions() -> dict[str, str]:
-    """Return what computes here: Python and packages."""
+    """Return the versions of Python and the packages."""
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
 @dataclass(frozen=True)
 class Task:
-    """What every worker has to do; it can be sent to another machine."""
+    """The task for every worker, which can be sent to another machine."""
 
     model: str                   # id
     revision: str                # of the model
-    kind: Kind | None = None     # of attention; None: the first that the model has
-    versions: dict[str, str] = field(default_factory=versions)   # of the machine that asks
+    kind: Kind | None = None     # of attention; None for the model's first
+    versions: dict[str, str] = field(default_factory=versions)   # of the requesting machine
 
     def check(self, revision: str) -> None:
-        """Raise UserError if a worker, whose model has this revision, would compute something else."""
+        """Raise UserError if a worker with this model revision would compute different numbers."""
         if (revision, versions()) != (self.revision, self.versions):
-            raise UserError(f"{platform.node()} has {self.model} {revision} with {versions()}, and the machine that "
-                            f"builds the atlas {self.revision} with {self.versions}; bring the same to all machines.")
+            raise UserError(f"{platform.node()} has {self.model} {revision} with {versions()}, but the machine that "
+                            f"builds the atlas has {self.revision} with {self.versions}; install the same on all "
+                            f"machines.")
 
 
 class ShardWorker:
-    """An open model that turns shards into summaries, with one thread, so that it adds in the same order
-    everywhere."""
+    """Turn shards into summaries with an open model, in one thread, so that sums have the same order everywhere."""
 
     def __init__(self, task: Task, opened: OpenModel) -> None:
         self.task, self.opened = task, opened
 
     def __call__(self, shard: Sequence[Item], report: Progress = quiet) -> Summary:
-        """Return the summary of a shard. Raises UserError, with file and line, for a text that the model cannot
+        """Return the summary of a shard. Raises UserError, naming file and line, for a text that the model cannot
         read."""
         read = []
         with one_thread():
@@ -181,9 +181,9 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
 
 
 def made_of(task: Task, texts: Corpus) -> dict[str, object]:
-    """Return what decides every number of an atlas. Raises OSError if a file cannot be read."""
+    """Return everything that determines the numbers of an atlas. Raises OSError if a file cannot be read."""
     found = texts.files()
-    kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # whatever files are called
+    kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # independent of file names
     return {"format": FORMAT, "model": task.model, "revision": task.revision,
             "asked_kind": task.kind and task.kind.value, "corpus": hashlib.sha256("".join(kinds).encode()).hexdigest(),
             "files": found, "field": texts.field, "limit": texts.limit, "shard": SHARD, "versions": task.versions}
@@ -192,8 +192,8 @@ def made_of(task: Task, texts: Corpus) -> dict[str, object]:
 def folded(summaries: Iterable[Summary], total: Summary | None = None,
            save: Callable[[Summary], None] = lambda total: None,
            say: Callable[[Summary], None] = lambda total: None) -> Summary:
-    """Return all of them together, after `total`. `save` gets what is done so far now and then and when the work is
-    stopped, `say` each time. Raises UserError without a text."""
+    """Merge all summaries into `total`. `save` receives the result at intervals and when the work is interrupted, `say`
+    after each step. Raises UserError if there is no text."""
     saved = time.perf_counter()
     try:
         for summary in summaries:
@@ -202,25 +202,25 @@ def folded(summaries: Iterable[Summary], total: Summary | None = None,
             if time.perf_counter() - saved > SAVED_EVERY:
                 save(total)
                 saved = time.perf_counter()
-    except BaseException:   # Ctrl-C, a text that is refused, a worker that died: what is done is done
+    except BaseException:   # on Ctrl-C, a refused text or a dead worker, keep what is done
         if total is not None:
             save(total)
         raise
     if total is None:
-        raise UserError("The corpus has no text in it; give a file with texts.")
+        raise UserError("The corpus contains no text; give a file with texts.")
     return total
 
 
 @dataclass(frozen=True)
 class AtlasQuery:
-    """The atlas of one model over the 200 shipped sentences, or the first of them."""
+    """The atlas of one model over the 200 shipped sentences, or the first few."""
 
     model: str                # id
     revision: str             # of the model
     limit: int | None = None  # sentences; None for all 200
 
     def answer(self, models: Models, report: Progress) -> Atlas:
-        """Return the atlas, as `python -m model atlas build` makes it. Raises UserError for a sentence that the model
+        """Return the atlas, as built by `python -m model atlas build`. Raises UserError for a sentence that the model
         cannot read."""
         task, texts = Task(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
         worker, shards = ShardWorker(task, models.open(self, report)), list(texts.shards())
@@ -233,16 +233,16 @@ class AtlasQuery:
 
 @dataclass(frozen=True)
 class TextsQuery:
-    """Some texts of a file put to one model."""
+    """Measure one model over some texts of a file."""
 
     model: str
     revision: str
-    kind: Kind | None          # None: the first kind of attention that the model has
+    kind: Kind | None          # None for the model's first kind of attention
     texts: tuple[Item, ...]    # at least one
 
     def answer(self, models: Models, report: Progress) -> Averages:
-        """Return the averages of every measure and fit over these texts. Raises UserError, with the line, for a text
-        that the model cannot read."""
+        """Return the mean of every measure and fit over these texts. Raises UserError, naming the line, for a text that
+        the model cannot read."""
         worker = ShardWorker(Task(self.model, self.revision, self.kind), models.open(self, report))
         averages = worker(self.texts, report).averages
         return averages.choose([each.name for each in numbers_of(averages.kind) if each.group != "detector"])

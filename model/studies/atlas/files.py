@@ -1,5 +1,5 @@
-"""The atlas as a folder: a Parquet file for each table, and run.json, which is written last: a folder without it is not
-finished. Every file says what it was made of in its metadata; how it was made stands in run.json alone."""
+"""Store the atlas as a folder: a Parquet file per table, and run.json, written last, without which the folder is
+incomplete. Every file's metadata says what it was made from; only run.json says how."""
 import io
 import json
 import zipfile
@@ -22,45 +22,45 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 FORMAT = 1
-KEY = b"clearhead"      # of the metadata
+KEY = b"clearhead"      # key in the metadata
 RUN = "run.json"
 TABLES = ("heads", "measures", "histograms", "sinks", "examples", "texts")
-MORE = ("syntax", "offsets")    # of annotated corpora alone
-LISTS = ("tokens", "keys")      # columns of the table texts that hold lists of strings
-# what tells one atlas from another; the rest follows from it, or may change without changing a number's meaning
+MORE = ("syntax", "offsets")    # tables of annotated corpora only
+LISTS = ("tokens", "keys")      # columns of the table "texts" that hold lists of strings
+# identifies an atlas; all other metadata follows from this or does not affect the numbers
 IDENTITY = ("format", "model", "revision", "kind", "corpus", "field", "limit")
 PART = "atlas.part"             # the summary of the texts so far
-LOCK = "atlas.lock"             # the system releases it when the build ends, however it ends
+LOCK = "atlas.lock"             # released by the system when the build ends, however it ends
 
 
 @dataclass(frozen=True)
 class AtlasFolderQuery:
-    """The atlas in a folder, as `python -m model atlas build` left it."""
+    """The atlas in a folder, as written by `python -m model atlas build`."""
 
     folder: str   # its path
-    written: int  # when, in nanoseconds of the file system's clock
+    written: int  # modification time in nanoseconds
 
     def answer(self, models: Models, report: Progress) -> Atlas:
-        """Return the atlas. Raises UserError if there is none that is whole."""
+        """Return the atlas. Raises UserError if it is missing or incomplete."""
         return open_atlas(Path(self.folder))
 
 
 def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
-    """Return the question for the folder as it is now. local: whether folders of this machine may be opened. Raises
-    UserError where none may, and where no whole atlas is."""
+    """Return the query for a folder's current content. local: whether folders of this machine may be opened. Raises
+    UserError if they may not, or if there is no complete atlas."""
     if not local:
-        raise UserError(f"{quoted(path)} is no model that this server has, and it opens no folders; choose one from "
+        raise UserError(f"This server has no model {quoted(path)} and does not open folders; choose one from "
                         f"the list.")
     try:
-        folder = Path(path).expanduser()   # RuntimeError: a home that is not there
+        folder = Path(path).expanduser()   # RuntimeError: a missing home folder
         return AtlasFolderQuery(str(folder), (folder / RUN).stat().st_mtime_ns)
     except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(f"{quoted(path)} holds no whole atlas; make one with: python -m model atlas build CORPUS "
+        raise UserError(f"{quoted(path)} has no complete atlas; build one with: python -m model atlas build CORPUS "
                         f"--model ID --out FOLDER") from error
 
 
 def write_atlas(folder: Path, atlas: Atlas, run: Mapping[str, object]) -> None:
-    """Write all tables, then run.json. Raises UserError if that cannot be."""
+    """Write all tables, then run.json. Raises UserError if that fails."""
     for name, table in atlas.tables.items():
         files.write(folder / f"{name}.parquet", as_parquet(table, dict(atlas.about) | {"table": name}))
     files.write(folder / RUN, _as_json(run))
@@ -71,7 +71,7 @@ def _as_json(content: Mapping[str, object]) -> bytes:
 
 
 def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
-    """Return a Parquet file: equal tables with equal metadata have equal bytes."""
+    """Return a Parquet file; equal tables with equal metadata give equal bytes."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -86,26 +86,26 @@ def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
 
 
 def open_atlas(folder: Path) -> Atlas:
-    """Return the atlas in a folder. Raises UserError if there is none, or none that is whole."""
+    """Read the atlas in a folder. Raises UserError if it is missing or incomplete."""
     if not (folder / RUN).is_file():
-        raise UserError(f"There is no finished atlas in {folder}; make it with: python -m model atlas build CORPUS "
+        raise UserError(f"There is no complete atlas in {folder}; build it with: python -m model atlas build CORPUS "
                         f"--model ID --out {folder}")
     names = [*TABLES, *(name for name in MORE if (folder / f"{name}.parquet").is_file())]
     read = {name: _read(folder / f"{name}.parquet", name) for name in names}
     about = read["heads"][1]
     if any(said != about for _, said in read.values()):
-        raise UserError(f"The files in {folder} are of different atlases; build it again in an empty folder.")
+        raise UserError(f"The files in {folder} belong to different atlases; build the atlas again in an empty folder.")
     return Atlas(about, {name: table for name, (table, _) in read.items()})
 
 
 def about_atlas(folder: Path) -> dict[str, Any] | None:
-    """Return what the atlas in a folder was made of; None where there is none. Raises UserError for damaged files."""
+    """Return what the atlas in a folder was made from, or None. Raises UserError for damaged files."""
     place = folder / "heads.parquet"
     return _read(place, "heads")[1] if place.is_file() else None
 
 
 def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
-    """Return a table and what its file says of itself."""
+    """Return a table and its file's metadata."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -114,7 +114,7 @@ def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
         found = parquet.read_table(place, use_threads=False)
         about = parse_json((found.schema.metadata or {})[KEY], str(place))
         if about.pop("table") != name or about["format"] != FORMAT:
-            raise UserError(f"{place} is of another version of the atlas; build it again in an empty folder.")
+            raise UserError(f"{place} has another version of the atlas format; build it again in an empty folder.")
         table = found.to_pandas()
         return table.assign(**{column: [tuple(each) for each in table[column]]
                                for column in LISTS if column in table}), about
@@ -124,8 +124,8 @@ def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
 
 
 def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
-    """Return each table as CSV (RFC 4180) in a folder, lists as JSON, none as an empty cell; about.json says what it
-    was made of. The places of the files."""
+    """Write each table as CSV (RFC 4180) to a folder, with lists as JSON and missing values as empty cells; about.json
+    says what it was made from. Returns the files' paths."""
     places = []
     for name, table in atlas.tables.items():
         lists = {column: [json.dumps(each, ensure_ascii=False) for each in table[column]]
@@ -140,20 +140,20 @@ def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Within the block no other build writes into the folder, which is there. Raises UserError if one does now, and
-    where the folder may not be written to."""
+    """Lock an existing folder against other builds within the block. Raises UserError if another build holds the lock
+    or the folder is not writable."""
     def refuse() -> None:
-        raise UserError(f"Another build is writing into {folder}; wait until it has ended, or choose another --out.")
+        raise UserError(f"Another build is writing to {folder}; wait until it ends, or choose another --out.")
 
     with files.disk_errors(lambda error: files.unwritable(folder, error)), files.locked(folder / LOCK, refuse):
         yield
 
 
-PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax": Counts}   # of a summary
+PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax": Counts}   # parts of a summary
 
 
 def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
-    """Write the summary of the corpus' first texts. Raises UserError if that cannot be."""
+    """Write the summary of the corpus's first texts. Raises UserError if that fails."""
     plain: dict[str, object] = {"made_of": made_of}
     arrays: dict[str, np.ndarray] = {}
     for name in ("", *PARTS):
@@ -170,13 +170,13 @@ def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
 
 
 def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
-    """Return the summary of an earlier run; None where there is none. Raises UserError if it is of another corpus,
-    model or version, or damaged."""
+    """Read an earlier run's summary, or return None. Raises UserError if it is damaged or belongs to another corpus,
+    model or version."""
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             plain = json.loads(saved["plain"].tobytes())
             if plain.pop("made_of") != made_of:
-                raise UserError(f"{place} is of another corpus or model, or of other versions; delete it, or choose "
+                raise UserError(f"{place} belongs to another corpus, model or version; delete it, or choose "
                                 f"another --out.")
             values: dict[str, dict[str, Any]] = {name: {} for name in ("", *PARTS)}
             for key, value in {**plain, **{key: saved[key] for key in saved if key != "plain"}}.items():
@@ -185,7 +185,7 @@ def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, RecursionError) as error:
-        raise UserError(f"{place} is not what an earlier run left there; delete it, or choose another "
+        raise UserError(f"{place} was not written by an earlier run; delete it, or choose another "
                         f"--out.") from error
     whole = values.pop("")
     whole["texts"] = tuple(Text(**text) for text in whole["texts"])
@@ -195,7 +195,7 @@ def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
 
 
 def _tuples(value: object) -> object:
-    """Return the lists of JSON as tuples."""
+    """Convert JSON lists to tuples."""
     if isinstance(value, list):
         return tuple(map(_tuples, value))
     return {key: _tuples(each) for key, each in value.items()} if isinstance(value, dict) else value

@@ -1,4 +1,5 @@
-"""What the atlas measures of every head in one text: measures, pattern fits, detectors, confidence and sinks."""
+"""Compute what the atlas measures of every head in one text: measures, pattern fits, detectors, confidence and
+sinks."""
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +19,8 @@ from model.studies.patterns import PATTERNS, KeyInfo
 
 @dataclass(frozen=True)
 class Bins:
-    """A fixed histogram: `count` bins between `low` and `high`, even in x, or in log2(1 + x). What lies outside counts
-    in the outermost bin."""
+    """A fixed histogram with `count` bins between `low` and `high`, even in x or in log2(1 + x). Values outside are
+    counted in the outermost bins."""
 
     low: float
     high: float
@@ -28,44 +29,45 @@ class Bins:
 
     @property
     def edges(self) -> np.ndarray:
-        """The ends of the bins, float64 (count + 1)."""
+        """The edges of the bins, float64 (count + 1)."""
         if self.scale == "linear":
             return np.linspace(self.low, self.high, self.count + 1)
         return np.exp2(np.linspace(np.log2(1 + self.low), np.log2(1 + self.high), self.count + 1)) - 1
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """Return the bin of each value, int64, of the values' shape. A value on an edge belongs to the bin above it."""
+        """Return the bin of each value, int64 of the values' shape. A value on an edge belongs to the bin above it."""
         return np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, self.count - 1)
 
 
 SHARE = Bins(0, 1)
-BITS = Bins(0, 20)                    # entropy: of a row of a million tokens
+BITS = Bins(0, 20)                    # entropy of a row, up to a million tokens
 TOKENS = Bins(0, 2**20, scale="log2")
 
 
 @dataclass(frozen=True)
 class Number:
-    """One number that a head has in a text."""
+    """A number measured for a head in a text."""
 
-    name: str           # in the files' column `measure`
+    name: str           # name in the tables' column `measure`
     group: str          # measure, fit or detector
-    title: str          # for people
+    title: str          # for display
     equation: str       # LaTeX, for one query i with weights w_ij, or for the text
-    unit: str           # of the number
+    unit: str           # unit of the number
     paper: str          # who defined it
-    bins: Bins          # of its histogram
-    cell: str           # which cell of a head's matrix an example opens at, one of CELLS
-    crosses: bool       # whether it has a meaning when queries and keys are different texts
+    bins: Bins          # bins of its histogram
+    cell: str           # the cell of a head's matrix to open for an example, one of CELLS
+    crosses: bool       # whether it applies when queries and keys are different texts
 
 
 DETECTED = {"detect_previous": "previous", "detect_duplicate": "equal", "detect_induction": "after"}   # by pattern
 CONFIDENCE, WIDEST, FARTHEST, SPECIAL, LARGEST = "confidence", "widest", "farthest", "special", "largest"
-# a pattern's strongest cell; else the strongest on a special token, of all, by weight times distance; the widest row's
+# the strongest cell of each pattern; then the strongest on a special token, of all, by weight times distance, and in
+# the widest row
 CELLS = (*(pattern.name for pattern in PATTERNS if pattern.name != "even"), SPECIAL, LARGEST, FARTHEST, WIDEST)
-FIT = "fit_"                          # before a pattern's name
-UNIFORM = "uniform_"                  # before a number's name: of rows with equal weight on each allowed key
-SINK = "sink_"                        # before a position: the share that the token there receives
-POSITIONS = (*range(16), -2, -1)      # of tokens, from the beginning and from the end
+FIT = "fit_"                          # prefix of a pattern's name
+UNIFORM = "uniform_"                  # prefix for uniform weights on the allowed keys
+SINK = "sink_"                        # prefix of a position: the share that its token receives
+POSITIONS = (*range(16), -2, -1)      # from the beginning and from the end
 
 
 def _of_measures() -> list[Number]:
@@ -97,18 +99,18 @@ NUMBERS = (*_of_measures(), *_of_patterns(), *_of_detectors(), _CONFIDENCE)
 
 @cache
 def numbers_of(kind: Kind) -> tuple[Number, ...]:
-    """Return the numbers that have a meaning for this kind of attention."""
+    """Return the numbers that apply to this kind of attention."""
     return tuple(number for number in NUMBERS if number.crosses or kind.base is not Kind.CROSS)
 
 
 def has_uniform(number: Number) -> bool:
-    """Return whether it is measured of even rows, too: a fit to a pattern and a confidence are not."""
+    """Return whether it is also measured for uniform rows; pattern fits and confidence are not."""
     return number.group == "measure" or number.name in DETECTED
 
 
 @cache
 def rows_of(kind: Kind) -> tuple[str, ...]:
-    """Return the names of everything that is averaged over texts: the numbers, those of even rows, the sinks by
+    """Return the names of everything averaged over texts: the numbers, those of uniform rows, and the sinks by
     position."""
     known = numbers_of(kind)
     sinks = [f"{SINK}{position}" for position in POSITIONS]
@@ -170,16 +172,16 @@ DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
 
 @dataclass(frozen=True, eq=False)
 class MeasuredText:
-    """Every number of every head in one text, and the cells where they are seen best."""
+    """Every number of every head in one text, and the cells that show them best."""
 
     heads: tuple[HeadId, ...]   # in the order of the arrays
-    numbers: np.ndarray         # float64 (rows_of(kind), head), NaN where the text has no such number
-    cells: np.ndarray           # int32 (CELLS, head, 2): query and key, -1 where there is no such cell
-    weights: np.ndarray         # float32 (CELLS, head): the weight there
+    numbers: np.ndarray         # float64 (rows_of(kind), head), NaN if the text has no such number
+    cells: np.ndarray           # int32 (CELLS, head, 2): query and key, -1 if there is no such cell
+    weights: np.ndarray         # float32 (CELLS, head): weights of the cells
 
 
 class _LayerSums:
-    """Sums and strongest cells of one layer, gathered block by block."""
+    """Accumulate sums and strongest cells of one layer, block by block."""
 
     def __init__(self, heads: int, n: tuple[int, int], info: KeyInfo, kind: Kind, allowed: Mask) -> None:
         self.n, self.info, self.allowed, self.heads = n, info, allowed, heads
@@ -195,7 +197,8 @@ class _LayerSums:
         self.weights = np.zeros((len(CELLS), heads), np.float32)
 
     def add(self, rows: slice, keys: slice, block: np.ndarray, with_cells: bool) -> None:
-        """One block of weights, float32 (head, row, key). Cells are looked for in rows that have a choice."""
+        """Add one block of weights, float32 (head, row, key). Cells are searched in rows with more than one allowed
+        key."""
         allowed = self.allowed.block(rows, keys)
         allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
@@ -232,7 +235,7 @@ class _LayerSums:
 
     def _keep(self, name: str, rows: slice, keys: slice, block: np.ndarray, cells: np.ndarray,
               factor: np.ndarray | None = None) -> None:
-        """Take the strongest of some cells of the block, if it is stronger than what is known; of equals the first."""
+        """Keep the strongest of some cells of the block if it is stronger than the current one; ties keep the first."""
         places = np.flatnonzero(cells)
         if len(places):
             inside = block[:, cells]
@@ -256,8 +259,8 @@ class _LayerSums:
                 else np.full(self.heads, np.nan) for name in self.patterns if name in DETECTOR}
 
     def received(self) -> np.ndarray:
-        """Return the mean weight that the token at each position receives from those that may look at it, float64
-        (position, head); NaN for a position that the text does not have."""
+        """Return the mean weight that the token at each position receives from queries that may attend to it, float64
+        (position, head); NaN for positions beyond the text."""
         return np.where(self.lookers > 0, self.sinks.T / np.maximum(self.lookers, 1), np.nan).T
 
 
@@ -271,7 +274,7 @@ def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, k
 
 
 def measure_text(attention_map: AttentionMap) -> MeasuredText:
-    """Return every number of every head in the text of this map, and its cells."""
+    """Compute every number of every head in this map's text, and its cells."""
     kind, info = attention_map.kind, KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     measured = heads.measure(attention_map)
     parts: dict[str, list[np.ndarray]] = {}
@@ -294,7 +297,7 @@ def measure_text(attention_map: AttentionMap) -> MeasuredText:
 
 
 def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str, np.ndarray]:
-    """Return {row of `rows_of`: (head) or (1)} of what is gathered here."""
+    """Return {row of `rows_of`: (head) or (1)} from the accumulated sums."""
     rows = {CONFIDENCE: sums.confidence / queries} | sums.detected()
     rows |= {UNIFORM + name: row for name, row in even.detected().items()}
     rows |= {f"{SINK}{position}": row for position, row in zip(POSITIONS, sums.received(), strict=True)}
@@ -302,8 +305,8 @@ def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str
 
 
 def standardised(table: "DataFrame") -> "DataFrame":
-    """Return a table of heads by measures, each measure with mean 0 and standard deviation 1 over the heads; measures
-    that some head lacks, or that are equal for all heads, are left out."""
+    """Standardise a table of heads by measures to mean 0 and standard deviation 1 over the heads; measures that some
+    heads lack, or that are constant, are left out."""
     complete = table.dropna(axis="columns")
     spread = complete.std(ddof=0)
     varied = complete.loc[:, spread > 1e-9 * complete.abs().max().clip(lower=1e-300)]
@@ -311,9 +314,9 @@ def standardised(table: "DataFrame") -> "DataFrame":
 
 
 def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
-    """Return the first two principal components of the standardised measures (Pearson 1901): where each head lies,
-    float64 (head, 2), and the shares of the variance that each explains, float64 (2). A component's sign is arbitrary:
-    here its largest loading is positive. Zeros where there is nothing to tell heads apart."""
+    """Return the first two principal components of the standardised measures (Pearson 1901): each head's coordinates,
+    float64 (head, 2), and the shares of variance explained, float64 (2). Signs are chosen so that a component's largest
+    loading is positive. Zeros if all heads are equal."""
     values = standardised(table).to_numpy(np.float64)
     if not values.size:
         return np.zeros((len(table), 2)), np.zeros(2)
@@ -327,8 +330,8 @@ def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
 
 
 def neighbours(table: "DataFrame", head: HeadId, count: int) -> list[tuple[HeadId, float]]:
-    """Return the heads that do most alike: nearest first, each with its distance from `head` in the space of the
-    standardised measures (root mean square over the measures, in standard deviations between heads)."""
+    """Return the most similar heads, nearest first, with their distance from `head` in the space of the standardised
+    measures (root mean square over the measures, in standard deviations between heads)."""
     values = standardised(table)
     if not values.shape[1]:
         return []

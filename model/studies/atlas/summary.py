@@ -1,7 +1,7 @@
-"""What is kept of many texts, in a size that depends on the model alone, and the tables made of it.
+"""Summarise many texts in a size that depends only on the model, and build the tables from the summary.
 
-Summaries of two parts of a corpus merge into that of both; merged in the corpus' order they have the same bits however
-the work was parted. Means and sums of squared deviations are merged as Chan, Golub & LeVeque 1979 do, equation (2.1).
+Summaries of two parts of a corpus can be merged; merged in the corpus's order, the result is bitwise independent of how
+the work was split. Means and sums of squared deviations are merged as in Chan, Golub & LeVeque 1979, equation (2.1).
 """
 import hashlib
 import json
@@ -33,42 +33,42 @@ from model.studies.syntax import merge as merge_counts
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-KEPT = 4    # texts with the largest value, of each head and number
-SAMPLE = 200     # texts with the smallest hashes, the same for all heads: where the examples of deciles come from
+KEPT = 4    # texts with the largest value, kept per head and number
+SAMPLE = 200     # texts with the smallest hashes, the same for all heads, from which the examples of deciles are drawn
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text of the corpus that is kept, as an example is taken from it."""
+    """A text of the corpus that is kept because an example comes from it."""
 
-    number: int                     # in the corpus, from 0
+    number: int                     # number in the corpus, from 0
     digest: int                     # the first 64 bits of its sha256
-    source: str                     # the name of its file
-    line: int                       # there, from 1
+    source: str                     # file name
+    line: int                       # line in the file, from 1
     text: str                       # the text itself
-    tokens: tuple[str, ...] = ()    # that look, as the model reads it
-    keys: tuple[str, ...] = ()      # that are looked at, where these are others
+    tokens: tuple[str, ...] = ()    # query tokens, as the model reads them
+    keys: tuple[str, ...] = ()      # key tokens, if different
 
 
 def digest_of(text: str) -> int:
-    """Return the first 64 bits of the sha256 of a text, which decides whether it is in the sample."""
+    """Return the first 64 bits of a text's sha256, which decides whether it belongs to the sample."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Running means of every number of every head. A number that a text does not have, such as the fit of a pattern it
-    has no room for, is not counted."""
+    """Running means of every number of every head. A number that a text lacks, such as the fit of a pattern that does
+    not fit into it, is not counted."""
 
     kind: Kind                  # of attention
     heads: tuple[HeadId, ...]   # in the order of the arrays
-    names: tuple[str, ...]      # of the numbers, FIT before the name of a pattern
-    count: np.ndarray           # texts that have the number, float64 (name, head)
-    mean: np.ndarray            # over these, float64 (name, head)
+    names: tuple[str, ...]      # names of the numbers, with FIT before a pattern's name
+    count: np.ndarray           # texts with the number, float64 (name, head)
+    mean: np.ndarray            # over those texts, float64 (name, head)
     squares: np.ndarray         # summed squared deviations from the mean, float64 (name, head)
-    texts: int = 0              # that were read
-    tokens: int = 0             # of all of them
-    cut: int = 0                # texts that were longer than the model reads
+    texts: int = 0              # number of texts read
+    tokens: int = 0             # over all texts
+    cut: int = 0                # texts truncated at the model's maximum length
 
     @property
     def spread(self) -> np.ndarray:
@@ -78,11 +78,11 @@ class Averages:
 
     @property
     def means(self) -> np.ndarray:
-        """The means, NaN where no text has the number, float64 (name, head)."""
+        """The means, NaN if no text has the number, float64 (name, head)."""
         return np.where(self.count > 0, self.mean, np.nan)
 
     def merge(self, other: "Averages") -> "Averages":
-        """Return both together. Raises ValueError unless they have the same heads and numbers."""
+        """Merge the two. Raises ValueError unless they have the same heads and numbers."""
         if (self.kind, self.heads, self.names) != (other.kind, other.heads, other.names):
             raise ValueError("merge: expected averages of the same heads; ask one model for one kind of attention.")
         count = self.count + other.count
@@ -93,7 +93,7 @@ class Averages:
                         self.texts + other.texts, self.tokens + other.tokens, self.cut + other.cut)
 
     def choose(self, names: Sequence[str]) -> "Averages":
-        """Return the averages of these numbers alone."""
+        """Select the averages of these numbers."""
         rows = [self.names.index(name) for name in names]
         return replace(self, names=tuple(names), count=self.count[rows], mean=self.mean[rows],
                        squares=self.squares[rows])
@@ -103,9 +103,9 @@ class Averages:
         return heads.by_head(self.heads, self.means[self.names.index(name)])
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: pattern and fit of the best mean fit among those that at least half of the texts have
-        room for, and of every number NAME_mean and NAME_sd over the texts that have it, and NAME_n, how many these are;
-        fit_n is that of the best pattern."""
+        """Return one row per head: pattern and fit of the best mean fit (among patterns that fit into at least half of
+        the texts), fit_n for the texts it is based on, and for every number NAME_mean, NAME_sd and NAME_n, the number
+        of texts that have it."""
         counts = self.count.astype(np.int64)
         numbers = {f"{name}_{what}": row
                    for name, *rows in zip(self.names, self.means, self.spread, counts, strict=True)
@@ -118,7 +118,7 @@ class Averages:
 
 
 def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
-    """Return a CSV (RFC 4180) with one row a head, as `Averages.frame` has it. The first row's last cell holds the
+    """Return a CSV (RFC 4180) with one row per head, as in `Averages.frame`. The last cell of the first row holds the
     provenance as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
@@ -128,16 +128,16 @@ def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Strongest:
-    """Of each head and number the KEPT texts, the largest value first; each array (rank, number, head)."""
+    """The KEPT texts with the largest values, in order, for each head and number; arrays (rank, number, head)."""
 
-    value: np.ndarray    # float64, −∞ where there is no text
+    value: np.ndarray    # float64, −∞ if there is no text
     digest: np.ndarray   # uint64, of the text
-    text: np.ndarray     # int64, its number, −1 where there is none
+    text: np.ndarray     # int64, the text's number, −1 if there is none
     cell: np.ndarray     # int32 (rank, number, head, 2): query and key
-    weight: np.ndarray   # float32, there
+    weight: np.ndarray   # float32, the cell's weight
 
     def merge(self, other: "Strongest") -> "Strongest":
-        """Return the strongest of both; of equals the smaller hash; a text that the corpus has twice counts once."""
+        """Merge the strongest of both. Ties go to the smaller hash, and a text that occurs twice counts once."""
         value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, other)])
                                              for name in self.__dataclass_fields__)
         order = np.lexsort((text, digest, -value), axis=0)
@@ -155,36 +155,36 @@ class Strongest:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The SAMPLE texts with the smallest hashes, which are a draw without favour; the smallest first."""
+    """The SAMPLE texts with the smallest hashes, smallest first: a random sample."""
 
     digest: np.ndarray    # uint64 (text)
-    text: np.ndarray      # int64 (text), its number
+    text: np.ndarray      # int64 (text), the text's number
     value: np.ndarray     # float64 (text, number, head)
     cell: np.ndarray      # int32 (text, CELLS, head, 2)
     weight: np.ndarray    # float32 (text, CELLS, head)
 
     def merge(self, *others: "Sample") -> "Sample":
-        """Return the sample of all; of a text that the corpus has twice the first."""
+        """Merge the samples; of a text that occurs twice, keep the first."""
         parts = [np.concatenate([getattr(each, name) for each in (self, *others)])
                  for name in self.__dataclass_fields__]
-        _, first = np.unique(parts[0], return_index=True)   # sorted by hash; of equals the first
+        _, first = np.unique(parts[0], return_index=True)   # sorted by hash; ties keep the first
         return Sample(*(part[first[:SAMPLE]] for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Everything that is kept of some texts."""
+    """Everything that is kept from a set of texts."""
 
     averages: Averages               # of the rows of `rows_of`
-    low: np.ndarray                  # the smallest value, float64 (number, head), ∞ where there is none
-    high: np.ndarray                 # the largest, −∞ where there is none
-    histogram: np.ndarray            # texts in each bin, int64 (number, head, bin)
-    strongest: Strongest             # of each head and number
-    sample: Sample                   # of all texts
-    syntax: Counts | None            # of the sentences that have trees
-    texts: tuple[Text, ...]          # those that are an example, by their numbers
+    low: np.ndarray                  # smallest value, float64 (number, head), ∞ if there is none
+    high: np.ndarray                 # largest value, −∞ if there is none
+    histogram: np.ndarray            # texts per bin, int64 (number, head, bin)
+    strongest: Strongest             # per head and number
+    sample: Sample                   # over all texts
+    syntax: Counts | None            # of the sentences with trees
+    texts: tuple[Text, ...]          # texts that are examples, by number
     title: str                       # of the model
-    statuses: frozenset[str]         # of the verification of its answers
+    statuses: frozenset[str]         # of its answers' verification
 
     @property
     def kind(self) -> Kind:
@@ -198,25 +198,25 @@ class Summary:
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """What is measured, in the order of the arrays."""
+        """The measured numbers, in the order of the arrays."""
         return numbers_of(self.kind)
 
 
 @dataclass(frozen=True, eq=False)
 class ReadText:
-    """One text with what was measured in it."""
+    """A text with its measurements."""
 
     text: Text
     measured: MeasuredText
-    tokens: int            # count
-    cut: bool              # whether it was longer than the model reads
+    tokens: int            # number of tokens
+    cut: bool              # whether it was truncated
     title: str = ""        # of the model
     status: str = ""       # verified or reported
-    syntax: Counts | None = None   # how often each head is right about each relation, of a sentence with a tree
+    syntax: Counts | None = None   # how often each head is right about each relation, for a sentence with a tree
 
 
 def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
-    """Return the summary of a few texts, at least one, all at once."""
+    """Summarise a few texts, at least one, at once."""
     numbers, stack = numbers_of(kind), np.stack([each.measured.numbers for each in read])
     value = np.ascontiguousarray(stack[:, :len(numbers)])
     sample = Sample(np.array([each.text.digest for each in read], np.uint64),
@@ -237,7 +237,7 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
 
 
 def merge(first: Summary, second: Summary) -> Summary:
-    """Return both together, `first` before `second` in the corpus. Raises ValueError unless they have the same
+    """Merge two summaries; `first` precedes `second` in the corpus. Raises ValueError unless they have the same
     heads."""
     return _pruned(Summary(
         first.averages.merge(second.averages), np.minimum(first.low, second.low), np.maximum(first.high, second.high),
@@ -252,7 +252,7 @@ def _together(*parts: Counts | None) -> Counts | None:
 
 
 def _histogram(numbers: Sequence[Number], value: np.ndarray) -> np.ndarray:
-    """Texts in each bin, int64 (number, head, bin), of values (text, number, head)."""
+    """Count the texts in each bin, int64 (number, head, bin), from values (text, number, head)."""
     histograms = []
     for at, number in enumerate(numbers):
         column, count = value[:, at], number.bins.count
@@ -276,22 +276,22 @@ def _strongest(numbers: Sequence[Number], sample: Sample) -> Strongest:
 
 
 def _pruned(summary: Summary) -> Summary:
-    """Return the summary with the texts alone that are an example."""
+    """Drop the texts that are no longer examples."""
     used = {*summary.strongest.text.ravel().tolist(), *summary.sample.text.tolist()}
     return replace(summary, texts=tuple(text for text in summary.texts if text.number in used))
 
 
 DECILES = tuple(range(1, 10))
-EACH_DECILE = 2      # examples, at most
+EACH_DECILE = 2      # most examples per decile
 HEAD, DECILE, STRONGEST = ("layer", "head"), "decile", "strongest"
 
 
 @dataclass(frozen=True, eq=False)
 class Atlas:
-    """What every head of one model does over one corpus."""
+    """The measurements of every head of one model over one corpus."""
 
-    about: Mapping[str, Any]              # model, revision, corpus, versions …: what every file says of itself
-    tables: Mapping[str, "DataFrame"]     # heads, measures, histograms, sinks, examples, texts, of trees also syntax
+    about: Mapping[str, Any]              # model, revision, corpus, versions and so on, repeated in every file
+    tables: Mapping[str, "DataFrame"]     # heads, measures, histograms, sinks, examples, texts; with trees also syntax
 
     @property
     def kind(self) -> Kind:
@@ -300,31 +300,31 @@ class Atlas:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The names of what is measured."""
+        """The names of the measures."""
         return tuple(self.tables["measures"]["measure"])
 
     @property
     def heads(self) -> tuple[HeadId, ...]:
-        """Every (layer, head), in the model's order."""
+        """Every (layer, head), in model order."""
         pairs = self.tables["heads"][list(HEAD)].drop_duplicates()
         return tuple((int(layer), int(head)) for layer, head in pairs.itertuples(index=False))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tables."""
+        """Size of the tables in bytes."""
         return sum(int(table.memory_usage(deep=True).sum()) for table in self.tables.values())
 
     def wide(self, column: str = "mean") -> "DataFrame":
-        """Return one row a head, indexed by (layer, head), and for each measure one column of the table heads."""
+        """Return one row per head, indexed by (layer, head), with one column per measure from the table heads."""
         table = self.tables["heads"].pivot(index=list(HEAD), columns="measure", values=column)
         return table[list(self.measures)].rename_axis(columns=None)
 
     def of_head(self, layer: int, head: int) -> "DataFrame":
-        """Return the rows of the table heads for one head, indexed by measure."""
+        """Return one head's rows of the table heads, indexed by measure."""
         return self._where("heads", layer=layer, head=head).set_index("measure").drop(columns=list(HEAD))
 
     def histogram(self, layer: int, head: int, measure: str) -> "DataFrame":
-        """low, high and count of each bin that has a text."""
+        """Return low, high and count of each non-empty bin."""
         return self._where("histograms", layer=layer, head=head, measure=measure)[["low", "high", "count"]]
 
     def examples(self, layer: int, head: int, measure: str) -> "DataFrame":
@@ -339,7 +339,7 @@ class Atlas:
 
 
 def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
-    """Return the atlas of a whole corpus. said: what decides its numbers, as `build.made_of` gives it."""
+    """Build the atlas of a whole corpus. said: what determines its numbers, from `build.made_of`."""
     averages = summary.averages
     about = {name: value for name, value in said.items() if name != "asked_kind"}
     about |= {"title": summary.title, "kind": summary.kind.value,
@@ -353,7 +353,7 @@ def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
 
 
 def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
-    """Return every table of the atlas, by the name of its file."""
+    """Return every table of the atlas, by file name."""
     from pandas import DataFrame
 
     names = np.array([number.name for number in summary.numbers], object)
@@ -376,7 +376,7 @@ def _measures(summary: Summary) -> list[dict[str, object]]:
 
 
 def _every_head(summary: Summary, repeats: int) -> dict[str, np.ndarray]:
-    """Return the columns layer and head of a table that has all heads for each of so many things."""
+    """Return the columns layer and head for a table that repeats all heads `repeats` times."""
     layer, head = np.array(summary.heads, np.int32).T
     return {"layer": np.tile(layer, repeats), "head": np.tile(head, repeats)}
 
@@ -398,9 +398,9 @@ def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def deciles(bins: Bins, histogram: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nine deciles, float64 (head, 9), from texts in each bin, int64 (head, bin), and the smallest and the
-    largest value (head); and how far each may be off, float64 (head). Decile k is the smallest value that at least k
-    tenths of the texts do not exceed; NaN without texts."""
+    """Return the nine deciles, float64 (head, 9), and their possible error, float64 (head), from texts per bin, int64
+    (head, bin), and the smallest and largest values (head). Decile k is the smallest value that at least k tenths of
+    the texts do not exceed; NaN without texts."""
     n = histogram.sum(1)
     wanted = np.maximum((np.array(DECILES) * n[:, None] + 9) // 10, 1)
     place = np.array([np.searchsorted(row.cumsum(), want) for row, want in zip(histogram, wanted, strict=True)])
@@ -453,9 +453,9 @@ def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[
 
 
 def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
-    """Of each tenth of the sample, in the order of its values, the EACH_DECILE texts with the smallest hashes."""
+    """Return, for each tenth of the sample by value, the EACH_DECILE texts with the smallest hashes."""
     sample = summary.sample
-    value = sample.value                                        # (text, number, head), the smallest hash first
+    value = sample.value                                        # (text, number, head), smallest hash first
     there = np.isfinite(value)
     order = np.argsort(np.where(there, value, np.inf), axis=0, kind="stable")
     place = np.empty_like(order)
@@ -474,14 +474,13 @@ def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str
 
 
 def storable(text: str) -> str:
-    """Return the text without what UTF-8 has no bytes for: half a surrogate pair becomes U+FFFD."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _syntax(counts: Counts) -> dict[str, np.ndarray]:
-    """Return one row a relation, the word that looks (the dependent at its head, or the head at its dependent) and a
-    head: n tests and how many are right, of all sentences and by halves; possible: tests that the mask allows at
-    all."""
+    """Return one row per relation, direction (from the dependent or from its head) and attention head: n tests and how
+    many are right, over all sentences and by halves; possible: tests that the mask allows."""
     relation, looks, head = (index.ravel() for index in np.indices((len(counts.names), 2, len(counts.heads))))
     heads = np.array(counts.heads, np.int32).reshape(-1, 2)
     return {"relation": np.array(counts.names, object)[relation], "looks": np.array(DIRECTIONS, object)[looks],
@@ -493,8 +492,8 @@ def _syntax(counts: Counts) -> dict[str, np.ndarray]:
 
 
 def _offsets(counts: Counts) -> dict[str, np.ndarray]:
-    """Return the baseline: one row a relation and offset from the dependent to its head, in words: how many of the n
-    tests it gets right, of all sentences and by halves."""
+    """Return the baseline, one row per relation and offset in words from the dependent to its head: how many of the n
+    tests it gets right, over all sentences and by halves."""
     relation, place = (index.ravel() for index in np.indices((len(counts.names), len(OFFSETS))))
     return {"relation": np.array(counts.names, object)[relation], "offset": OFFSETS[place].astype(np.int32),
             "n": counts.n.sum(1)[relation], "right": counts.near.sum(1)[relation, place],

@@ -1,7 +1,7 @@
-"""Where shards are computed: in this process, in processes of this machine, or by actors of Ray, an optional extra.
+"""Run shards in this process, in processes on this machine, or in actors of Ray, an optional dependency.
 
-Summaries come back in the corpus' order. A process that ends ends the build with one sentence, and the same command
-goes on from there; Ray starts an actor that ended anew, twice.
+Summaries come back in the corpus's order. If a process dies, the build ends with one sentence and the same command
+resumes; Ray restarts a dead actor twice.
 """
 import os
 import signal
@@ -20,19 +20,20 @@ from model.studies.atlas.build import Item, ShardWorker, Task
 from model.studies.atlas.summary import Summary
 
 ENGINES = ("here", "processes", "ray")
-AHEAD = 2             # shards per worker that are on their way or wait for an earlier one
-RESTARTS = 2          # of an actor of Ray
-STORE = 256 * 2**20   # bytes of a local cluster's shared memory: shards and summaries on their way
+AHEAD = 2             # shards per worker that are being computed or wait for an earlier one
+RESTARTS = 2          # per actor of Ray
+STORE = 256 * 2**20   # bytes of a local cluster's shared memory, for shards and summaries in transit
 
 Shard = Sequence[Item]
-Opener = Callable[[Task], ShardWorker]   # how a worker comes to its model; importable by name, as it is sent to workers
-Pool = tuple[int, Callable[[Shard], Any], Callable[[Any], Summary]]   # workers; a shard's ticket; its summary
+Opener = Callable[[Task], ShardWorker]   # opens a worker's model; importable by name, because it is sent to workers
+# number of workers; function that returns a shard's ticket; function from ticket to summary
+Pool = tuple[int, Callable[[Shard], Any], Callable[[Any], Summary]]
 
 
 def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str = "here", workers: int = 1,
               address: str | None = None) -> Generator[Summary, None, None]:
-    """Yield the summary of each shard, in their order. workers: of processes, and of Ray. address: of a running cluster
-    of Ray; without it one begins and ends with the work. Raises UserError if a worker refuses or ends."""
+    """Yield each shard's summary, in order. workers: number of processes or Ray actors. address: of a running Ray
+    cluster; without it, a local one is started and stopped. Raises UserError if a worker refuses or dies."""
     if engine == "here":
         yield from map(opener(task), shards)
         return
@@ -54,14 +55,14 @@ def _processes(opener: Opener, task: Task, workers: int) -> Iterator[Pool]:
     try:
         yield workers, lambda shard: pool.submit(_compute, opener, task, shard), lambda ticket: ticket.result()
     except BrokenProcessPool as error:
-        raise UserError("A worker ended before its texts were done; give the same command again to go on from there, "
-                        "with fewer --workers if memory is short.") from error
+        raise UserError("A worker died before its texts were done; repeat the same command to resume, "
+                        "with fewer --workers if memory is low.") from error
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def _begin() -> None:
-    """In each process: Ctrl-C is for the one that asks, with which this one ends."""
+    """Ignore Ctrl-C in each process; the parent handles it and ends the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -73,7 +74,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-_opened: list[ShardWorker] = []   # of this process, opened with its first shard, so that a refusal is an answer
+# of this process, opened with its first shard, so that a refusal is returned like an answer
+_opened: list[ShardWorker] = []
 
 
 def _compute(opener: Opener, task: Task, shard: Shard) -> Summary:
@@ -83,7 +85,7 @@ def _compute(opener: Opener, task: Task, shard: Shard) -> Summary:
 
 
 class _Actor:
-    """What an actor of Ray does."""
+    """The actor that Ray runs."""
 
     def work(self, opener: Opener, task: Task, shard: Shard) -> Summary:
         """Return the summary of a shard."""
@@ -92,11 +94,11 @@ class _Actor:
 
 @contextmanager
 def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Iterator[Pool]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")   # it would report to its makers otherwise
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")   # disables Ray's usage reports
     try:
         import ray
     except ImportError as error:
-        raise UserError("Ray is not installed; install it with: pip install -r requirements-ray.txt, or compute "
+        raise UserError("Ray is not installed; install it with: pip install -r requirements-ray.txt, or use "
                         "--on processes.") from error
     quiet: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
@@ -104,9 +106,9 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
             ray.init(address=address, **quiet)
         else:
             ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=STORE, **quiet)
-    except Exception as error:   # a node that does not start is a bare Exception
+    except Exception as error:   # a node that fails to start raises a bare Exception
         if address is None:
-            raise UserError(f"Ray could not be started on this machine ({first_line(error, 200)}); compute --on "
+            raise UserError(f"Ray could not be started on this machine ({first_line(error, 200)}); use --on "
                             f"processes.") from error
         raise UserError(f"Ray's cluster at {address} could not be reached ({first_line(error, 200)}); start it with: "
                         f"ray start --head, and set RAY_AUTH_MODE to the same there and here.") from error
@@ -121,7 +123,7 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
         except ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None)
             raise cause if isinstance(cause, UserError) else UserError(
-                f"Ray could not compute a shard ({first_line(error, 200)}); look at its machines.") from error
+                f"Ray could not compute a shard ({first_line(error, 200)}); check its machines.") from error
 
     try:
         made = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)(_Actor)

@@ -1,1 +1,1 @@
-"""What has been said about attention heads, measured here again: claims, measurements, and one rule for verdicts."""
+"""Published claims about attention heads, measured again: claims, measurements, and one rule for verdicts."""

@@ -1,4 +1,4 @@
-"""The claims, and the question that puts one of them to a model."""
+"""The list of claims, and the query that tests one of them on a model."""
 import functools
 import math
 import re
@@ -20,7 +20,7 @@ WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "pap
 
 @functools.cache
 def words() -> dict[str, Any]:
-    """Return every word on claims: what is said of each, and how verdicts and numbers are put."""
+    """Return the texts on claims: their descriptions and the templates for verdicts and numbers."""
     return tomllib.loads(WORDS.read_text(encoding="utf-8"))
 
 
@@ -32,13 +32,13 @@ def papers() -> dict[str, str]:
 
 
 def field(entry: str, name: str) -> str:
-    """Return a field of a BibTeX entry without its braces; "" where it has none."""
+    """Return a field of a BibTeX entry without its braces, or ""."""
     found = re.search(rf"^\s*{name} = \{{(.*)\}},?$", entry, re.MULTILINE)
     return re.sub(r"[{}]", "", found[1]) if found else ""
 
 
 def short_source(key: str) -> str:
-    """Return an author and a year, as in a text: Clark et al. 2019."""
+    """Return a short citation, such as "Clark et al. 2019"."""
     authors = field(papers()[key], "author").split(" and ")
     names = [author.split(",")[0] for author in authors]
     who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
@@ -69,28 +69,28 @@ BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 @dataclass(frozen=True)
 class ClaimQuery:
-    """A claim put to one model."""
+    """A claim tested on one model."""
 
-    claim: str      # a name of BY_NAME
+    claim: str      # a name in BY_NAME
     model: str      # its id
     revision: str   # of the model
 
     def answer(self, models: Models, report: Progress) -> Measurement:
-        """Return the measurement. Raises UserError if the model cannot be asked this."""
+        """Return the measurement. Raises UserError if the model cannot be tested."""
         return BY_NAME[self.claim].measure(self, models, report)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A claim with one model that it can be put to, or with the models of which one has to be fetched first."""
+    """A claim with a model to test it on, or with the models of which one must be downloaded first."""
 
     claim: Claim
-    model: str                      # a name of the catalogue; "" where none is there
-    missing: tuple[str, ...] = ()   # the models that would do
+    model: str                      # a catalogue name; "" if none is on disk
+    missing: tuple[str, ...] = ()   # the models that could be used
 
 
 def rows(on_disk: Collection[str]) -> Iterator[Row]:
-    """Yield every claim with each of its models that is on this disk; with none where none is."""
+    """Yield every claim with each of its models on this disk, or once without a model."""
     for claim in CLAIMS:
         there = [model for model in claim.models if model in on_disk]
         yield from (Row(claim, model) for model in there)
@@ -102,7 +102,7 @@ HOME = "Clearhead"
 
 
 def because(judged: Judged) -> str:
-    """Return why a claim holds here or does not, or why it cannot be tested."""
+    """Return why a claim holds here or not, or why it cannot be tested."""
     said, found = words(), judged.finding
     about = said["findings"][found.name]
     return said["reasons"][judged.reason].format(what=about["what"], baseline=about["baseline"], n=found.n,
@@ -110,7 +110,7 @@ def because(judged: Judged) -> str:
 
 
 def numbers_in_words(found: Finding) -> str:
-    """Return what was measured, with its interval, baseline and luck."""
+    """Return a finding in words: the value with its interval, baseline and null."""
     said = words()
     luck = "" if found.luck is None else said["numbers_luck"].format(luck=f"{found.luck:z.3f}",
                                                                     best=f"{found.best:z.3f}")
@@ -121,19 +121,19 @@ def numbers_in_words(found: Finding) -> str:
 
 
 def missing(row: Row) -> str:
-    """Return why a claim without a model cannot be tested."""
+    """Return why a claim without a model on disk cannot be tested."""
     return words()["reasons"]["missing"].format(models=", ".join(row.missing))
 
 
 def fetching(row: Row) -> str:
-    """Return the command that brings the row's model, or the first of the missing ones."""
+    """Return the command that downloads the row's model, or the first missing one."""
     return f"python -m model fetch {row.missing[0] if row.missing else row.model}"
 
 
 def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, Any]:
-    """Return a row as JSON has it: claim, sentence, source (BibTeX), there, here, model, revision, findings, verdict,
-    because, fetch, picture and measurement (BibTeX). What does not exist is null. error: why the model could not be
-    asked."""
+    """Return a row for JSON: claim, sentence, source (BibTeX), there, here, model, revision, findings, verdict,
+    because, fetch, picture and measurement (BibTeX). Missing values are null. error: why the model could not be
+    tested."""
     said = words()["claims"][row.claim.name]
     judged = judge(measured.findings) if measured is not None else None
     if judged is not None:
@@ -159,7 +159,7 @@ def _finding(found: Finding) -> dict[str, Any]:
 
 
 def bibtex(row: Row, revision: str) -> str:
-    """Return a measurement as a BibTeX entry: whoever has the model's revision can repeat it by the command."""
+    """Return a measurement as a BibTeX entry, with the command that repeats it for the model's revision."""
     said = words()["claims"][row.claim.name]["sentence"].rstrip(".")
     return "\n".join([f"@misc{{clearhead-{row.claim.name}-{row.model},",
                       f"  title = {{{said}: measured on {row.model}}},",

@@ -1,4 +1,4 @@
-"""What a claim about heads is, what a measurement of it gives, and the one rule for verdicts."""
+"""Define claims about heads, their measurements, and the one rule for verdicts."""
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,91 +8,91 @@ from model.core.models import Models, NamesModel
 from model.core.query import HeadId, Progress
 from model.core.statistics import MeanInterval
 
-Setting = tuple[str, str | int | float | bool]   # of a page's control: its name and its value
+Setting = tuple[str, str | int | float | bool]   # of a page's control: name and value
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One number that a claim stands or falls with, signed so that the claim says: it is above its baseline."""
+    """A number that decides a claim, signed so that the claim predicts a value above the baseline."""
 
-    name: str                     # of the words on it in assets/text/en/claims.toml
-    effect: float                 # the mean over what is counted
-    low: float                    # of its 95 % interval
+    name: str                     # of its text in assets/text/en/claims.toml
+    effect: float                 # mean over the counted units
+    low: float                    # lower end of its 95 % interval
     high: float
-    baseline: float               # what it has to be above
-    n: int                        # independent units that the interval is drawn over
-    counted: str                  # what they are: texts, frames, passages, sentences, draws, pictures
+    baseline: float               # the value to exceed
+    n: int                        # independent units that the interval is based on
+    counted: str                  # what the units are: texts, frames, passages, sentences, draws, pictures
     unit: str                     # of effect and baseline: share, nats, bits, tokens, rho
-    best: float | None = None     # what the best of all heads reaches on the data that it was chosen on
-    luck: float | None = None     # what the best of as many heads that know nothing stays below 19 times in 20
-    heads: tuple[HeadId, ...] = ()   # (layer, head) that were chosen, each on the other half of the data
+    best: float | None = None     # value of the best head on the data that it was chosen on
+    luck: float | None = None     # 95th percentile of the best of as many random heads
+    heads: tuple[HeadId, ...] = ()   # (layer, head) chosen, each on the other half of the data
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Where a claim can be looked at: a page, what its model is asked, and what is open there."""
+    """Where to look at a claim: a page, the question to its model, and what is open there."""
 
     page: str                              # its name
-    model: str = ""                        # asked; "" for a page without a model
+    model: str = ""                        # of the question; "" for a page without a model
     text: str = ""
     kind: str = ""                         # of attention; "" for the model's first
-    head: HeadId | None = None             # (layer, head) that is open
-    pair: tuple[int, int] | None = None    # the tokens that look and are looked at
+    head: HeadId | None = None             # (layer, head) to open
+    pair: tuple[int, int] | None = None    # the query and key tokens
     settings: tuple[Setting, ...] = ()     # of the page's own controls
-    image: str = ""                        # sha256 of a picture that the model looks at
+    image: str = ""                        # sha256 of the model's picture
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The answer to a claim's question."""
+    """The result of testing a claim."""
 
-    findings: tuple[Finding, ...]   # all of which the claim needs
-    picture: Picture                # where one case of it is seen
+    findings: tuple[Finding, ...]   # all of which must hold
+    picture: Picture                # an example of it
 
 
-Measure = Callable[[NamesModel, Models, Progress], Measurement]   # puts a claim to one model
+Measure = Callable[[NamesModel, Models, Progress], Measurement]   # tests a claim on one model
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that was said about attention heads."""
+    """A published statement about attention heads."""
 
-    name: str                   # in files, links and commands
-    paper: str                  # where it was said: a key of assets/claims/papers.bib
-    models: tuple[str, ...]     # names of the catalogue that it is put to, the first one by default
+    name: str                   # used in files, links and commands
+    paper: str                  # its source: a key of assets/claims/papers.bib
+    models: tuple[str, ...]     # catalogue names of the models to test, default first
     measure: Measure
     slow: bool = False          # takes more than about ten seconds on two cores
 
 
 def finding(name: str, mean: MeanInterval, baseline: float, counted: str, unit: str, n: int | None = None) -> Finding:
-    """Return a finding from a mean with its interval. n: independent units, unless each text is one."""
+    """Build a finding from a mean with its interval. n: independent units, by default one per text."""
     return Finding(name, mean.value, mean.low, mean.high, baseline, mean.texts if n is None else n, counted, unit)
 
 
-# Of the rule for verdicts. Percentiles of a bootstrap over few groups are too narrow to decide by (Hesterberg 2015).
+# Fewest units for a verdict: bootstrap percentiles over few groups are too narrow (Hesterberg 2015).
 FEWEST = 10
 
-# More than half of something is most of it: what "attends to" or "restores" has to mean at least.
+# The threshold for "attends to" or "restores": more than half.
 MOST = 0.5
 
 # Massive activations (Sun et al. 2024): a number above 100, and above 1,000 times the median size of its
 # layer's hidden state.
 MASSIVE, TIMES = 100.0, 1_000.0
 
-# Keys of the window, and first ones of the text that stay: Xiao et al. 2024 keep four. Their windows are of a thousand
-# keys and more, over texts of millions of tokens; the shipped passages are of about a hundred.
+# Keys in the window, and first keys that stay: Xiao et al. 2024 keep four. Their windows have a thousand keys or more,
+# over texts of millions of tokens; the shipped passages have about a hundred tokens.
 WIDTH, SINKS = 24, 4
-PASSAGE = 8        # sentences in a passage, joined by a blank
+PASSAGE = 8        # sentences per passage, joined by a space
 
-# The first layer that counts for the sink: Xiao et al. 2024 speak of those above the two lowest.
+# First layer counted for the sink: Xiao et al. 2024 describe those above the two lowest.
 LOWEST = 2
 
-LUCKY_DRAWS = 200  # of heads that know nothing; the 95th percentile then rests on ten draws
-REPEATS = 24       # random sequences that heads are tested for induction on, half of them to choose
+LUCKY_DRAWS = 200  # random heads; the 95th percentile then rests on ten draws
+REPEATS = 24       # random sequences for testing induction, half of them for choosing the head
 
 
 class Verdict(StrEnum):
-    """What became of a claim on one model."""
+    """The outcome of a claim on one model."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -100,14 +100,14 @@ class Verdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a finding is judged as it is."""
+    """Why a finding is judged the way it is."""
 
-    ABOVE = "above"       # the whole interval is above the baseline, and the best head above luck
+    ABOVE = "above"       # the whole interval is above the baseline, and the best head above the null
     BELOW = "below"       # the whole interval is below the baseline
-    UNCLEAR = "unclear"   # the interval reaches over the baseline
-    LUCK = "luck"         # the best head is no better than the luckiest that know nothing
+    UNCLEAR = "unclear"   # the interval includes the baseline
+    LUCK = "luck"         # the best head is no better than the best random ones
     FEW = "few"           # too few independent units
-    NOTHING = "nothing"   # the number does not exist
+    NOTHING = "nothing"   # the number is undefined
 
 
 VERDICTS = {Reason.ABOVE: Verdict.HOLDS, Reason.BELOW: Verdict.FAILS, Reason.UNCLEAR: Verdict.FAILS,
@@ -116,7 +116,7 @@ VERDICTS = {Reason.ABOVE: Verdict.HOLDS, Reason.BELOW: Verdict.FAILS, Reason.UNC
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on a claim, and the finding that decides it."""
+    """The verdict on a claim, and the deciding finding."""
 
     verdict: Verdict
     reason: Reason
@@ -140,8 +140,8 @@ def reason(found: Finding) -> Reason:
 
 
 def judge(findings: Sequence[Finding]) -> Judged:
-    """Return the verdict on a claim by its findings; the finding is the first that decides it, of one that holds the
-    first of all. Raises ValueError without a finding."""
+    """Judge a claim by its findings. The deciding finding is the first that fails or is unclear, or the first of all if
+    the claim holds. Raises ValueError without a finding."""
     if not findings:
         raise ValueError("judge: expected at least one finding, got none; a claim without a number has no verdict.")
     each = [(reason(found), found) for found in findings]

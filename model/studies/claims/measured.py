@@ -66,25 +66,25 @@ from model.studies.syntax import run as syntax_report
 
 
 def sentences() -> tuple[str, ...]:
-    """Sixty sentences of everyday English (assets/cases/explain.csv), one subject each."""
+    """Return sixty sentences of everyday English (assets/cases/explain.csv), each on a different subject."""
     return tuple(text.text for text in faithfulness.texts("sentences"))
 
 
 def passages() -> tuple[str, ...]:
-    """Passages of about a hundred tokens: those sentences and their paraphrases, PASSAGE of them joined each time."""
+    """Return passages of about a hundred tokens: those sentences and their paraphrases, PASSAGE joined at a time."""
     both = [part for text in faithfulness.texts("sentences") for part in (text.text, text.other)]
     return tuple(" ".join(both[start:start + PASSAGE]) for start in range(0, len(both), PASSAGE))
 
 
 def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[int, str, AttentionRecord]]:
-    """Yield (number, sentence, record) of every sentence. `report` may end it."""
+    """Yield (number, sentence, record) for every sentence. `report` may raise to stop."""
     for number, text in counted(sentences(), report, "sentence"):
         yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
 
 
 def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """Return each text's value with the head that is best on the other half (even and odd texts), float64 (text), and
-    the two heads: that of the even texts and that of the odd ones. values: (text, head)."""
+    """Return each text's value for the head that is best on the other half (even and odd texts), float64 (text), and
+    the two heads: the even texts' and the odd texts'. values: (text, head)."""
     even = np.arange(len(values)) % 2 == 0
     chosen = int(values[even].mean(0).argmax()), int(values[~even].mean(0).argmax())
     return np.where(even, values[:, chosen[1]], values[:, chosen[0]]), chosen
@@ -92,8 +92,8 @@ def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
 
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
                       counted: str = "texts") -> Finding:
-    """Return the share (text, head) that the best head reaches on other texts. lucky: float64 (draw, head), the means
-    of heads that know nothing."""
+    """Build a finding for the best head's share on held-out texts. values: (text, head). lucky: float64 (draw, head),
+    means of random heads."""
     scored, chosen = held_out(values)
     found = finding(name, mean_intervals(scored[:, None])[0], baseline, counted, "share")
     return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
@@ -101,15 +101,14 @@ def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.
 
 
 def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.ndarray:
-    """Return the mean weight that each head gives, in these rows, to a key drawn at random among those the row may look
-    at, float64 (LUCKY_DRAWS, head): what a head gives to any one place if its rows are put in random order. number: of
-    the text, for the draws."""
+    """Return each head's mean weight, in these rows, on a randomly drawn allowed key, float64 (LUCKY_DRAWS, head): the
+    weight on any one position if its rows were shuffled. number: the text's, as a seed."""
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
         allowed = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
         allowed = np.asarray(allowed if allowed.ndim == 2 else np.any(allowed, axis=0))[rows]
-        order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row come first
+        order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row first
         places = (rng.random((LUCKY_DRAWS, len(rows))) * allowed.sum(1)).astype(int)
         keys = order[np.arange(len(rows)), places]
         means.append(weights[:, rows, keys].mean(-1).T)
@@ -117,8 +116,8 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
 
 
 def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
-    """Return the measurement of how a measure grows with depth, or falls (way −1): its mean over heads of the upper
-    half of the layers less that of the lower half; of an odd number of layers the middle one counts in neither."""
+    """Measure how a measure increases with depth, or decreases (way −1): its mean over heads in the upper half of the
+    layers minus the lower half. With an odd number of layers, the middle one is left out."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         changes = []
         for _, _, record in records(asked, models.open(asked, report), report):
@@ -134,15 +133,15 @@ def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
 
 
 def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
-    """Return which heads belong to the lower half of the layers and which to the upper, bool (head) each."""
+    """Return which heads belong to the lower and to the upper half of the layers, bool (head) each."""
     place = np.concatenate([np.full(layer.heads, number) for number, layer in enumerate(attention_map.layers)])
     half = len(attention_map.layers) // 2
     return place < half, place >= len(attention_map.layers) - half
 
 
 def neighbour(measure: str, offset: int) -> Measure:
-    """Return the measurement of whether some head puts most of its attention on the previous or the next token: the
-    mean weight on it, over the tokens that have one, of the head that is best on the other half of the sentences."""
+    """Measure whether some head puts most of its attention on the previous or next token: the mean weight over tokens
+    that have one, for the head that is best on the other half of the sentences."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         shares, lucky = [], []
         for number, _, record in records(asked, models.open(asked, report), report):
@@ -159,8 +158,8 @@ def neighbour(measure: str, offset: int) -> Measure:
 
 
 def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Return how often the row of the pronoun gives the right noun more, by heads chosen on other frames, as the page
-    Coreference has it."""
+    """Measure how often the pronoun's row has more weight on the right noun, for heads chosen on other frames, as on
+    the page Coreference."""
     opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
     whole = set_report(run(question, opened, report))
@@ -179,12 +178,12 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 @functools.cache
 def trees() -> tuple[Sentence, ...]:
-    """Return the annotated English sentences that these claims are measured on."""
+    """Return the annotated English sentences used for these claims."""
     return shipped_treebank("en") + shipped_treebank("en", "grammar")
 
 
 def relation(name: str) -> Measure:
-    """Return the measurement of one relation of Universal Dependencies."""
+    """Measure one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         question = SyntaxQuery(asked.model, asked.revision, trees())
         whole = syntax_report(question, models.open(asked, report), report)
@@ -201,8 +200,8 @@ def relation(name: str) -> Measure:
 
 
 def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """By how much the mixing ratio falls from the weights alone to the vectors with residual stream and layer norm.
-    Raises UserError for a model without a norm over the sum of the two."""
+    """Measure how much the mixing ratio falls from the weights alone to the vectors with residual stream and layer
+    norm. Raises UserError for a model without a norm over their sum."""
     opened, falls = models.open(asked, report), []
     for _, text, record in records(asked, opened, report):
         attention_map = map_of(record)
@@ -216,8 +215,8 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
-    """Return the mean mixing ratio over layers and tokens: by the weights, and by the vectors after residual stream and
-    norm, float64 (2); NaN for the second where a layer has no such norm."""
+    """Return the mean mixing ratio over layers and tokens, from the weights and from the vectors after residual stream
+    and norm, float64 (2); the second is NaN if a layer has no such norm."""
     weights_alone, with_norm = [], []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
@@ -231,7 +230,8 @@ def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
 
 
 def _ratio(weights: np.ndarray, values: np.ndarray, around: Sublayer, token: int) -> float:
-    """‖Σ over the other tokens‖ as a share of that and ‖the token's own vector‖ (Kobayashi et al. 2021, section 3)."""
+    """Compute ‖Σ over the other tokens‖ as a share of itself plus ‖the token's own vector‖ (Kobayashi et al. 2021,
+    section 3)."""
     parts = around.parts(contributions(weights, values, token), token).get(STAGES[-1])
     if parts is None:
         return float("nan")
@@ -244,8 +244,8 @@ ANSWER, SET = "vector", "sentences"   # what is explained: sentence vectors, ove
 
 
 def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """By how much the best head's weights rank the tokens less like the effect of taking them away than the ways of
-    taking them away rank them like one another. The head is chosen on the other half of the texts."""
+    """Measure how much worse the best head's weights rank the tokens, compared with the effects of removing them, than
+    the definitions of removal agree with one another. The head is chosen on the other half of the texts."""
     wanted, found = questions(asked.model, asked.revision, ANSWER, SET), []
     for _, question in counted(wanted, report, "sentence"):
         found.append(replace(question, without_flow=True).answer(models, quiet))
@@ -264,15 +264,15 @@ FILM = ASSETS / "weights" / "induction-film.safetensors"
 
 @dataclass(frozen=True)
 class Named:
-    """A model by its name."""
+    """A model given by its name."""
 
     model: str
     revision: str
 
 
 def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Does some head look, from a token's second occurrence, mostly at what followed the first? Random tokens twice
-    over."""
+    """Measure whether some head attends, from a token's second occurrence, mostly to what followed the first, in
+    repeated random tokens."""
     opened, values, lucky = models.open(asked, report), [], []
     for seed, _ in counted(range(REPEATS), report, "random tokens"):
         question = RepeatsQuery(asked.model, asked.revision, seed=seed)
@@ -286,9 +286,9 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
 
 
 def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Does an induction head form in the training that is shipped as a film, and how much of the fall of the loss lies
-    between the two snapshots between which it forms? What is drawn are the random tokens that each snapshot's heads are
-    tested with, half of which choose the head; the training is one."""
+    """Measure whether an induction head forms during the shipped training, and which share of the loss's fall occurs
+    between the two snapshots between which it forms. The draws are the random tokens for testing the heads, half of
+    them for choosing; there is only one training."""
     film, prefix = read_film(FILM), []
     for _, step in counted(film.frames, report, "snapshot"):
         opened = models.open(Named(f"{asked.model}@{step}", asked.revision), quiet)
@@ -303,9 +303,8 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
 
 
 def together(film: Film, prefix: np.ndarray) -> Finding:
-    """Return the share of the fall of the loss between the two snapshots between which a head forms, against the share
-    of the steps there, and against what windows of that length reach anywhere in the training. prefix: (snapshot,
-    draw)."""
+    """Compare the share of the loss's fall between the two snapshots between which a head forms with their share of the
+    steps, and with the largest share in any window of that length. prefix: (snapshot, draw)."""
     windows = [emergence_interval(film.frames, column) for column in prefix.T]
     shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
     lengths = [window[1] - window[0] for window in windows if window is not None]
@@ -319,7 +318,7 @@ def together(film: Film, prefix: np.ndarray) -> Finding:
 
 
 def fall(film: Film, start: int, end: int) -> float:
-    """Return the share of the whole fall of the smoothed loss that lies between two steps; where it rises, below 0."""
+    """Return the share of the smoothed loss's total fall between two steps; negative if it rises."""
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
     steps = film.step[SMOOTH // 2:SMOOTH // 2 + len(smooth)]
     before, after = np.interp([start, end], steps, smooth)
@@ -327,8 +326,8 @@ def fall(film: Film, start: int, end: int) -> float:
 
 
 def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """In how many texts some hidden state has a massive activation, and in how many the token with the largest
-    activation is the one that gets the most attention; the baseline of the second is a token drawn at random."""
+    """Measure in how many texts a hidden state has a massive activation, and in how many the token with the largest
+    activation receives the most attention; the baseline of the latter is a random token."""
     opened, there, at_sink, chance = models.open(asked, report), [], [], []
     for _, text, record in records(asked, opened, report):
         attention_map = map_of(record)
@@ -346,7 +345,7 @@ def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
     """Return the token with the largest activation of all hidden states between blocks, and whether it is massive:
-    above MASSIVE, and above TIMES the median size of its layer's."""
+    above MASSIVE, and above TIMES the median magnitude in its layer."""
     sizes = [np.abs(block.after) for block in trace.blocks if block.kind is attention_map.kind]
     tops = [float(size.max()) for size in sizes]
     size = sizes[int(np.argmax(tops))]
@@ -355,8 +354,8 @@ def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
 
 
 def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Does the first token get most of the attention above the lowest layers? The mean over heads and over the tokens
-    behind it."""
+    """Measure whether the first token receives most of the attention above the lowest layers: the mean over heads and
+    over the later tokens."""
     shares = [first_share(map_of(record))[LOWEST:].mean()
               for _, _, record in records(asked, models.open(asked, report), report)]
     found = finding("first", mean_intervals(np.array(shares)[:, None])[0], MOST, "texts", "share")
@@ -364,19 +363,19 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
 
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
-    """Return the share of the first token in the rows of all others, float64 (layer): the mean over heads and rows."""
+    """Return the first token's share in the rows of all others, float64 (layer), mean over heads and rows."""
     found = []
     for layer in attention_map.layers:
         total = 0.0
         for rows, keys, block in heads.weight_blocks(layer):
-            behind = slice(1 if rows.start == 0 else 0, None)   # the first token can see nothing else
+            behind = slice(1 if rows.start == 0 else 0, None)   # the first token can only attend to itself
             total += float(block[:, behind, 0].sum(dtype=np.float64)) if keys.start == 0 else 0.0
         found.append(total / (layer.heads * (len(attention_map.queries) - 1)))
     return np.array(found)
 
 
 def received(attention_map: AttentionMap) -> np.ndarray:
-    """Return the mean weight that each token gets, over heads and over the tokens that may look at it, float64
+    """Return the mean weight that each token receives, over heads and over the queries that may attend to it, float64
     (token)."""
     total, looked = np.zeros((2, len(attention_map.keys)))
     for layer in attention_map.layers:
@@ -388,8 +387,8 @@ def received(attention_map: AttentionMap) -> np.ndarray:
 
 
 def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Return what a window costs that loses the first tokens, and how much of it a window of as many keys with them
-    gives back, in nats a token behind the first WIDTH + SINKS."""
+    """Measure the cost of a window that drops the first tokens, and how much of it a window of the same size with them
+    recovers, in nats per token after the first WIDTH + SINKS."""
     opened, losses = models.open(asked, report), []
     texts = passages()
     views = (frozenset[Window](), frozenset([Window(WIDTH + SINKS)]), frozenset([Window(WIDTH, SINKS)]))
@@ -411,35 +410,35 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> MeanInterval:
-    """Return the share of the cost that the sinks give back: a ratio of means, with the interval of both resampled
-    together; losses (passage) each."""
+    """Return the share of the cost that the sinks recover: a ratio of means, with a bootstrap interval over both;
+    losses (passage) each."""
     back, cost = without - with_sinks, without - whole
-    with np.errstate(invalid="ignore", divide="ignore"):   # a window that costs nothing has nothing to be given back
+    with np.errstate(invalid="ignore", divide="ignore"):   # undefined for a window without cost
         value = float(np.divide(back.sum(), cost.sum()))
     return MeanInterval(value, *ratio_interval(back, cost), len(whole))
 
 
 DRAWINGS = ASSETS / "cases" / "drawn_figures.toml"
-SIDE, MARGIN = 224, 16   # pixels: DINOv2 gets the inner square of a picture of 256 as it is, and nothing round it
-FINER = 4                # edges are drawn so many times as fine, and made smooth
+SIDE, MARGIN = 224, 16   # pixels: DINOv2 reads the inner square of a 256-pixel picture unchanged, without the margin
+FINER = 4                # edges are supersampled by this factor
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One such picture."""
+    """One drawn picture."""
 
-    sha256: str          # of its file, by which the pictures that are held know it
-    inner: np.ndarray    # what a model gets that reads the inner square, uint8 (SIDE, SIDE, 3)
-    figure: np.ndarray   # which of these pixels are the figure's, bool (SIDE, SIDE)
+    sha256: str          # of its file, the key under which pictures are stored
+    inner: np.ndarray    # the inner square that a model reads, uint8 (SIDE, SIDE, 3)
+    figure: np.ndarray   # which of its pixels belong to the figure, bool (SIDE, SIDE)
 
     def mask(self, rows: int, columns: int) -> np.ndarray:
-        """Return which patches have their middle in the figure, bool (row, column)."""
+        """Return which patches have their centre in the figure, bool (row, column)."""
         y, x = ((np.arange(count) + 0.5) * SIDE / count for count in (rows, columns))
         return self.figure[np.ix_(y.astype(int), x.astype(int))]
 
 
 def drawn() -> tuple[Drawn, ...]:
-    """Return every drawn picture, held in this process so that a model can be asked about it."""
+    """Return every drawn picture, stored in this process so that models can be asked about it."""
     return tuple(_held(name, encoded, inner, figure) for name, (encoded, inner, figure) in _rendered().items())
 
 
@@ -482,14 +481,14 @@ ROUNDING = 2   # steps of 255
 
 @functools.cache
 def shipped() -> dict[str, np.ndarray]:
-    """Return {key of a shipped picture: the outline of its figure, float64 (corner, 2)}."""
+    """Return {key of a shipped picture: outline of its figure, float64 (corner, 2)}."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
 
 
 def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
-    """Yield (sha256, the patches of its figure for so many rows and columns, what the model has to get) of every
-    picture, the photographs first; of these the last is None."""
+    """Yield (sha256, function from rows and columns to the figure's patches, expected model input) for every picture,
+    photographs first; for these the expected input is None."""
     for picture in pictures.shipped():
         if picture.key in shipped():
             yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
@@ -498,14 +497,15 @@ def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.n
 
 
 def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
-    """Return whether two pictures are the same, but for the rounding of a normalisation."""
+    """Return whether two pictures are equal up to the rounding of normalisation."""
     return (picture is not None and picture.shape == expected.shape
             and bool((np.abs(picture.astype(int) - expected) <= ROUNDING).all()))
 
 
 def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """By how much more of [CLS]'s attention than its share of the area the figure gets from the best head, and the
-    ground from the best other one; each chosen on the other half of the pictures. Luck moves the outline about."""
+    """Measure how far [CLS]'s attention to the figure exceeds the figure's share of the area, for the best head, and
+    likewise for the ground with the best other head, each chosen on the other half of the pictures. The null
+    distribution moves the outline randomly."""
     opened, looks, masks = models.open(asked, report), [], []
     known = list(with_figures())
     for _, (sha256, mask, expected) in counted(known, report, "picture"):
@@ -515,7 +515,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
         if grid is None or not attention_map.keys.special[0]:
             raise UserError("This model has no token for the whole picture over a grid of patches; choose DINOv2.")
         if expected is not None and not _equal(record.picture, expected):
-            raise UserError("This model gets another part of a picture than the one that the figures are known in; "
+            raise UserError("This model reads a different part of a picture from the one with the annotated figures; "
                             "choose DINOv2.")
         looks.append(patch_shares(attention_map))
         masks.append(mask(*grid))
@@ -527,7 +527,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
 
 
 def patch_shares(attention_map: AttentionMap) -> np.ndarray:
-    """Return how the first token's attention to patches is shared among them, float64 (head, row, column)."""
+    """Return the first token's attention to patches, normalised over them, float64 (head, row, column)."""
     patches, grid = list(attention_map.keys.patches), attention_map.keys.grid
     rows = np.stack([heads.weights(layer, head, slice(0, 1))[0, patches] for layer in attention_map.layers
                      for head in range(layer.heads)]).astype(np.float64)
@@ -535,18 +535,18 @@ def patch_shares(attention_map: AttentionMap) -> np.ndarray:
 
 
 def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return which patches have their middle inside an outline (corner, 2) of x and y: bool (row, column)."""
+    """Return which patches have their centre inside an outline (corner, 2) of x and y, bool (row, column)."""
     y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
     found = np.zeros((rows, columns), bool)
     for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
-        if y0 != y1:   # each side that a line to the right crosses changes whether the middle is inside
+        if y0 != y1:   # a ray to the right toggles inside and outside at each edge it crosses
             found ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
     return found
 
 
 def moved(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
-    """Return what each head gives to outlines that are moved to a random place, in the mean over pictures and less
-    their area: float64 (draw, head)."""
+    """Return each head's attention to randomly moved outlines minus their area, averaged over pictures, float64 (draw,
+    head)."""
     rng, drawn = np.random.default_rng(SEED), []
     for _ in range(LUCKY_DRAWS):
         rolled = [np.roll(mask, rng.integers(0, mask.shape), axis=(0, 1)) for mask in masks]

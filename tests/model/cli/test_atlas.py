@@ -59,7 +59,7 @@ def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
     out = tmp_path / "atlas"
     out.mkdir()
     with files.alone(out):
-        assert f"Another build is writing into {out}; wait until it has ended" in refused(
+        assert f"Another build is writing to {out}; wait until it ends" in refused(
             "build", corpus, "--model", "scratch", "--out", out)
     assert list(out.iterdir()) == [] and build(corpus, out, "--limit", "3").exit_code == 0
     assert not (out / files.LOCK).exists() and open_atlas(out).about["texts"] == 3
@@ -88,16 +88,16 @@ def test_what_cannot_be_is_one_sentence(corpus, tmp_path):
     assert "end its name in" in refused("build", __file__, *asked)
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n", encoding="utf-8")
-    assert "has no text in it" in refused("build", empty, "--model", "scratch", "--out", tmp_path / "other")
-    assert "say --on ray with it" in refused("build", corpus, *asked, "--ray", "10.0.0.1:6379")
-    assert "There is no finished atlas in" in refused("csv", tmp_path)
+    assert "contains no text" in refused("build", empty, "--model", "scratch", "--out", tmp_path / "other")
+    assert "add --on ray" in refused("build", corpus, *asked, "--ray", "10.0.0.1:6379")
+    assert "There is no complete atlas in" in refused("csv", tmp_path)
     assert "would be overwritten" in refused("build", out / "texts.parquet", *asked)
     assert "no cross attention" in refused("build", corpus, "--model", "induction", "--out", tmp_path / "cross",
                                            "--kind", "cross")
     part = tmp_path / "part" / PART
     part.parent.mkdir()
     part.write_bytes(b"something else")
-    assert "is not what an earlier run left there" in refused("build", corpus, "--model", "scratch", "--out",
+    assert "was not written by an earlier run" in refused("build", corpus, "--model", "scratch", "--out",
                                                               part.parent)
 
 
@@ -114,7 +114,7 @@ def test_a_worker_opens_its_model_and_no_other_revision():
     task = Task("scratch", sources.revision("scratch"))
     summary = open_worker(task)((Item(0, "a.txt", 1, "The animal was tired."),))
     assert len(summary.heads) == 48 and summary.averages.texts == 1
-    with pytest.raises(UserError, match="bring the same to all machines"):
+    with pytest.raises(UserError, match="install the same on all machines"):
         open_worker(Task("scratch", "0"))
 
 

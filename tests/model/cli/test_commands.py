@@ -137,25 +137,25 @@ def test_any_command_line_is_done_or_refused_in_one_sentence(stubbed, line):
 
 
 @pytest.mark.parametrize(("program", "line", "sentence"), [
-    ("model", ["ask", "--model", "~nosuch", "--text", "a"], "can be no path"),
-    ("model", ["ask", "--model", "x" * 5000, "--text", "a"], "can be no path"),
-    ("model", ["ask", "--model", "induction", "--text", "abc", "--pair", DIGITS, "1"], "choose among"),
-    ("model", ["ask", "--model", f"induction@{DIGITS}", "--text", "abc"], "no snapshot"),
+    ("model", ["ask", "--model", "~nosuch", "--text", "a"], "is not a valid path"),
+    ("model", ["ask", "--model", "x" * 5000, "--text", "a"], "is not a valid path"),
+    ("model", ["ask", "--model", "induction", "--text", "abc", "--pair", DIGITS, "1"], "choose from"),
+    ("model", ["ask", "--model", f"induction@{DIGITS}", "--text", "abc"], "is not a snapshot"),
     ("model", ["ask", "--model", "induction", "--text", "\udcff"], "not UTF-8"),
     ("model", ["ask", "--model", "induction", "--text", "a", "--npz", "missing/a.npz"], "no folder missing"),
-    ("model", ["ask", "--model", "induction", "--text", "a", "--npz", "/dev/full"], "no file"),
+    ("model", ["ask", "--model", "induction", "--text", "a", "--npz", "/dev/full"], "not a file"),
     ("model", ["atlas", "build", "latin.txt", "--model", "induction", "--out", "new"], "not UTF-8"),
     ("model", ["train", "induction", "--seed", str(2**70)], "not in the range"),
     ("model", ["train", "induction", "--steps", DIGITS], "--steps"),
     ("model", ["train", "induction", "--out", "good.txt/x"], "good.txt"),
-    ("model", ["verify", "~nosuch"], "can be no path"),
+    ("model", ["verify", "~nosuch"], "is not a valid path"),
     ("viz", ["export", "--text", "a", "--layer", str(2**70), "--out", "a.png"], "not in the range"),
     ("viz", ["export", "--model", "induction", "--text", "a", "--out", "folder.png"], "is a directory"),
     ("viz", ["export", "--model", "induction", "--out", "a.png"], "--record"),
     ("viz", ["export", "--record", "good.npz", "--text", "a", "--out", "a.png"], "leave --model, --text"),
     ("viz", ["export", "--record", "good.txt", "--out", "a.png"], "end its name in .npz"),
     ("model", ["atlas", "build", "half.parquet", "--model", "induction", "--out", "new"], "cannot be read as Parquet"),
-    ("model", ["atlas", "csv", "folder"], "no finished atlas"),
+    ("model", ["atlas", "csv", "folder"], "no complete atlas"),
     ("model", ["syntax", "circle.conllu", "--model", "resolver-narrow"], "line"),
     ("model", ["claims", "--only", "x" * 5000], "There is no claim"),
     ("model", ["ask", "--model", "marked-digit", "--image", "half.png"], "cannot be read as a picture"),
@@ -212,7 +212,7 @@ def end(way):
 
 @pytest.mark.parametrize(("way", "code", "sentence"), [
     ("key", 1, "This should not happen (KeyError: 'x\\ny', test_commands.py line"),
-    ("memory", 2, "memory is not enough"), ("user", 2, "No room; leave it."),
+    ("memory", 2, "does not have enough memory"), ("user", 2, "No room; leave it."),
     ("os", 2, "/x cannot be read or written (Permission denied); choose"), ("abort", 1, "Aborted!")])
 def test_every_way_to_end_is_one_line(way, code, sentence):
     ran = CliRunner().invoke(faulty, ["end", way])

@@ -37,7 +37,7 @@ def test_json_has_everything_and_agrees_with_itself(files):
     assert found["best"] == head and found["luck"]["best"] == head["accuracy"]
     assert head["interval"][0] <= head["accuracy"] <= head["interval"][1] and 0 < head["mass"] < 1
     assert 0 < found["luck"]["p_value"] <= 1 and len(found["held_out"]["chosen"]) == 2
-    assert found["untrained"]["best"]["accuracy"] <= 1 and "does not say words" in found["answers"]["reason"]
+    assert found["untrained"]["best"]["accuracy"] <= 1 and "does not predict words" in found["answers"]["reason"]
 
 
 def test_select_on_scores_one_head_of_the_other_file(files):

@@ -67,7 +67,7 @@ def test_quadrants_cut_by_segment():
     two = replace(pair.maps[0].queries, segments=(-1, 0, 0, 0, 1, 1, 1))
     pair = replace(pair, maps=(replace(pair.maps[0], queries=two, keys=two),))
     assert (displayed_head(pair, replace(PLAIN, quadrant="AB")).weights == whole()[1:4, 4:]).all()
-    with pytest.raises(UserError, match="Nothing is left"):
+    with pytest.raises(UserError, match="nothing to show"):
         displayed_head(record(N), replace(PLAIN, quadrant="BB"))
 
 

@@ -54,7 +54,7 @@ def test_a_file_that_stays_open_is_told_in_a_sentence_and_stays_as_it_was(tmp_pa
     place = tmp_path / "progress.json"
     files.write(place, b"one")
     held(float("inf"))
-    with pytest.raises(UserError, match=r"progress\.json could not be replaced, as another program .*; close"):
+    with pytest.raises(UserError, match=r"progress\.json could not be replaced because another program .*; close"):
         files.write(place, b"two")
     assert place.read_bytes() == b"one" and list(tmp_path.iterdir()) == [place]
 
@@ -189,7 +189,7 @@ def test_what_is_read_is_not_overwritten_by_any_of_its_names(tmp_path, monkeypat
         made.touch()
     os.link(source, hard)   # as A.TXT and "a.txt." are on Windows: other names of the same file
     for out in (source, Path("a.txt"), Path("x/../a.txt"), hard):
-        with pytest.raises(UserError, match="is the file that is read"):
+        with pytest.raises(UserError, match="is the input file"):
             files.refuse_overwriting(out, other, source)
     files.refuse_overwriting(tmp_path / "new", source)
     files.refuse_overwriting(other, source, tmp_path / "missing")

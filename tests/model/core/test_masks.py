@@ -106,7 +106,7 @@ def test_a_window_and_hidden_tokens_hold_together():
 
 
 def test_two_windows_and_windows_without_a_key_are_refused_in_a_sentence():
-    with pytest.raises(UserError, match="Two windows"):
+    with pytest.raises(UserError, match="Only one window"):
         Query("m", "r", "a", edits=frozenset({WindowEdit(2), WindowEdit(3)}))
     for numbers in ((0, 4), (-1, 0), (3, -1), (10**10, 0)):
         with pytest.raises(UserError, match="choose numbers in that range"):

@@ -103,7 +103,7 @@ def test_a_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch)
     with pytest.raises(UserError) as refusal:
         decode(large, "it.png")
     assert str(refusal.value) == (
-        "it.png (7,000 × 7,000) would take about 280 MB of memory while it is decoded and the limit is 200; make it "
+        "it.png (7,000 × 7,000) would take about 280 MB of memory to decode and the limit is 200; make it "
         "smaller or save it as JPEG.")
 
 
@@ -129,8 +129,8 @@ def test_what_is_shrunk_in_bands_is_what_pillow_makes_of_the_whole(monkeypatch):
 
 
 @pytest.mark.parametrize(("content", "sentence"), [
-    (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "is no PNG, JPEG or WebP picture; .* a telephone's HEIC as JPEG"),
-    (b"GIF89a\1\0\1\0", "is no PNG, JPEG or WebP picture"), (b"", "is no PNG, JPEG or WebP picture"),
+    (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "is not a PNG, JPEG or WebP picture; .* a phone's HEIC as JPEG"),
+    (b"GIF89a\1\0\1\0", "is not a PNG, JPEG or WebP picture"), (b"", "is not a PNG, JPEG or WebP picture"),
     (packed(Image.fromarray(NOISE))[:900], "cannot be read as a picture"),
     (packed(Image.fromarray(NOISE), "JPEG")[:500], "cannot be read as a picture"),
     (packed(Image.fromarray(NOISE), "WEBP")[:300], "cannot be read as a picture"),

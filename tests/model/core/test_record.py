@@ -70,7 +70,7 @@ def test_reported_weights_must_be_weights():
     Reported(0, weights(), Full())
     with pytest.raises(ValueError, match="rows that sum to 1"):
         Reported(0, weights() * np.float32(0.9), Full())
-    with pytest.raises(ValueError, match="looks where it must not"):
+    with pytest.raises(ValueError, match="attends outside its mask"):
         Reported(0, weights(), Causal())
     with pytest.raises(ValueError, match="from 0 to 1"):
         Reported(0, -weights(), Full())

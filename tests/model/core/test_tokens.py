@@ -40,8 +40,8 @@ def test_a_token_is_chosen_by_position_text_or_occurrence():
     tokens = Tokens(("it", "is", "it", "7", "C#"), tuple(range(5)), (False,) * 5, ((0, 1),) * 5, tuple(range(5)),
                     (0,) * 5, (False,) * 5)
     assert [tokens.index(wanted) for wanted in (4, "is", "it#1", "it#2", "7", "0", "C#")] == [4, 1, 0, 2, 3, 0, 4]
-    for wanted, said in (("it", "positions 0, 2; .*it#1 to it#2"), ("it#3", "choose among: it is it 7 C#"),
-                         ("it#0", "choose among"), ("was", "choose among"), ("", "choose among"), ("5", "from 0 to 4"),
+    for wanted, said in (("it", "positions 0, 2; .*it#1 to it#2"), ("it#3", "choose from: it is it 7 C#"),
+                         ("it#0", "choose from"), ("was", "choose from"), ("", "choose from"), ("5", "from 0 to 4"),
                          (5, "from 0 to 4"), (-1, "from 0 to 4"), (1.0, "not by '1.0'"), (True, "not by 'True'"),
                          (None, "not by 'None'")):
         with pytest.raises(UserError, match=said) as refused:

@@ -162,7 +162,7 @@ def test_rows_of_zeros_see_nothing():
     masked = np.concatenate([WIDE, WIDE * 0])
     layers = opened(saved(attention=masked, tokens=[f"t{at}" for at in range(24)])).maps[0].layers
     assert [layer.sees_nothing.all() for layer in layers] == [False, True]
-    assert "nothing but zeros" in refusal(saved(attention=PADDED * 0, tokens=[f"t{at}" for at in range(24)]))
+    assert "all weights are zero" in refusal(saved(attention=PADDED * 0, tokens=[f"t{at}" for at in range(24)]))
 
 
 @pytest.mark.parametrize("said", list(CAUSES))
@@ -190,7 +190,7 @@ BAD = {
     "holds complex128": (GOOD + 0j, TOKENS), "holds float64": (GOOD, np.arange(5.0)),
     "holds [('x', '<f8')]": (GOOD.view([("x", "f8")]), TOKENS),
     "same tokens on both sides": {"self": GOOD, "queries_self": TOKENS, "keys_self": [*TOKENS[:4], "x"]},
-    "looks ahead": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
+    "attends to later tokens": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
     "queries_self": {"self": GOOD},
     "one number a layer": {"self": GOOD, "queries_self": TOKENS, "keys_self": TOKENS, "layers_self": [0, 1]},
     "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]),
@@ -249,7 +249,7 @@ def packed(how: int) -> bytes:
     (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"[" * 255, tokens=b""), "can be read"),
     (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"-" * 255, tokens=b""), "can be read"),
     (zipped(attention=header((1, 1, 4, 4)) + b"\0" * 300_000_000, tokens=b""), "CLEARHEAD_IMPORT_MB"),
-    (packed(zipfile.ZIP_BZIP2), "packed in a way"), (packed(zipfile.ZIP_LZMA), "packed in a way"),
+    (packed(zipfile.ZIP_BZIP2), "unsupported compression"), (packed(zipfile.ZIP_LZMA), "unsupported compression"),
     (zipped(**{f"a{place}": b"" for place in range(5_001)}), "5,001 arrays and the limit is 5,000")],
     ids=lambda value: None if isinstance(value, str) else "")
 def test_broken_and_boastful_files_are_one_sentence_and_little_memory(content, said):

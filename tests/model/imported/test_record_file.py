@@ -110,7 +110,7 @@ def test_made_up_files_are_refused_for_what_is_wrong(good):
     loose = {**part["layers"][0], "query": {"array": "nowhere"}}
     assert "nowhere" in said(about=about | {"maps": [part | {"layers": [loose]}]})
     far = {**part["layers"][0], "scale": 1e29}
-    assert "no float32 holds" in said(about=about | {"maps": [part | {"layers": [far]}]})
+    assert "overflow float32" in said(about=about | {"maps": [part | {"layers": [far]}]})
     nested = {"type": "Full"}
     for _ in range(70):
         nested = {"type": "Hidden", "base": nested, "hidden": []}

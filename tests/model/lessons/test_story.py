@@ -77,7 +77,7 @@ def test_what_was_written_is_read_in_the_next_round():
 def test_who_does_not_write_or_does_not_add_is_refused():
     with pytest.raises(NoNextWord):
         asked("resolver-narrow", RABBIT)
-    with pytest.raises(UserError, match="do not add to an unnormalised stream"):
+    with pytest.raises(UserError, match="do not add to an unnormalised residual stream"):
         asked("induction", "abcab")
 
 

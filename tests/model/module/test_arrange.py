@@ -277,7 +277,7 @@ def test_more_streams_than_a_record_holds_are_counted():
 
 
 def test_names_that_fit_nothing_are_refused_and_wrong_ones_are_not_moved_to_the_other_side():
-    with pytest.raises(UserError, match="tokens has 2 and 3 texts and the module attends over 5 × 5"):
+    with pytest.raises(UserError, match="tokens has 2 and 3 texts, but the module attends over 5 × 5"):
         look(whole(), (x(), x()), tokens=(tuple("ab"), tuple("abc")))
     turned = look(whole(), (x(5), x(3)), tokens=(tuple("abc"), FIRST))
     assert streams(turned) == both(NUMBERS, tuple("012")) and any("proved" in note for note in turned.notes)

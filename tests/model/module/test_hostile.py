@@ -70,11 +70,11 @@ REFUSED = {   # what is handed over, and a part of the sentence
     **{f"fused {shape}": (lambda shape=shape: look(Fused(*shape), STATE), "Fused") for shape in (
         (1, 2, 0, 8), (0, 2, 4, 8), (5,), (1, 1, 2, 4, 8))},
     "by hand over nothing": (lambda: look(Fused(1, 2, 4, 0, by_hand=True), STATE), "Fused"),
-    "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attends over nothing"),
+    "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attention is empty"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
     **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
         None, (), {"nosuch": STATE}, STATE.numpy(), "text", torch.arange(4)))},
-    **{f"no module {index}": (lambda given=given: look(given, STATE), "look takes a torch module")
+    **{f"no module {index}": (lambda given=given: look(given, STATE), "look needs a torch module")
        for index, given in enumerate(("minilm", nn.Linear))},
     **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "") for batch in (2, -1)},
     **{f"tokens {index}": (lambda given=given: look(ONE, STATE, tokens=given), "") for index, given in enumerate((

@@ -142,8 +142,8 @@ def test_a_family_that_multiplies_by_hand_is_reported_with_its_kind():
     same(record, Kind.CAUSAL, eager_weights(network, **given)["attentions"])
 
 
-@pytest.mark.parametrize(("inputs", "why"), [(3, "inputs are a text, or two"), (["a", "b", "c"], "a text, or two"),
-                                             ("  ", "a text, or two"), (("a", 3), "a text, or two")])
+@pytest.mark.parametrize(("inputs", "why"), [(3, "one or two texts"), (["a", "b", "c"], "one or two texts"),
+                                             ("  ", "one or two texts"), (("a", 3), "one or two texts")])
 def test_no_text_is_one_sentence(inputs, why):
     with pytest.raises(UserError, match=why):
         look(bert(), inputs, tokenizer=tokenizer_of())
@@ -155,11 +155,12 @@ def test_a_tokenizer_that_is_none_is_one_sentence():
 
 
 @pytest.mark.parametrize(("changes", "why"), [
-    ({"tokens": ["a", "b"]}, "tokens has 2 texts and the module attends over 4 × 4"),
-    ({"tokens": "abcd"}, "must be a list of texts"), ({"tokens": 3}, "must be a list of texts"),
-    ({"batch": 5}, "number 5 was asked for"), ({"batch": -1}, "from 0"), ({"inputs": "a text"}, "needs the tokenizer"),
+    ({"tokens": ["a", "b"]}, "tokens has 2 texts, but the module attends over 4 × 4"),
+    ({"tokens": "abcd"}, "must be a list of strings"), ({"tokens": 3}, "must be a list of strings"),
+    ({"batch": 5}, "number 5 was requested"), ({"batch": -1}, "from 0"),
+    ({"inputs": "a text"}, "needs the model.s tokenizer"),
     ({"inputs": [1, 2]}, "There is no tensor"),
-    ({"network": "bert"}, "takes a torch module, and this is a str"),
+    ({"network": "bert"}, "needs a torch module, but this is a str"),
     ({"network": torch.jit.script(nn.Linear(2, 2))}, "TorchScript"),
 ])
 def test_wrong_input_is_one_sentence(changes, why):

@@ -137,7 +137,7 @@ def test_known_or_missing_architectures_stay_verified(folder, report, architectu
 @pytest.mark.parametrize("method", ["gptq", "bitsandbytes"])
 def test_quantised_weights_that_cannot_be_read_are_called_so(folder, report, method):
     change(folder, quantization_config={"quant_method": method, "bits": 4, "load_in_4bit": True})
-    with pytest.raises(UserError, match=rf"is quantised \({method}.*before it was quantised\.$"):
+    with pytest.raises(UserError, match=rf"is quantised \({method}.*the unquantised model\.$"):
         load.open_model(str(folder), report)
 
 

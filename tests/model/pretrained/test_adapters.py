@@ -399,7 +399,7 @@ def test_adapters_in_folders_of_a_base_are_named(tmp_path, adapter, report):
     assert record_of(own, report).verification.status == "verified"   # the others are not meant for it
     only = tmp_path / "only"
     shutil.copytree(base / "one", only / "one")
-    with pytest.raises(UserError, match="holds no model but adapters in folders of it; open one of them"):
+    with pytest.raises(UserError, match="has no model, only adapters in subfolders; open one of them"):
         load.locate(str(only))
 
 
@@ -440,7 +440,7 @@ def test_an_adapter_of_an_adapter_is_refused(tmp_path, adapter):
     first = adapter(str(base), "first")
     for name in (first, write(base, load_tensors(first), target_modules=["q_proj"])):
         (first / "config.json").write_text("{}", encoding="utf-8")
-        with pytest.raises(UserError, match="has an adapter itself; merge that one first"):
+        with pytest.raises(UserError, match="itself has an adapter; merge that one first"):
             load.locate(str(adapter(str(name), "second")))
     with pytest.raises(UserError):
         load.locate(str(adapter("../second", "second")))

@@ -46,7 +46,7 @@ def broken(folder, number: float):
 def test_weights_that_are_no_numbers_are_refused_by_name(sound, tmp_path, number):
     folder = broken(tiny.save(tmp_path / "spoilt", "llama"), number)
     said = told(CardQuery(str(folder), sources.revision(str(folder))))
-    assert "spoilt is not opened" in said and "choose another model" in said
+    assert "spoilt was not opened" in said and "choose another model" in said
     assert answered(sound)
 
 

@@ -44,8 +44,8 @@ def test_weights_that_are_cut_off_are_refused_by_name(folder, report, keep):
 
 
 @pytest.mark.parametrize(("change", "said"), [
-    ({"num_hidden_layers": 10**7}, "describes 10,000,000 layers and its weights hold "),
-    ({"vocab_size": 4_000_000}, "describes .* numbers and its weights hold ")])
+    ({"num_hidden_layers": 10**7}, "describes 10,000,000 layers, but its weights hold "),
+    ({"vocab_size": 4_000_000}, "describes .* parameters, but its weights hold ")])
 def test_what_asks_for_more_than_the_weights_hold_is_not_built(folder, report, change, said):
     document = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(document | change), encoding="utf-8")
@@ -63,7 +63,7 @@ def test_an_index_that_points_outside_is_refused(folder, report):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}),
                                                          encoding="utf-8")
-    with pytest.raises(UserError, match="beside it"):
+    with pytest.raises(UserError, match="in the same folder"):
         open_(folder, report)
 
 
@@ -110,7 +110,7 @@ def test_a_name_that_is_none_is_one_sentence(name, monkeypatch, tmp_path):
 def test_a_server_for_strangers_is_held_to_its_catalogue(folder, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
     for name in (str(folder), "owner/name"):
-        with pytest.raises(UserError, match="catalogue only"):
+        with pytest.raises(UserError, match="only offers its catalogue"):
             load.locate(name)
     assert load.locate("minilm").entry is not None
 
@@ -122,7 +122,7 @@ def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
     weights[-1] ^= 1
     (copy / "model.safetensors").write_bytes(weights)
     monkeypatch.setattr(catalogue, "_package_folder", lambda package: copy)
-    with pytest.raises(UserError, match=r"model\.safetensors is not the file that is known"):
+    with pytest.raises(UserError, match=r"model\.safetensors has changed"):
         load.open_model("minilm", report)
 
 

@@ -58,9 +58,9 @@ def test_the_next_word_is_that_of_the_edited_pass(opened):
 
 
 def test_what_cannot_be_asked_says_so(opened):
-    with pytest.raises(UserError, match="does not say words"):
+    with pytest.raises(UserError, match="does not predict words"):
         ask(opened("t5"), (0, 3))
-    with pytest.raises(UserError, match="nothing to say"):
+    with pytest.raises(UserError, match="no context to predict"):
         ask(opened("bert"), (len(TEXT), len(TEXT) + 3))
 
 
@@ -120,7 +120,7 @@ def test_a_decoder_with_another_vocabulary_is_shown_with_numbers_and_never_with_
     assert target.texts == tuple(f"∅{number}" for number in target.ids) and record.verification.status == "verified"
     assert all(text.startswith("∅") for row in record.prediction.texts for text in row)
     assert any("vocabulary of its own" in note for note in record.notes)
-    with pytest.raises(UserError, match=r"vocabulary of its own.*leave the target empty"):
+    with pytest.raises(UserError, match=r"its own vocabulary.*leave the target empty"):
         ask(target="the cat")
 
 

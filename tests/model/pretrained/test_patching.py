@@ -99,7 +99,7 @@ def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
         assert edited.prediction.probabilities != plain.prediction.probabilities
     with pytest.raises(UserError, match="9 tokens in “the cat sat on the wide mat” and 7 here"):
         ask(model, text, target=target, edits=[Patch(Kind.SELF, 0, 0, longer)])
-    with pytest.raises(UserError, match="choose a text of as many tokens"):
+    with pytest.raises(UserError, match="choose a text with the same number of tokens"):
         ask(model, text, target=target, edits=[Patch(Kind.CROSS, 0, 0, query(text, target="a cat sat on it"))])
     whole = ask(model, text, target=target,
                 edits=every(Kind.SELF, range(2), 4, query("the cat sat on mat", target=target)))
@@ -110,10 +110,10 @@ def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
 
 
 @pytest.mark.parametrize(("edit", "sentence"), [
-    (lambda: Patch(Kind.SELF, 0, 0, query("the cat")), "choose a text of as many tokens"),
+    (lambda: Patch(Kind.SELF, 0, 0, query("the cat")), "choose a text with the same number of tokens"),
     (lambda: Patch(Kind.SELF, 9, 0, query(TWIN)), "has no head 0"),
     (lambda: Patch(Kind.SELF, 0, 0, Query("other", "r", TWIN)), "same model"),
-    (lambda: Patch(Kind.SELF, 0, 0, query(TWIN, edits=frozenset({Silence(Kind.SELF, 0, 0)}))), "without edits")])
+    (lambda: Patch(Kind.SELF, 0, 0, query(TWIN, edits=frozenset({Silence(Kind.SELF, 0, 0)}))), "cannot have edits")])
 def test_what_cannot_be_patched_is_one_sentence(opened, edit, sentence):
     with pytest.raises(UserError, match=sentence):
         ask(opened("bert"), edits=[edit()])

@@ -28,5 +28,5 @@ def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened,
 @pytest.mark.parametrize("family", ["bert", "bart"])
 def test_a_model_that_says_no_next_token_of_its_text_is_refused(opened, report, family):
     model = opened(family)
-    with pytest.raises(UserError, match="no next token of a text"):
+    with pytest.raises(UserError, match="not predict the next token of a text"):
         sequence_likelihood(model, query(model), report)

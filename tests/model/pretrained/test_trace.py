@@ -163,10 +163,10 @@ def hide(name):
 
 @pytest.mark.parametrize(("plant", "named"), [
     (lambda network, patch: network.model.layers[0].input_layernorm.register_forward_hook(
-        lambda module, arguments, output: output * 1.5 + 1), "its input_layernorm normalises in a way"),
-    (hide("v_proj"), "no single matrix makes its values"), (hide("q_proj"), "no single matrix makes its queries"),
-    (hide("o_proj"), "no matrix reads the mix of its values"),
-    (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB and the limit is .* take a shorter text")])
+        lambda module, arguments, output: output * 1.5 + 1), "its input_layernorm normalises in an unknown way"),
+    (hide("v_proj"), "no single matrix produces its values"), (hide("q_proj"), "no single matrix produces its queries"),
+    (hide("o_proj"), "no matrix takes its heads' outputs as input"),
+    (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB and the limit is .* choose a shorter text")])
 def test_what_cannot_be_followed_is_named_and_its_attention_is_shown(tmp_path, report, monkeypatch, plant, named):
     model = load.open_model(str(tiny.save(tmp_path / "mine", "llama")), report)
     plant(model.network, monkeypatch)
@@ -178,7 +178,7 @@ def test_what_cannot_be_followed_is_named_and_its_attention_is_shown(tmp_path, r
 def test_queries_that_are_turned_in_no_known_way_are_not_guessed():
     before = np.random.default_rng(0).normal(size=(2, 5, 8))
     turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))
-    with pytest.raises(trace.Unfollowed, match="queries are turned in a way"):
+    with pytest.raises(trace.Unfollowed, match="queries are rotated in an unknown way"):
         pairs_of(before, before @ turn)
 
 

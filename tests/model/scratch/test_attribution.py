@@ -118,7 +118,7 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
 
 def test_what_cannot_be_asked_is_one_sentence(opened):
     for name, text, words, more in (("translator", RESOLVER, "vocabulary", {"word": "zebu"}),
-                                    ("scratch", RESOLVER, "answers with no word", {}),
+                                    ("scratch", RESOLVER, "has no answer to explain", {}),
                                     ("resolver-wide", "the dog was too big", "no \"it\"", {}),
                                     ("induction", "a", "too few", {}),
                                     ("induction", INDUCTION * 8, "at most 64", {}),

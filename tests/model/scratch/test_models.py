@@ -69,7 +69,7 @@ def test_words_never_seen_are_marked_and_named(resolver):
 
 @pytest.mark.parametrize("fields", [{"text_b": "a"}, {"target": "a"}, {"continuation": (5,)}])
 def test_what_a_model_cannot_read_is_refused(resolver, fields):
-    with pytest.raises(UserError, match="reads no"):
+    with pytest.raises(UserError, match="does not read a"):
         ask(resolver, HEADLINE, **fields)
 
 
@@ -130,5 +130,5 @@ def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):
     assert "step 0 of 2" in untrained.card.note and untrained.card.title.endswith("step 0")
     assert model.card.revision == revision("induction", tmp_path) != untrained.card.revision
     for wrong in ("induction@1000", "induction@now"):
-        with pytest.raises(UserError, match="no snapshot"):
+        with pytest.raises(UserError, match="not a snapshot"):
             open_model(wrong, folder=tmp_path)

@@ -49,7 +49,7 @@ def test_the_side_that_looks_must_be_as_long(model):
                edits=[Patch(Kind.CROSS, 0, 1, other(longer, target=TARGET))]).verification.status == "verified"
     with pytest.raises(UserError, match="7 tokens in “a cat saw a very small mouse” and 6 here"):
         ask(model, target=TARGET, edits=[Patch(Kind.SELF, 0, 1, other(longer, target=TARGET))])
-    with pytest.raises(UserError, match="choose a text of as many tokens"):
+    with pytest.raises(UserError, match="choose a text with the same number of tokens"):
         ask(model, target=TARGET, edits=[Patch(Kind.CAUSAL, 0, 1, other(target="le chat"))])
     with pytest.raises(UserError, match="was read without a target"):
         ask(model, target=TARGET, edits=[Patch(Kind.CROSS, 0, 1, other())])
@@ -60,7 +60,7 @@ def test_the_side_that_looks_must_be_as_long(model):
 
 
 def test_the_untrained_model_has_no_answer_that_could_turn(model):
-    with pytest.raises(UserError, match="answers nothing"):
+    with pytest.raises(UserError, match="has no answer"):
         patch_heads(model, PatchQuery(other(TEXT), other(), Kind.SELF), quiet)
 
 

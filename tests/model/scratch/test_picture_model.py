@@ -89,9 +89,9 @@ def test_a_hidden_patch_is_no_key(model, record):
 def test_what_it_cannot_read_is_refused(model, record):
     with pytest.raises(UserError, match="reads a picture; choose or open one"):
         model.record(query(None), quiet)
-    with pytest.raises(UserError, match="and no text"):
+    with pytest.raises(UserError, match="reads pictures only"):
         model.record(Query(MODEL, "r", "seven", image=record.query.image), quiet)
-    with pytest.raises(UserError, match="reads no target"):
+    with pytest.raises(UserError, match="does not read a target"):
         model.record(query(record.query.image, target="seven"), quiet)
     with pytest.raises(UserError, match="reads pictures"):
         explained_answer(model, record.query, None, ("", "", ""), 64)

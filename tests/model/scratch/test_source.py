@@ -84,7 +84,7 @@ def test_any_text_has_an_answer(model, text):
 @pytest.mark.parametrize("fields",
                          [{"text": "\u200b \n", "target": " "}, {"text": "   "}, {"text": "a", "text_b": "\t"}])
 def test_blank_texts_are_refused(model, fields):
-    with pytest.raises(UserError, match="nothing to look at"):
+    with pytest.raises(UserError, match="has no words"):
         ask(model, **fields)
 
 

@@ -194,7 +194,7 @@ def test_dropout_acts_on_embeddings_and_sub_layers_and_only_in_training():
 
 
 @pytest.mark.parametrize(("change", "word"), [
-    ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions among"),
+    ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions to be one of"),
     ({"positions": "rotary"}, "pairs of dimensions"),
     ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer")])
 def test_a_configuration_that_cannot_be_says_why(change, word):

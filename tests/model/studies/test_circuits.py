@@ -47,7 +47,7 @@ def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
     record = sources.ask(asked).result()
     if trace.unembedding is None:
         assert asked.model.endswith(("bert", "roberta", "gemma2"))   # a layer or a cap stands between
-        with pytest.raises(UserError, match="no linear function"):
+        with pytest.raises(UserError, match="not a linear function"):
             sources.ask(circuits.WritesQuery(asked, 0, 5, 6)).result()
         return
     for position in range(len(record.maps[-1].queries)):

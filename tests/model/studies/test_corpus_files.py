@@ -45,8 +45,8 @@ def test_of_several_columns_of_texts_one_is_to_be_named():
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [
-    ("a.pdf", b"x", "end its name in"), ("a", b"x", "end its name in"), ("a.txt", b"", "no text in it"),
-    ("a.txt", b"\n \n\t\n", "no text in it"),
+    ("a.pdf", b"x", "end its name in"), ("a", b"x", "end its name in"), ("a.txt", b"", "contains no text"),
+    ("a.txt", b"\n \n\t\n", "contains no text"),
     ("a.txt", "über".encode("latin-1"), r"line 1: byte 1 \(0xFC\) is not UTF-8"),
     ("a.txt", b"ok\n\xff\xfe", "line 2: byte 1"),
     ("a.txt", "hello".encode("utf-16"), "is UTF-16"), ("a.txt", b"PK\x03\x04rest", "is ZIP"),

@@ -76,10 +76,10 @@ def test_each_head_each_layer_and_all_are_asked_once():
 
 def test_an_answer_that_is_none_and_edits_beside_are_refused():
     nothing = PassAnswer("label", (), np.zeros((0, 3), np.float32))
-    with pytest.raises(UserError, match="answers nothing"):
+    with pytest.raises(UserError, match="has no answer"):
         patch_heads(OfThreeHeads(nothing, nothing), PatchQuery(FROM, TO, Kind.SELF), quiet)
     plain = Query("m", "r", "a b")
-    with pytest.raises(UserError, match="take the edits away"):
+    with pytest.raises(UserError, match="remove the edits"):
         PatchQuery(plain, Query("m", "r", "a b", edits=frozenset({Patch(Kind.SELF, 0, 0, plain)})), Kind.SELF)
     with pytest.raises(UserError, match="same model"):
         PatchQuery(plain, Query("n", "r", "a b"), Kind.SELF)

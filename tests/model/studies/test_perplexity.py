@@ -63,5 +63,5 @@ def test_an_encoder_has_no_next_token(model):
 
 
 def test_a_chain_is_checked_where_it_is_born():
-    with pytest.raises(ValueError, match="one number a token"):
+    with pytest.raises(ValueError, match="one number per token"):
         SequenceLikelihood(("a", "b"), (1, 2), np.zeros(1))

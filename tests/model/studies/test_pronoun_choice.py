@@ -60,5 +60,5 @@ def test_a_sentence_or_a_model_without_the_decision_is_told_so(ask, monkeypatch)
     with monkeypatch.context() as patched, pytest.raises(UserError, match="“the” has neither il nor elle"):
         patched.setattr(translator, "greedy", lambda *_: [[translator.TOKENIZER.number("the")]])
         ask(DecisionQuery, "The dog.")
-    with pytest.raises(UserError, match="not the translator"):
+    with pytest.raises(UserError, match="own translator"):
         sources.ask(DecisionQuery("induction", sources.revision("induction"), TIRED), "test").result(120)

@@ -110,7 +110,7 @@ def test_the_settings_are_what_is_trained():
 
 def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path, monkeypatch):
     teller = worker.Teller(tmp_path)
-    with pytest.raises(UserError, match="no page looked"):
+    with pytest.raises(UserError, match="no page was watching"):
         teller(TrainingStep(1, 50, 4.0, 0.0))
     (tmp_path / "lease").touch()
     teller(TrainingStep(2, 50, 4.0, 0.0))
@@ -118,7 +118,7 @@ def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(t
         teller(TrainingStep(3, 50, float("nan"), 0.0))
     later = time.perf_counter() + LEASE + 1
     monkeypatch.setattr(time, "perf_counter", lambda: later)
-    with pytest.raises(UserError, match="no page looked"):
+    with pytest.raises(UserError, match="no page was watching"):
         teller(TrainingStep(4, 50, 4.0, 0.0))
     (tmp_path / "lease").touch()
     teller(TrainingStep(5, 50, 4.0, 0.0))
@@ -133,7 +133,7 @@ def test_a_clock_that_jumps_ends_no_training_and_keeps_none(tmp_path, monkeypatc
     teller(TrainingStep(1, 50, 4.0, 0.0))
     later = time.perf_counter() + LEASE + 1
     monkeypatch.setattr(time, "perf_counter", lambda: later)
-    with pytest.raises(UserError, match="no page looked"):
+    with pytest.raises(UserError, match="no page was watching"):
         teller(TrainingStep(2, 50, 4.0, 0.0))
 
 

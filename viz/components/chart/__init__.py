@@ -1,7 +1,8 @@
-"""plotly's charts on a page; and a chart that was kept, drawn again.
+"""Draw plotly charts on a page, and saved charts again.
 
-Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what
-makes a control feel immediate. """
+Streamlit's own plotly_chart builds a new chart whenever a number changes; this one updates in place, so controls
+respond immediately.
+"""
 import json
 from collections.abc import Callable, Mapping
 
@@ -10,19 +11,18 @@ from viz.components.files import PLOTLY, address
 from viz.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
-# buttons of plotly's that would only be in the way
+# plotly's buttons that are not useful here
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
-TOOLS = ("keep", "save")                                                     # of a chart that one can take away
+TOOLS = ("keep", "save")                                                     # for charts that can be saved
 
 
 def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mapping[str, object] | None = None,
           saving: bool = False, on_tool: Callable[[str], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
-    """Draw plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
-    what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
-    without it there are none. on_pick: gets the places of the first series' points that were clicked, or framed where
-    the layout's dragmode is "select". saving: whether *Save* is open. In a presentation it grows with the page by
-    itself."""
+    """Draw plotly's {"data", "layout"}. alt: alternative text. config: added to the common plotly configuration.
+    on_tool: receives the name of a pressed tool (TOOLS) before the page reruns; without it there are no tools. on_pick:
+    receives the indices of the first series' points that were clicked, or selected if the layout's dragmode is
+    "select". saving: whether *Save* is open. The chart scales with the page in lecture mode."""
     def hand_on() -> None:
         value = component_value(key)
         picked = picked_points(value)
@@ -43,12 +43,12 @@ def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mappin
 
 
 def tool_from_event(value: object) -> str | None:
-    """Return what a browser sent: the name of a tool; None for anything else."""
+    """Parse a browser event and return the tool's name; None for anything else."""
     return value if isinstance(value, str) and value in TOOLS else None
 
 
 def picked_points(value: object) -> list[int]:
-    """Return what a browser sent: the places of points, each once, in their order; none for anything else."""
+    """Parse a browser event and return the indices of points, each once, in order; empty for anything else."""
     points = value.get("picked") if isinstance(value, dict) else None
     if not isinstance(points, list) or not all(type(point) is int and point >= 0 for point in points):
         return []
@@ -56,8 +56,8 @@ def picked_points(value: object) -> list[int]:
 
 
 def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draw plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are
-    enlarged."""
+    """Draw plotly's JSON, already validated by the item; it has no state. height: maximum in pixels, before
+    enlarging."""
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))

@@ -1,13 +1,13 @@
-"""A show of hands: how many of a hall chose an answer, tapped in by whoever teaches. The counts stay in the browser's
-tab, which alone needs them, until they are cleared or the tab is closed."""
+"""A show of hands: the teacher taps in how many people chose each answer. Counts stay in the browser tab until they are
+cleared or the tab is closed."""
 from viz.components.component import registered
 from viz.text import strings
 
 
 def hands(question: str, place: int, answers: int, *, key: str, told: bool, right: bool = False) -> None:
-    """Draw the count of one answer, the one at `place` of so many, with buttons for one more and one fewer; once the
-    answer is told, a bar. question: under which name the tab keeps its counts. The key begins with "hands-", by which a
-    presentation knows it. right: the bar has the accent colour."""
+    """Draw the count for the answer at index `place`, with buttons to add and subtract one, or a bar once the answers
+    are revealed. question: the name under which the tab stores its counts. The key starts with "hands-", which
+    identifies it in lecture mode. right: use the accent colour."""
     _draw(key, {"question": question, "place": place, "answers": answers, "told": told, "right": right})
 
 

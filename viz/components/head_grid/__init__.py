@@ -1,5 +1,5 @@
-"""Every layer × head as a thumbnail: `head_grid` draws it in a page; `payload` makes its messages for any other
-place."""
+"""Draw every layer × head as a thumbnail: `head_grid` on a page; `body` and `state` create its messages for other
+uses."""
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from viz.format import format_weight
 from viz.text import strings
 
 COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
-SMALL = 96   # pixels a side of the picture behind a thumbnail
+SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 
 
 @dataclass(frozen=True)
 class GridEvent:
-    """A head that somebody chose, and for what: to open it, to silence it, or to put it into a figure of several heads
-    (take it out of there)."""
+    """A chosen head and the purpose: to open it, to silence it, or to add it to (or remove it from) a figure of several
+    heads."""
 
     layer: int
     head: int
@@ -32,51 +32,51 @@ class GridEvent:
 
 @dataclass(frozen=True, eq=False)
 class HeadValues:
-    """One number a head, drawn as the head's colour instead of its thumbnail."""
+    """One number per head, drawn as the head's colour instead of its thumbnail."""
 
-    numbers: Mapping[HeadId, float]   # a head without a number here has no colour
-    label: str = ""                   # what the numbers are, in words
-    signed: bool = False              # colours symmetric about 0; otherwise from 0 to the largest
-    bound: float | None = None        # the number with the full colour, for grids that share one scale
-    ranked: bool = False              # the badges rank these numbers, and not the weights of a pair
+    numbers: Mapping[HeadId, float]   # heads without a number have no colour
+    label: str = ""                   # a description of the numbers
+    signed: bool = False              # colours symmetric around 0; otherwise from 0 to the largest
+    bound: float | None = None        # the number at full colour, for grids on a shared scale
+    ranked: bool = False              # whether badges rank these numbers instead of a pair's weights
 
 
 @dataclass(frozen=True, eq=False)
 class GridPicture:
-    """A picture behind every thumbnail, whose cells are then what one token looks at: (row, column) of the patches,
-    each round(255 · its share of the colours), as viz/glow.py has it."""
+    """The picture behind every thumbnail. The cells are then one token's weights: (row, column) of the patches, each
+    round(255 · its position on the colour scale), see viz/glow.py."""
 
-    pixels: np.ndarray                              # uint8 (high, wide, 3), of at most SMALL a side
-    most: float                                     # times an even row that the full colour stands for
-    covered: tuple[float, float] = (1.0, 1.0)       # shares of its width and height that the patches cover
+    pixels: np.ndarray                              # uint8 (height, width, 3), at most SMALL per side
+    most: float                                     # multiple of the uniform weight at full colour
+    covered: tuple[float, float] = (1.0, 1.0)       # shares of width and height covered by patches
     look: str = "blocky"                            # or "smooth"
     opacity: float = 0.8                            # of the colours, 0 to 1
 
 
 @dataclass(frozen=True, eq=False)
 class GridState:
-    """What a click in the grid changes."""
+    """The part of the grid that clicks change."""
 
-    open_head: HeadId                                        # the head with the frame
-    order: Sequence[HeadId] | None = None                    # the heads in this order; None: by layer
-    rank_badges: Sequence[tuple[int, int, int]] = ()         # (layer, head, rank): a head with its rank on a badge
-    tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number a head}, under the pointer
-    values: HeadValues | None = None                         # None: the thumbnails
-    silences: bool | None = None                             # whether a click silences; None: no head can be silenced
-    figure: Sequence[HeadId] | None = None                   # heads in one figure with the open one; None: no such
+    open_head: HeadId                                        # the framed head
+    order: Sequence[HeadId] | None = None                    # display order of the heads; None for by layer
+    rank_badges: Sequence[tuple[int, int, int]] = ()         # (layer, head, rank) for heads with a rank badge
+    tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number per head}, shown in the tooltip
+    values: HeadValues | None = None                         # None for thumbnails
+    silences: bool | None = None  # whether a click silences; None if heads cannot be silenced
+    figure: Sequence[HeadId] | None = None  # heads drawn in one figure with the open one; None to disable
 
 
 def head_ids(overview: Overview) -> list[HeadId]:
-    """Return every head as (layer, head), in the order in which the body holds them."""
+    """Return every head as (layer, head), in the body's order."""
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
 
 def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False,
          behind: GridPicture | None = None) -> bytes:
-    """Return the thumbnails: 1 byte a cell, whatever is open or marked.
+    """Return the thumbnails, 1 byte per cell, independent of what is open or marked.
 
-    heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
-    behind: the picture that they lie on.
+    heads_per_kv: query heads per key head. height: pixels. silence: allow silencing with a click. behind: the picture
+    underneath.
     """
     header = constants(behind is not None) | {
               "room": room, "part": "body", "layers": list(overview.layers),
@@ -91,18 +91,18 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
 
 
 def constants(over_picture: bool = False) -> dict[str, object]:
-    """Return the app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body, colours and texts, which no file provides."""
     colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
     return {"colours": colours, "text": strings("components")["grid"]}
 
 
 def state_words(by_value: bool, silences: bool = False) -> dict[str, object]:
-    """Return the app's own part of the state: the words of a badge, and whether a click silences."""
+    """Return the app's own part of the state: the badge's text, and whether a click silences."""
     return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
-    """Return the message of what a click changes. Heads are numbered as in the body."""
+    """Return the message that clicks change. Heads are numbered as in the body."""
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
@@ -127,8 +127,7 @@ def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
 
 
 def parse_event(value: Any, overview: Overview) -> GridEvent | None:
-    """Return the event in what a browser sent: the number of a head, or {"silence" or "figure": its number}; None for
-    anything else."""
+    """Parse a browser event: the number of a head, or {"silence" or "figure": its number}; None for anything else."""
     every, way = head_ids(overview), "open"
     if isinstance(value, dict) and len(value) == 1:
         (way, value), = value.items()

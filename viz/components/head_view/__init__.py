@@ -1,4 +1,4 @@
-"""The open head in three lenses over one state: matrix, lines, text."""
+"""Draw the open head with three lenses on one state: matrix, lines, text."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,24 +14,24 @@ from viz.components.token_strip import token_and_pair
 from viz.text import strings
 
 HEIGHT = 560              # pixels
-ROW_SUM_TOLERANCE = 1e-3  # how far from 1 a row's sum may be to be called 1
+ROW_SUM_TOLERANCE = 1e-3  # largest distance of a row's sum from 1 that is displayed as 1
 COLOURS = theme.COMPONENT | {"heads": theme.HEADS, "signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)
 class ViewEvent:
-    """What is chosen now."""
+    """The current selection."""
 
     token: int | None                                  # the query token in focus
     pair: tuple[int, int] | None                       # (query token, key token)
-    marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction that is to be revealed; else None
+    marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction to reveal, or None
 
 
 def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
          height: int | None = None, bound: float | None = None) -> bytes:
-    """Return the message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
+    """Return the message of tokens and numbers: at most 4 bytes per cell, plus 2 per overlaid head.
 
-    bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
+    bound: weights are differences from −bound to bound. A row or column of NaN is missing on this side.
     """
     heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
@@ -50,18 +50,18 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body, colours and texts, which no file provides."""
     return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
-    """Return whether every row that sees something sums to 1, and there is such a row."""
+    """Return whether every row that is not fully masked sums to 1, and there is at least one."""
     sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
     return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
 
 
 def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
-    """Return the rows and the columns without any number, if there are such."""
+    """Return the rows and the columns without any number, or None."""
     nothing = np.isnan(weights)
     rows, columns = (np.flatnonzero(nothing.all(axis)).tolist() for axis in (1, 0))
     return (rows, columns) if rows or columns else None
@@ -69,17 +69,17 @@ def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
 
 @dataclass(frozen=True)
 class Guess:
-    """A reader's prediction of where the head looks."""
+    """A reader's prediction of a head's weights."""
 
-    name: str                                 # another name begins anew; the same one keeps what is being marked
-    marking: bool                             # the head is still covered
-    marks: tuple[tuple[int, int], ...] = ()   # cells (query token, key token) that were marked before
-    alone: bool = False                       # no server answers: the browser has the weights and covers them itself
+    name: str                                 # a new name resets the marks; the same name keeps them
+    marking: bool                             # whether the head is still covered
+    marks: tuple[tuple[int, int], ...] = ()   # cells (query token, key token) marked before
+    alone: bool = False                       # without a server: the browser has the weights and covers them itself
 
 
 def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None, why_scale: str = "") -> bytes:
-    """Return the message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
-    column. why_scale: stands beside the scale's name."""
+    """Return the message of how the head is viewed: the token in focus as a row, the pair and marks as row and column.
+    why_scale: shown next to the scale's name."""
     guess = guess or Guess("", False)
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "why_scale": why_scale,
                  "transpose": view.transpose,
@@ -89,8 +89,8 @@ def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = 
 
 
 def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
-    """Return the event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks":
-    [[query, key], …]}, of tokens that are shown; None for anything else."""
+    """Parse a browser event: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query, key], …]},
+    for tokens on display; None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
         cells = [token_and_pair({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
@@ -103,12 +103,12 @@ def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
 def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (),
               height: int | None = None, bound: float | None = None, guess: Guess | None = None,
               why_scale: str = "", key: str, on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
-    """Draw the head as the view says (lens, scale, token in focus, pair) and returns the picture.
+    """Draw the head according to the view (lens, scale, token in focus, pair) and return the picture.
 
-    overlay: further heads over the same rows and columns, for the lines. height: pixels, at most, or the rest of the
+    overlay: further heads over the same rows and columns, for the lines. height: maximum in pixels, or the rest of the
     window. bound: `shown` is the difference of two heads, coloured symmetrically up to it (matrix only). guess: a
-    reader's prediction, to be marked (matrix and text) or marked before. why_scale: why this scale, where nobody chose
-    it. on_event gets what was chosen before the page runs again; its positions are tokens of the map's queries and
+    reader's prediction, being made (matrix and text) or made before. why_scale: the reason for a scale that nobody
+    chose. on_event receives the selection before the page reruns; its positions are tokens of the map's queries and
     keys, not rows and columns.
     """
     return show("head_view", key=key, read=lambda value: parse_event(value, shown), on_event=on_event, view=view,

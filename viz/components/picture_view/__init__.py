@@ -1,4 +1,4 @@
-"""A picture under its patch grid: each patch in the colour of its weight, a click on one chooses it."""
+"""A picture with its patch grid: each patch is coloured by its weight, and a click chooses one."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,36 +13,37 @@ from viz.text import strings
 HEIGHT = 430   # pixels
 COLOURS = theme.COMPONENT | {"glow": glow.css_colours(), "below": glow.css_colours(theme.GLOW_BELOW)}
 LOOKS = ("blocky", "smooth")
-KINDS = ("weight", "signed", "plain", "none")   # coloured by times an even row, about 0, from low to high, not at all
+# coloured by multiples of the uniform weight, symmetrically around 0, from low to high, or not at all
+KINDS = ("weight", "signed", "plain", "none")
 
 
 @dataclass(frozen=True, eq=False)
 class Patches:
-    """A picture as the model gets it, and which token is which part of it."""
+    """A picture as the model receives it, and the tokens of its parts."""
 
-    picture: np.ndarray            # uint8 (high, wide, 3)
-    texts: tuple[str, ...]         # what each token is called
+    picture: np.ndarray            # uint8 (height, width, 3)
+    texts: tuple[str, ...]         # each token's label
     boxes: np.ndarray              # float32 (token, 4): left, top, right, bottom as shares; NaN without a box
-    places: tuple[int, ...]        # row · columns + column of each patch; -1 of [CLS], registers and text
+    places: tuple[int, ...]        # row · columns + column of each patch; -1 for [CLS], registers and text
     grid: tuple[int, int]          # rows and columns of patches
-    label: str = ""                # what the picture is, for those who do not see it
+    label: str = ""                # the picture's alternative text
 
 
 @dataclass(frozen=True, eq=False)
 class PatchValues:
-    """A number for each token: a weight, a change of one, or anything else that patches have."""
+    """A number per token: a weight, a change, or another quantity of patches."""
 
-    numbers: np.ndarray            # float32 (token); NaN where there is none
-    name: str                      # what they are of: "layer 3 · head 1"
-    what: str = "weight"           # one number, in words
-    kind: str = "weight"           # of KINDS
-    even: float | None = None      # of weights: what each key would have if the row were even
-    low: float = 0.0               # of plain numbers: the one without colour
-    high: float = 1.0              # the one with all of it; of signed ones also of −high; of weights in times even
+    numbers: np.ndarray            # float32 (token), NaN if missing
+    name: str                      # their source: "layer 3 · head 1"
+    what: str = "weight"           # what one number is
+    kind: str = "weight"           # one of KINDS
+    even: float | None = None      # for weights: the uniform weight
+    low: float = 0.0               # for plain numbers: the number without colour
+    high: float = 1.0  # the number at full colour; signed numbers also use −high; weights count multiples of even
 
     @property
     def shares(self) -> np.ndarray:
-        """How much of the colours each token has, float32 (token), −1 to 1; 0 where there is no number."""
+        """Position of each token on the colour scale, float32 (token), −1 to 1; 0 without a number."""
         numbers = np.nan_to_num(self.numbers)
         if self.kind == "weight":
             return glow.shares_of(self.numbers, self.even or 1.0, self.high)
@@ -54,7 +55,7 @@ class PatchValues:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """(place on the bar of the colours, words)."""
+        """(position on the colour bar, label)."""
         if self.kind == "weight":
             return glow.ticks(self.high)
         if self.kind == "signed":
@@ -64,26 +65,26 @@ class PatchValues:
 
 @dataclass(frozen=True)
 class PatchState:
-    """What a click changes, and how it is drawn."""
+    """The part that clicks change, and the drawing style."""
 
-    focus: int | None = None             # the token that looks
+    focus: int | None = None             # the query token
     look: str = "blocky"                 # one of LOOKS
-    opacity: float = 0.8                 # of the colours, 0 to 1
-    hidden: tuple[int, ...] = ()         # tokens that nobody may look at
-    outlined: tuple[int, ...] = ()       # tokens that are marked
-    says: str = ""                       # a sentence over the picture; "" for one that the component makes
+    opacity: float = 0.8                 # opacity of the colours, 0 to 1
+    hidden: tuple[int, ...] = ()         # tokens hidden as keys
+    outlined: tuple[int, ...] = ()       # marked tokens
+    says: str = ""                       # a sentence over the picture; "" for the default
 
 
 @dataclass(frozen=True)
 class PatchEvent:
-    """The token that somebody chose; None where it was cleared."""
+    """The chosen token, or None if the selection was cleared."""
 
     token: int | None
 
 
 def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = False) -> bytes:
-    """Return the message of the picture and its patches. height: pixels, at most, or the rest of the window. frozen:
-    nothing can be chosen, as no server has the row of another token."""
+    """Return the message of the picture and its patches. height: maximum in pixels, or the rest of the window. frozen:
+    disable selection, since other tokens' rows are not available without a server."""
     header = constants() | {
               "room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
               "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
@@ -92,17 +93,17 @@ def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = Fa
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body, colours and texts, which no file provides."""
     return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
 def colouring(values: PatchValues) -> dict[str, object]:
-    """Return the ticks of the bar of colours, and the colour of each token, −255 to 255."""
+    """Return the colour bar's ticks, and each token's colour, −255 to 255."""
     return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist()}
 
 
 def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
-    """Return the message of the numbers and what is chosen."""
+    """Return the message of the numbers and the selection."""
     header: Mapping[str, object] = colouring(values) | {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
         "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
@@ -111,7 +112,7 @@ def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
 
 
 def parse_event(value: object, count: int) -> PatchEvent | None:
-    """Return the event in what a browser sent: {"token": position or null}; None for anything else."""
+    """Parse a browser event, {"token": position or null}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"token"}:
         return None
     token = value["token"]
@@ -121,10 +122,10 @@ def parse_event(value: object, count: int) -> PatchEvent | None:
 def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int = HEIGHT, key: str,
                  view: View | None = None, frozen: bool = False,
                  on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draw the picture with a number a patch and returns it, for whoever keeps pictures.
+    """Draw the picture with a number per patch and return it for storing.
 
-    height: pixels, at most. view: the head that it shows. frozen: nothing can be chosen in it. on_event gets the token
-    that was chosen before the page runs again.
+    height: maximum in pixels. view: the head shown. frozen: disable selection. on_event receives the chosen token
+    before the page reruns.
     """
     messages = body(patches, room=key, height=height, frozen=frozen), state(values, shown, room=key)
     return show("picture_view", key, *messages, lambda value: parse_event(value, len(patches.texts)), on_event, view)

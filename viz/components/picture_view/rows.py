@@ -1,4 +1,4 @@
-"""What one token of a picture looks at: the patches, the open head's row, and every head's row for the grid."""
+"""Compute the rows of one token of a picture: its patches, the open head's row, and every head's row for the grid."""
 import numpy as np
 
 from model.core.heads import Overview
@@ -15,13 +15,13 @@ WORDS = strings("components")["picture"]
 
 
 def patch_name(tokens: Tokens, token: int) -> str:
-    """Return a patch by its row and column, any other token by its text."""
+    """Return a patch's name by row and column, or another token's text."""
     place = tokens.place(token)
     return visible_token(tokens.texts[token]) if place is None else WORDS["patch"].format(row=place[0], column=place[1])
 
 
 def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
-    """Return the picture of a record and which key is which part of it. Raises ValueError for a record of text."""
+    """Return a record's picture and the tokens of its parts. Raises ValueError for a record of text."""
     tokens = record[kind].keys
     if record.picture is None or tokens.grid is None:
         raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
@@ -33,13 +33,12 @@ def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
 
 
 def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:
-    """Return the tokens that the question hides on the side of the source."""
+    """Return the source tokens hidden by the question."""
     return tuple(sorted(edit.token for edit in record.query.edits if isinstance(edit, Hide) and edit.side == "source"))
 
 
 def scale_of(attention_map: AttentionMap, token: int) -> tuple[float, float]:
-    """Return (even, most): what each key would have if the token's row were even, and the times that at which the
-    colours are full."""
+    """Return (uniform weight of the token's row, multiple of it at full colour)."""
     allowed = allowed_keys(attention_map.layers[0], token)
     return glow.even_weight(allowed), glow.most_times(int(allowed[0].sum()))
 
@@ -55,8 +54,7 @@ def row_of(record: AttentionRecord, view: View) -> PatchValues:
 
 
 def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
-    """Return the row of the token in focus in every head as thumbnails: the patches' shares of the colours in their
-    grid."""
+    """Return every head's row of the token in focus as thumbnails: the patches' colours in their grid."""
     tokens = attention_map.keys
     even, most = scale_of(attention_map, view.token or 0)
     grid, patches = tokens.grid or (1, 1), np.array(tokens.patches)
@@ -70,7 +68,7 @@ def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
 
 
 def picture_behind(record: AttentionRecord, view: View, look: str, opacity: float) -> GridPicture:
-    """Return the record's picture as it lies behind the thumbnails. Raises ValueError for a record of text."""
+    """Return the record's picture to draw behind the thumbnails. Raises ValueError for a record of text."""
     tokens = record[view.kind].keys
     if record.picture is None:
         raise ValueError("expected a record of a picture, got one of text; draw its overview instead")
@@ -80,8 +78,7 @@ def picture_behind(record: AttentionRecord, view: View, look: str, opacity: floa
 
 
 def smaller(picture: np.ndarray, side: int = SMALL) -> np.ndarray:
-    """Return the picture with at most `side` pixels each way, each the mean of a square of it; uint8 (high, wide,
-    3)."""
+    """Shrink the picture to at most `side` pixels per side by averaging squares; uint8 (height, width, 3)."""
     step = -(-max(picture.shape[:2]) // side)
     if step == 1:
         return picture

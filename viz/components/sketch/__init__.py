@@ -1,4 +1,4 @@
-"""A curve that one draws by hand over given axes, before the real one is shown. By pointer, touch and keyboard."""
+"""A curve to draw by hand over given axes before the real one is shown. Works with pointer, touch and keyboard."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,16 +11,16 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class Axes:
-    """What one draws over."""
+    """The axes to draw over."""
 
     names: tuple[str, str]               # of the horizontal and the vertical axis
-    across: list[tuple[float, str]]      # (share of the width, what is written there)
-    up: list[tuple[float, str]]          # (share of the height, what is written there)
+    across: list[tuple[float, str]]      # (share of the width, label)
+    up: list[tuple[float, str]]          # (share of the height, label)
     height: int = 300                    # pixels
 
 
 def body(axes: Axes, places: int, *, room: str) -> bytes:
-    """Return the message of what stays while one draws. places: how many heights make the curve."""
+    """Return the message of what stays fixed while drawing. places: number of heights in the curve."""
     return pack({"room": room, "part": "body", "names": axes.names, "across": axes.across, "up": axes.up,
                  "height": axes.height, "places": places, "colours": theme.COMPONENT,
                  "text": strings("lesson")["sketch"]}, {})
@@ -32,17 +32,15 @@ def state(values: tuple[float, ...], *, room: str) -> bytes:
 
 
 def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
-    """Return the heights in what a browser sent: {"values": [numbers]}, as many as there are places; None for anything
-    else."""
+    """Parse a browser event, {"values": [numbers]}, with one height per place; None for anything else."""
     values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
     return control.clean(values) if isinstance(values, list) and len(values) == control.longest else None
 
 
 def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str, turn: Callable[..., None]) -> Picture:
-    """Draw the axes and the curve so far: `values` are heights, as shares of the axis from 0 at its foot to 1 at its
-    top, at places evenly spaced from edge to edge; () where nothing is drawn yet. A finished stroke calls
-    turn(CONTROL=values) before the page runs again. One stroke across is a curve, another one mends it; with the
-    keyboard each place is a slider."""
+    """Draw the axes and the curve so far. `values` are heights as shares of the axis, 0 at the bottom and 1 at the top,
+    evenly spaced from edge to edge; () if nothing is drawn yet. A finished stroke calls turn(CONTROL=values) before the
+    page reruns. The first stroke draws the curve, later ones change it; with the keyboard, each place is a slider."""
     messages = body(axes, control.longest, room=key), state(values, room=key)
     return show("sketch", key, *messages, lambda value: parse_event(value, control),
                 lambda drawn: turn(**{control.name: drawn}))

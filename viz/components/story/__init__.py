@@ -1,5 +1,5 @@
-"""One text through a decoder on one screen, from letters to the next word: it runs by itself, stops anywhere, and every
-part opens its lesson."""
+"""One text's way through a decoder on one screen, from letters to the next word. It plays by itself, can be stopped
+anywhere, and every part opens its lesson."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,51 +10,52 @@ from viz.components.component import Picture, show
 from viz.components.messages import pack
 from viz.text import strings
 
-# in their order; each is a part of the picture, and the parts before it stay
+# in order; each adds a part to the picture, and earlier parts stay
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
-SECONDS = 6           # that a step stands when it runs by itself: a minute in all
-ROWS, CELLS = 16, 12  # pieces, and numbers of each vector, that are drawn
+SECONDS = 6           # seconds per step when playing: a minute in total
+ROWS, CELLS = 16, 12  # most pieces, and most numbers of each vector, that are drawn
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what to notice, and the lesson that it opens."""
+    """A step: what to notice, and the lesson that it opens."""
 
     title: str    # a word or two
-    say: str      # one sentence, true of this text
-    lesson: str   # the name of the page behind it
-    door: str     # that page's title
+    say: str      # one sentence about this text
+    lesson: str   # name of the lesson's page
+    door: str     # the lesson's title
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that is drawn. T pieces, N blocks of h heads; the last piece is the one that is followed."""
+    """Everything that is drawn, for T pieces and N blocks of h heads; the last piece is followed."""
 
-    line: tuple[tuple[str, bool], ...]   # the text: (letters, whether they are a piece; spaces between pieces are none)
+    # the text: (letters, whether they belong to a piece; spaces between pieces do not)
+    line: tuple[tuple[str, bool], ...]
     pieces: tuple[str, ...]              # (T)
     ids: tuple[int, ...]                 # (T)
     embedded: np.ndarray                 # float32 (T, CELLS): the first numbers of each vector
-    placed: np.ndarray                   # float32 (T, CELLS): with the place
-    rows: np.ndarray                     # float32 (N, h, T): whom the last piece looks at
-    opened: tuple[int, int]              # block, and head; −1 for the mean of its heads
-    percent: Callable[[float], str]      # how a share is written
-    marks: np.ndarray                    # float32 (N, h), 0 to 1: how dark a head is in the list of blocks
-    added: np.ndarray                    # float32 (N, 2): the lengths that attention and feed-forward add
-    neurons: np.ndarray                  # float32 (d_ff): of the opened block
+    placed: np.ndarray                   # float32 (T, CELLS): with positions
+    rows: np.ndarray                     # float32 (N, h, T): weights of the last piece
+    opened: tuple[int, int]              # block and head; −1 for the mean of its heads
+    percent: Callable[[float], str]      # formats a share
+    marks: np.ndarray                    # float32 (N, h), 0 to 1: each head's shade in the list of blocks
+    added: np.ndarray                    # float32 (N, 2): lengths added by attention and feed-forward
+    neurons: np.ndarray                  # float32 (d_ff): of the open block
     words: tuple[str, ...]               # the most probable next pieces
     numbers: tuple[int, ...]             # their ids
     logits: tuple[float, ...]
     chances: tuple[float, ...]
-    rest: str                            # what is said of all other pieces; empty for nothing
+    rest: str                            # text on all other pieces, or ""
     width: int                           # d_model
-    again: str                           # the words on the button that writes the first word; empty where none may be
-    steps: tuple[Step, ...]              # as STEPS
-    alt: str                             # the picture in words
+    again: str                           # label of the button that writes the first word, or ""
+    steps: tuple[Step, ...]              # in the order of STEPS
+    alt: str                             # description of the picture
 
 
 @dataclass(frozen=True)
 class Event:
-    """What somebody chose: one of the three."""
+    """The reader's choice: exactly one of the three."""
 
     lesson: str | None = None              # the name of a page
     write: int | None = None               # the id of a piece
@@ -68,13 +69,13 @@ def body(scene: Scene, *, room: str) -> bytes:
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body, colours and texts, which no file provides."""
     return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
             "text": strings("components")["story"]}
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """Return what is drawn of a scene: its last ROWS pieces, and the weights of the opened head; (header, arrays)."""
+    """Return a scene's drawn parts, its last ROWS pieces and the open head's weights: (header, arrays)."""
     first = max(0, len(scene.pieces) - ROWS)
     block, head = scene.opened
     weights = scene.rows[block].mean(0) if head < 0 else scene.rows[block, head]
@@ -100,13 +101,12 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
 
 
 def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
-    """Return the message of where it begins, and whether it runs."""
+    """Return the message of the starting step, and whether it plays."""
     return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
 
 
 def parse_event(value: object, scene: Scene) -> Event | None:
-    """Return what a browser sent: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything
-    else."""
+    """Parse a browser event: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything else."""
     if not isinstance(value, dict) or len(value) != 1:
         return None
     name, chosen = next(iter(value.items()))
@@ -125,9 +125,9 @@ def _is_head(chosen: object, shape: Sequence[int]) -> bool:
 
 
 def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Picture:
-    """Draw the scene and lets it run. on_event gets what somebody chose before the page runs again.
+    """Draw the scene and play it. on_event receives the reader's choice before the page reruns.
 
-    The picture that it leaves behind stands still at its end, where everything is on it.
+    The returned picture shows the end, with all parts visible.
     """
     drawn = show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene),
                  on_event)

@@ -1,4 +1,4 @@
-"""The sentence as a strip of tokens: a click focuses one, a second makes a pair."""
+"""A sentence as a strip of tokens: a click focuses one, a second one makes a pair."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class StripEvent:
-    """What is chosen now: the token in focus and the pair (from, to), None for nothing."""
+    """The current selection: the token in focus and the pair (from, to), None if there is none."""
 
     token: int | None
     pair: tuple[int, int] | None
@@ -24,27 +24,26 @@ def body(tokens: Tokens, *, room: str) -> bytes:
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body, colours and texts, which no file provides."""
     return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
           chosen: bool = True) -> bytes:
-    """Return the message of what is chosen. pairs: a second click makes a pair. chosen: somebody chose the focus; one
-    that nobody chose is marked, and is not the first of a pair."""
+    """Return the message of the selection. pairs: a second click makes a pair. chosen: whether the reader chose the
+    focus; a default focus is marked differently and does not start a pair."""
     return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
 
 
 def parse_event(value: object, count: int) -> StripEvent | None:
-    """Return the event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for
-    anything else, whatever it is."""
+    """Parse a browser event: {"token": position or null, "pair": [from, to] or null}. None for anything else."""
     places = token_and_pair(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
 def token_and_pair(value: object, queries: range | frozenset[int],
            keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
-    """Return (token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
+    """Return (token, pair) from a message if the token is in `queries` and the pair in `queries` and `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:
         return None
     token, pair = value["token"], value["pair"]
@@ -61,12 +60,12 @@ def token_and_pair(value: object, queries: range | frozenset[int],
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                 chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> Picture:
-    """Draw the strip. The event holds focus and pair as they are after the choice, None for cleared.
+    """Draw the strip. The event holds focus and pair after the click, None if cleared.
 
-    A click focuses a token; the next click on another one makes the pair (from, to); a third begins anew. Shift-click
-    always sets the second of the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses:
-    for one of two strips, where the pair stands across both. A focus that nobody has `chosen` is marked and makes no
-    pair. on_event is called before the page runs again.
+    A click focuses a token; a click on another makes the pair (from, to); a third starts again. Shift-click always sets
+    the pair's second token. Clicking the same token again, or Escape, clears. Without `pairs` every click focuses, for
+    one of two strips with a pair across both. A focus that is not `chosen` is marked and does not start a pair.
+    on_event is called before the page reruns.
     """
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs, chosen=chosen)
     return show("token_strip", key, *messages, lambda value: parse_event(value, len(tokens)), on_event)

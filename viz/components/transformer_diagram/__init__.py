@@ -1,4 +1,4 @@
-"""The Transformer's own figure, each box a way into its lesson."""
+"""The Transformer's figure, with a link from each box to its lesson."""
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ BOXES = FIGURE["boxes"]
 
 @dataclass(frozen=True)
 class Door:
-    """What stands behind a box: the lesson, words about it, its minutes, and the boxes of the lessons it builds on."""
+    """The lesson behind a box: name, description, minutes, and the boxes of the lessons it builds on."""
 
     lesson: str
     words: str
@@ -24,7 +24,7 @@ class Door:
 
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
-    """Return the message of boxes, lines and words, and of the door behind each box."""
+    """Return the message of boxes, lines and labels, and of each box's lesson."""
     return pack(constants() | {
         "room": room, "part": "body",
         "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
@@ -37,21 +37,20 @@ def constants() -> dict[str, object]:
 
 
 def state(*, room: str) -> bytes:
-    """Return the message of the state, of which the figure has none."""
+    """Return the state's message; the figure has no state."""
     return pack({"room": room, "part": "state"}, {})
 
 
 def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
-    """Return the lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
+    """Parse a browser event, {"box": name}, and return the lesson behind it; None for anything else."""
     box = value.get("box") if isinstance(value, dict) and len(value) == 1 else None
     return doors[box].lesson if isinstance(box, str) and box in doors else None
 
 
 def transformer_diagram(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> Picture:
-    """Draw figure 1 of Vaswani et al. 2017, and beside it the insides of its attention, after figure 2.
+    """Draw figure 1 of Vaswani et al. 2017 and, beside it, the details of attention from figure 2.
 
-    doors: by the name of the box; a box without a door is drawn quietly. on_open gets the lesson before the page runs
-    again.
+    doors: by box name; boxes without one are drawn muted. on_open receives the lesson before the page reruns.
     """
     messages = body(doors, room=key), state(room=key)
     return show("transformer_diagram", key, *messages, lambda value: parse_event(value, doors), on_open)

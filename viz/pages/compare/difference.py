@@ -1,5 +1,5 @@
-"""The parts of the comparison's page: which heads changed most, or turn the answer when they are patched; what the two
-answer; the open head in both and their difference, over matrices or over pictures."""
+"""The sections of the page Compare: the heads that changed most, or change the answer when patched; both answers; the
+open head on both sides and the difference, as matrices or over pictures."""
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,34 +42,34 @@ from viz.widgets.head_table import coloured_grid
 from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
-SHOWN = 6          # heads that are offered
+SHOWN = 6          # heads offered
 MOST_ANSWERS = 4   # words of each answer
-FEW, FEW_PRESENTED = 16, 10   # groups of tokens whose labels have room in a row of three; in a presentation
-HIGH = (360, 520, 760)        # pixels of one of three, of one of two, of one alone
+FEW, FEW_PRESENTED = 16, 10   # groups of tokens whose labels fit in a row of three; in lecture mode
+HIGH = (360, 520, 760)        # pixels: one of three, one of two, a single picture
 BARS_HIGH = 260
-EQUAL = 1e-6                  # weights that differ by less are equal
-# share of the whole way that has the full colour at least, so that effects of nothing stay pale
+EQUAL = 1e-6                  # smaller differences of weights count as none
+# smallest share of the full range that gets full colour, so that tiny effects stay pale
 FAINT = 0.05
-SHORT, LONG = 24, 70   # characters of a name in a table or under a difference, and over a picture
+SHORT, LONG = 24, 70   # characters of a name in a table or below a difference, and over a picture
 MARKS = ".,;:!?"
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Two names for each side, plain text."""
+    """Two names for each side, as plain text."""
 
     short: tuple[str, str]
     long: tuple[str, str]
 
 
 def named(one: str, other: str) -> Sides:
-    """Return two sides by their names."""
+    """Name two sides."""
     return Sides((_cut(one, SHORT), _cut(other, SHORT)), (one, other))
 
 
 def of_sentences(one: str, other: str) -> Sides:
-    """Return two sentences: in short the words that only one of them has, at length as much of the sentence as there is
-    room for."""
+    """Name two sentences: the short names are the words that only one has, the long ones as much of the sentence as
+    fits."""
     texts = one.split(), other.split()
     own = [" ".join(word for word in words if word not in others).strip(MARKS)
            for words, others in (texts, texts[::-1])]
@@ -82,8 +82,8 @@ def _cut(text: str, size: int) -> str:
 
 
 def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Sides:
-    """Return what the two are called: by their sentences, pictures, models or heads, or by what was done to one; an
-    edit of another head than the open one says which."""
+    """Return the names of both sides: their sentences, pictures, models or heads, or the edit of one; an edit of a head
+    other than the open one names it."""
     words, way = strings("compare"), page.controls["versus"]
     if way == "text" and records[0].picture is not None:
         gone = strings("pictures")["gone"]
@@ -107,8 +107,8 @@ def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Si
 
 @dataclass(frozen=True, eq=False)
 class OpenHead:
-    """The open head in both records, ready to be drawn: its three views, the largest change, what the sides are called,
-    and the titles over the three, in parts."""
+    """The open head in both records, ready to draw: its three views, the largest change, the sides' names, and the
+    three titles in parts."""
 
     shown: tuple[DisplayedHead, ...]
     bound: float
@@ -119,13 +119,13 @@ class OpenHead:
 
     @property
     def changed(self) -> bool:
-        """Whether a weight differs."""
+        """Whether any weight differs."""
         return self.bound > EQUAL
 
 
 def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
               aligned: Alignment) -> OpenHead:
-    """Compare the open head of both. other: the second's kind and head."""
+    """Compare the open head on both sides. other: the second's kind and head."""
     words, (kind, head), here = strings("compare"), other, (view.layer, view.head)
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
@@ -138,7 +138,7 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
 
 
 def change_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """Draw what the two answer, and what changed in the open head: a sentence, and the map of it."""
+    """Draw both answers and the open head's change, as a sentence and as a map."""
     _answers(*records, tuple(map(escape_markdown, found.names.short)))
     row = _row_in_focus(found.aligned, view) if over_pictures(records) else None
     st.markdown(change_claim(found.shown[0].weights, found.shown[1].weights,
@@ -155,17 +155,17 @@ def _row_in_focus(aligned: Alignment, view: View) -> int:
 
 
 def _beside_the_grid(page: PageContext, records: Pair, found: OpenHead) -> bool:
-    """Return whether the map of the change has room above, and anything to show there."""
+    """Return whether the map of the change fits above, and is not empty."""
     few = max(len(found.aligned.rows), len(found.aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
     return found.changed and few and not over_pictures(records)
 
 
 def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """Draw the open head in both, and the map of the change where it was not drawn above."""
+    """Draw the open head on both sides, and the map of the change if it is not drawn above."""
     words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        if not over:   # whose colours have one scale of their own
+        if not over:   # both share one colour scale
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
     values: tuple[PatchValues, ...] = ()
@@ -174,7 +174,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
         focus, values = rows_over_pictures(records, view, found.shown, found.aligned, looked.token or 0)
         looked = replace(looked, token=focus)
         _three_over_pictures(page, records, view, focus, values, found.titles)
-        found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # of a row's own largest change
+        found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # the row's own largest change
     else:
         _matrices(page, records, view, found, (0, 1) if _beside_the_grid(page, records, found) else (0, 1, 2))
     st.caption(words["over_about" if over else "picture_about"])
@@ -186,8 +186,8 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
 
 
 def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
-    """Some of the two heads and their difference: of short texts side by side, of longer ones the difference below,
-    larger. A row that is chosen in one of them is in focus in all, and on the page Heads."""
+    """Draw some of the two heads and their difference: short texts side by side, longer ones with the difference below,
+    larger. Choosing a row in one focuses it in all, and on the page Heads."""
     aligned, few = found.aligned, max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
     in_a_row = few and not page.state.present
     columns = [*st.columns(len(places) if in_a_row else min(len(places), 2), gap="small", vertical_alignment="bottom"),
@@ -211,13 +211,13 @@ def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, pla
 
 
 def over_pictures(records: Pair) -> bool:
-    """Return whether the two can be drawn over their pictures, patch beside patch."""
+    """Return whether both can be drawn over their pictures, patch by patch."""
     grids = [record.maps[0].keys.grid for record in records]
     return all(record.picture is not None for record in records) and grids[0] == grids[1]
 
 
 def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment:
-    """Return the alignment with its patches called as everywhere on the pages, by row and column; of texts it stays."""
+    """Return the alignment with patches named by row and column, like everywhere else; for texts it is unchanged."""
     def renamed(groups: tuple[Group, ...], side: str) -> tuple[Group, ...]:
         first, second = (getattr(record[view.kind], side) for record in records)
         return tuple(replace(group, text=patch_name(first, group.first[0]) if group.first else
@@ -230,8 +230,8 @@ def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment
 
 def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ...], aligned: Alignment,
                        row: int) -> tuple[int, tuple[PatchValues, ...]]:
-    """Return the token in focus, and what it looks at in the first, in the second, and how much more in the second,
-    each by the tokens of its own side; what is hidden has no number. row: of the token in focus."""
+    """Return the token in focus, and its weights in the first, in the second, and the difference, each over that side's
+    tokens; hidden tokens have no number. row: of the token in focus."""
     focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
     bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
     for place, head in enumerate(shown):
@@ -251,8 +251,8 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
 
 def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: int, values: tuple[PatchValues, ...],
                          titles: list[list[str]]) -> None:
-    """Draw the row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of
-    them is in focus in all."""
+    """Draw the row in focus over the first picture, over the second, and the change; choosing a patch in one focuses it
+    in all."""
     def take(event: PatchEvent) -> None:
         if event.token is not None:
             page.set(token=event.token)
@@ -269,7 +269,7 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
 
 
 def _save_menu(comparison: SavedComparison) -> None:
-    """Draw the three pictures as one file, and the numbers; each is made when its button is pressed."""
+    """Draw the downloads of the three pictures as one file, and of the numbers; each file is created on click."""
     with st.popover(strings("compare")["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
@@ -282,8 +282,8 @@ def _save_menu(comparison: SavedComparison) -> None:
 
 
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:
-    """Return the largest change of the open head. first and second: weights (row, column), NaN where a side has none.
-    only: of this row alone, where no other is shown."""
+    """Describe the largest change of the open head. first and second: weights (row, column), NaN where one side has
+    none. only: restrict to this row."""
     changes = np.abs(np.nan_to_num(second - first))
     if only is not None:
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
@@ -295,7 +295,7 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
-    """Return why an edit leaves the open head as it was; nothing where no reason is known."""
+    """Return why an edit leaves the open head unchanged, or "" if unknown."""
     for edit in edits:
         if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
             return strings("compare")["edited"].format(layer=edit.layer)
@@ -303,7 +303,7 @@ def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
 
 
 def alone_claim(aligned: Alignment) -> str:
-    """Return how many rows and columns only one side has; nothing where none."""
+    """Return how many rows and columns only one side has, or ""."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     return strings("compare")["alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
                                               of_columns=len(aligned.columns)) if rows or columns else ""
@@ -311,8 +311,8 @@ def alone_claim(aligned: Alignment) -> str:
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Sides,
                  choose: Callable[..., None] | None) -> None:
-    """Draw every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…)
-    opens one that has a counterpart; None where the two have none."""
+    """Draw every head of the first by its change, or by its similarity to the second's open head. choose(head=…) opens
+    a head with a counterpart; None if there are none."""
     words, counterpart = strings("compare"), choose is not None
     ranked = compared.frame()["changed"].sort_values(ascending=False, kind="stable")
     one, other = map(escape_markdown, names.short)
@@ -321,7 +321,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
-    # dark is what the title asks for
+    # the title asks for the dark heads
     values = ranked if counterpart else 1 - ranked[::-1]
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
@@ -331,8 +331,8 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
 
 
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
-    """Draw both answers: probabilities beside each other, the texts that were written, or the angle between the
-    vectors. names: of the two, in Markdown."""
+    """Draw both answers: probabilities side by side, generated texts, or the angle between vectors. names: of the two,
+    in Markdown."""
     words, predictions = strings("compare"), [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
     st.markdown(f"##### {words['answers']}")
@@ -359,8 +359,8 @@ def _share(number: float, written: Callable[[float], str] = format_weight) -> st
 
 def patching_section(records: Pair, overview: Overview, view: View, patches: PatchEffects,
                      choose: Callable[..., None]) -> None:
-    """Draw which heads turn the answer when they are taken from the other sentence: the picture of all heads, and of
-    whole layers. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
+    """Draw the heads that change the answer when taken from the other sentence: a picture of all heads, and of whole
+    layers. records: of the first text, unedited and edited. choose(head=…) selects another head."""
     words, effects = strings("compare")["patches"], patches.frame()["effect"]
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
     st.markdown(f"##### {words['title']}")
@@ -383,7 +383,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
 
 
 def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
-    """Return what is read, and what it is in the two texts."""
+    """Say what is read, and its value in the two texts."""
     words = strings("compare")["patches"]
     if patches.words is None or patches.place is None:
         return words["lead_cosine"].format(plain=patches.plain)
@@ -395,8 +395,8 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
 
 
 def patching_claims(patches: PatchEffects) -> list[str]:
-    """Return how far the heads come alone, how many of them and which layers turn the answer, and what that does not
-    mean."""
+    """Say how much single heads contribute, how many of them and which layers change the answer, and what that does not
+    imply."""
     words, shares = strings("compare")["patches"], np.array([patches.share(number) for number in patches.patched])
     facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
         f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"

@@ -31,7 +31,7 @@ def table_over(answers: tuple[Divergences, ...]) -> "DataFrame":
 
 def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], overview: Overview, view: View,
                  choose: Callable[..., None]) -> None:
-    """Draw the place for texts, and what was measured over them: the grid and the table of every head. choose(head=…)
+    """Draw the input for texts and the measurement over them: the grid and the table of every head. choose(head=…)
     opens a head on both sides."""
     words = strings("compare")["many"]
     st.markdown(f"##### {words['title']}")

@@ -1,4 +1,4 @@
-"""Does any attention head know what "it" refers to? One sentence and its twin, then a set."""
+"""Does any attention head know what "it" refers to? Test one sentence and its twin, then a set."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -50,7 +50,7 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.vocabulary import vocabulary
 
 ROLES = ("pronoun", "correct", "wrong")
-# (the sign of weight A − weight B in this sentence, in the twin): of a head that looks at the nouns
+# (sign of weight A − weight B in this sentence, and in the twin) for heads that attend to the nouns
 OUTCOMES = {(1, -1): "flips", (1, 1): "a", (-1, -1): "b", (-1, 1): "against"}
 PAGE = Page("record", controls=(
     *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES),
@@ -58,33 +58,34 @@ PAGE = Page("record", controls=(
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
     Switch("proof"), Switch("proof_set")))
 GRID = 330      # pixels
-SILENCED = 8    # heads of the ranking that are silenced one by one
-NOUN = 92       # pixels of a noun in the picture, whose corners have no more room on a telephone
+SILENCED = 8    # heads of the ranking silenced one by one
+NOUN = 92       # pixels for a noun in the corners of the picture, limited by a phone's width
 
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """The weights of every head to the nouns A and B in a sentence and in its twin. A is right here, B in the twin."""
+    """Every head's weights on the nouns A and B in a sentence and its twin. A is right here, B in the twin."""
 
     heads: tuple[KindHeadId, ...] # (kind, layer, head)
-    here: np.ndarray              # float32 (head, 2), the weights to A and B in this sentence
-    there: np.ndarray | None      # the same in the twin; None without one
-    uniform: float                # what a row of equal weights puts on both nouns together
-    words: tuple[str, str, str]   # the text of A, of B, and of the pronoun
+    here: np.ndarray              # float32 (head, 2), weights on A and B in this sentence
+    there: np.ndarray | None      # the same in the twin, or None
+    uniform: float                # weight of a uniform row on both nouns together
+    words: tuple[str, str, str]   # texts of A, B and the pronoun
 
     @property
     def preference(self) -> np.ndarray:
-        """The weight to A minus the weight to B, (head)."""
+        """The weight on A minus the weight on B, (head)."""
         return self.here[:, 0] - self.here[:, 1]
 
     @property
     def order(self) -> np.ndarray:
-        """The heads' numbers, the strongest preference for A first."""
+        """The heads' indices, strongest preference for A first."""
         return np.argsort(-self.preference, kind="stable")
 
     def verdicts(self) -> list[str]:
-        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), even (equal weights in
-        one sentence at least), faint (less on both nouns than a uniform row), for every head. None without a twin."""
+        """The verdict on every head: flips (A here, B in the twin), a or b (always the same noun), against (wrong in
+        both), even (equal weights in at least one sentence), faint (less on both nouns than a uniform row). None
+        without a twin."""
         if self.there is None:
             return []
         signs = zip(np.sign(self.preference), np.sign(self.there[:, 0] - self.there[:, 1]), strict=True)
@@ -117,8 +118,7 @@ def render(page: PageContext) -> None:
 
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
-    """Return the sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the
-    numbers."""
+    """Draw the sentence and its twin: notes, the two grids, what to notice, the scatter plot, the numbers."""
     words = strings("coreference")
     other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
@@ -147,7 +147,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
 
 
 def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
-    """Draw every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
+    """Draw every head coloured by the noun it prefers, here and in the twin, and the open head's numbers."""
     words, (a, b, _) = strings("coreference")["grid"], twins.words
     place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
     sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None
@@ -176,7 +176,8 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
 
 
 def _open(page: PageContext, twins: Twins) -> int:
-    """Return the number of the open head: the one that was chosen, or the one that prefers the right noun most."""
+    """Return the index of the open head: the chosen one, or the one with the strongest preference for the right
+    noun."""
     view = page.state.view
     chosen = [place for place, head in enumerate(twins.heads)
               if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
@@ -184,7 +185,7 @@ def _open(page: PageContext, twins: Twins) -> int:
 
 
 def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
-    """Return the open head's weights in both sentences."""
+    """Describe the open head's weights in both sentences."""
     words, (_, layer, head) = strings("coreference")["grid"], twins.heads[place]
     facts = bold | {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
     for side, weights in (("here", twins.here), ("there", twins.there)):
@@ -196,7 +197,7 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
 
 
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
-    """Draw both sentences in one picture, and what to notice in it."""
+    """Draw both sentences in one scatter plot, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
@@ -213,7 +214,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
 
 
 def _table(twins: Twins) -> None:
-    """Draw every head by how far it prefers the right noun, with the weight on both."""
+    """Draw a table of all heads by their preference for the right noun, with the weight on both."""
     words, (a, b, _) = strings("coreference")["table"], twins.words
     sides = {"here": twins.here} | ({} if twins.there is None else {"there": twins.there})
     table = head_frame([head[1:] for head in twins.heads], {
@@ -229,7 +230,7 @@ def _table(twins: Twins) -> None:
 
 
 def sentence_case(page: PageContext) -> Case | None:
-    """Return the case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
+    """Return the case of the sentence on screen: the chosen words, completed by suggestions from the sentence."""
     text, example = page.state.text, example_for(page.state.text, None)
     chosen = tuple(page.controls[role] for role in ROLES)
     if not any(chosen) and same_sentence(text) is None and example is not None and example.rival:
@@ -239,12 +240,12 @@ def sentence_case(page: PageContext) -> Case | None:
 
 
 def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> None:
-    """Draw the tokens, of which a click sets one of the three words, and the three words with their suggestions."""
+    """Draw the tokens, where a click sets one of the three words, and the three words with suggestions."""
     words, text = strings("coreference")["ask"], case.sentence
     place = words_of(attention_map.queries, case)
 
     def click(event: StripEvent) -> None:
-        """Return the token's whole word to the role that the clicks set; the other roles keep theirs."""
+        """Assign the token's whole word to the role that clicks set; the other roles stay."""
         token = event.token if event.pair is None else event.pair[1]
         if token is None or (event.pair is None and token in place.pronoun):
             return
@@ -264,7 +265,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
-    """Return the twin's case: that of the example or of the set, or the one that is typed here."""
+    """Return the twin's case: the example's, the set's, or the one typed here."""
     words = strings("coreference")["ask"]
     example, same = example_for(case.sentence, None), same_sentence(case.sentence)
     known = None if example is None else other_twin(example, case.sentence)
@@ -286,8 +287,8 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
 
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
-    """Return the largest weight to a noun here and in the twin; how many heads have each verdict, and the clearest
-    change."""
+    """Return sentences on the largest weight on a noun here and in the twin, and on how many heads have each verdict,
+    with the clearest change."""
     words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
     top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
     facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
@@ -309,7 +310,7 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 
 
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
-    """Draw the section. A model that says no words is told so by its own sentence."""
+    """Draw the section on silencing; a model without word predictions gets its own message."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -345,7 +346,7 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
 
 
 def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[float]) -> str:
-    """Return the head whose silencing changes the share of the right noun most, and how many turn the answer alone."""
+    """Describe the head whose silencing changes the right noun's share most, and how many change the answer alone."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
     return strings("coreference")["proof"]["most"].format(
@@ -354,7 +355,7 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
 
 
 def _whole_set(page: PageContext, set_report: Report) -> None:
-    """Draw the model's own answers to the whole set, with and without the best head."""
+    """Draw the model's answers to the whole set, with and without the best head."""
     words, cases = strings("coreference")["proof"], set_report.cases
     toggle_for(page, "proof_set", words["set_switch"].format(n=len(cases)))
     if not page.controls["proof_set"]:

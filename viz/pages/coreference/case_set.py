@@ -1,4 +1,5 @@
-"""The set of the page What “it” refers to: which sentences, every head over them, and what that is worth."""
+"""The sentence set of the page What “it” refers to: the choice of sentences, every head's result, and its
+significance."""
 
 import numpy as np
 import streamlit as st
@@ -27,12 +28,12 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.measured import is_shipped, measured_line
 from viz.widgets.upload import uploader
 
-ROWS = 5         # of a file's that are left out, how many are named
-SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole set without being asked to, in seconds
+ROWS = 5         # most unusable rows of a file that are listed
+SMALL = 50_000_000   # parameters up to which a model is run on a whole set without being asked, within seconds
 
 
 def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
-    """Return the section. Returns the report once the set was answered."""
+    """Draw the section and return the report once the set is answered."""
     words = strings("coreference")["set"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -48,7 +49,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
                   on_click=lambda: page.set(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
-    if answer.unknown == len(cases):   # each has a word that is [UNK] to it: nothing is measured
+    if answer.unknown == len(cases):   # each has an [UNK] word, so nothing is measured
         st.info(words["unknown_all"].format(n=len(cases), model=escape_markdown(card.title)))
         return None
     measured_line(question, "coref-set", "coreference")
@@ -70,7 +71,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
 
 
 def _cases(chosen: str) -> tuple[Case, ...] | None:
-    """Return the sentences that are chosen; those of one's own from the file that is dropped here."""
+    """Return the chosen sentences; the user's own come from the file dropped here."""
     if chosen != "own":
         return shipped_cases(chosen)
     file = uploader(strings("coreference")["set"]["drop"], "coref_file", type="csv")
@@ -88,7 +89,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
 
 
 def _picture(set_report: Report) -> None:
-    """Draw all heads, with chance, luck and the head that was chosen elsewhere."""
+    """Draw all heads, with chance, the null distribution and the head chosen on other sentences."""
     words = strings("coreference")["set"]
     best, high = set_report.heads.index(set_report.best), format_share(set_report.luck.high)
     lines = [(set_report.baselines["chance"], words["chance"])]
@@ -106,7 +107,7 @@ def _picture(set_report: Report) -> None:
 
 
 def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
-    """Draw the same set put to the same architecture with random weights."""
+    """Draw the same set for the same architecture with random weights."""
     words = strings("coreference")["set"]
     toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"])
     if not page.controls["untrained"]:
@@ -123,7 +124,7 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
 
 
 def percent(interval: MeanInterval) -> str:
-    """Return a share with its interval."""
+    """Format a share with its interval."""
     words = strings("coreference")["claims"]
     if np.isnan(interval.low):
         return words["share_alone"].format(value=format_share(interval.value))
@@ -132,7 +133,7 @@ def percent(interval: MeanInterval) -> str:
 
 
 def set_claims(set_report: Report) -> list[str]:
-    """Return what a set says about the heads: the share on sentences that no head was chosen on first."""
+    """Describe what the set shows about the heads, starting with the held-out accuracy."""
     words, best, held_out = strings("coreference")["claims"], set_report.best, set_report.held_out
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
              "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],

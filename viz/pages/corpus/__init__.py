@@ -1,5 +1,5 @@
-"""What does every head do? Over the shipped sentences as a map, over texts of the reader's own, over one text, or by a
-rule of the reader's own."""
+"""What does every head do? Over the shipped sentences as a map, over the reader's own texts, over one text, or by a
+custom rule."""
 import streamlit as st
 
 from model.core.record import AttentionRecord
@@ -36,6 +36,5 @@ def render(page: PageContext) -> None:
 
 
 def reads_texts(record: AttentionRecord) -> bool:
-    """Return whether the model behind a record can be asked about other texts: a file has none, and some read
-    pictures."""
+    """Return whether a record's model can read other texts; imported files and vision models cannot."""
     return record.picture is None and record.verification.status not in ("imported", "recorded")

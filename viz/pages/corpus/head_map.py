@@ -1,5 +1,5 @@
-"""Every head a dot over many sentences; a card for the open one, with the sentences behind its numbers; two models or
-two corpora side by side."""
+"""Every head as a dot, measured over many sentences; a card for the open head with example sentences; two models or
+corpora side by side."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,31 +27,31 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.measured import measured_line
 
 COMPONENTS = ("pc1", "pc2")
-AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the controls, and what they show at first
+AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the controls with their defaults
 SIZE = "confidence"
 MOST_HEADS = 10_000
 CONTROLS = (*(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300),
             Words("beside", "", 300), Places("heads", MOST_HEADS, 600))
-SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: the smallest and the largest dot, and the letters of names
-BAR = 96                            # pixels right of the plot, for the bar of colours
-OPEN = 4                            # pixels by which the ring round the open head is larger than its dot
+SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: smallest and largest dot, and font size of names
+BAR = 96                            # pixels right of the plot, for the colour bar
+OPEN = 4                            # pixels by which the ring around the open head exceeds its dot
 
 
 @dataclass(frozen=True, eq=False)
 class HeadDots:
-    """What is drawn of n heads."""
+    """What is drawn for n heads."""
 
     names: Sequence[str]        # (n)
     x: np.ndarray               # float (n)
     y: np.ndarray               # float (n)
     colour: np.ndarray          # float (n)
     size: np.ndarray            # float (n), from 0 to 1
-    chosen: Sequence[int]       # places of the heads that are framed; all stand out where it is empty
-    open_head: int | None       # the place of the head whose card is open
+    chosen: Sequence[int]       # indices of the selected heads; if empty, all are emphasised
+    open_head: int | None       # index of the head whose card is open
 
 
 def draw_map(page: PageContext) -> None:
-    """Draw the map, the card of the open head, and the ways to another corpus."""
+    """Draw the map, the open head's card, and the links to other corpora."""
     words = strings("atlas")
     st.markdown(words["lead"], width=READABLE_WIDE)
     atlas = _atlas(page, page.controls["folder"])
@@ -71,8 +71,7 @@ def draw_map(page: PageContext) -> None:
 
 
 def _atlas(page: PageContext, named: str) -> Atlas:
-    """Return the atlas in a folder, or that of a model's name over the shipped sentences; "": of the sidebar's
-    model."""
+    """Return the atlas in a folder, or of a model over the shipped sentences; "" for the sidebar's model."""
     model = named or page.state.model
     known = {offer.id for offer in sources.catalogue()} | {page.state.model}
     if model in known:
@@ -84,13 +83,13 @@ def _atlas(page: PageContext, named: str) -> Atlas:
 
 
 def open_head(page: PageContext, atlas: Atlas) -> HeadId:
-    """Return the head whose card is open: the one that is open on Heads, if the atlas has it."""
+    """Return the head whose card is open: the one open on Heads, if the atlas has it."""
     view, heads = page.view(), atlas.heads
     return (view.layer, view.head) if (view.layer, view.head) in heads else heads[0]
 
 
 def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
-    """Draw what is across, upwards and in colour, and gives it; what the atlas has not becomes the start."""
+    """Draw the choice of x, y and colour and return it; measures that the atlas lacks become the defaults."""
     words = strings("atlas")
     titles = titles_of(atlas)
     chosen = {}
@@ -105,7 +104,7 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
 
 
 def titles_of(atlas: Atlas) -> dict[str, str]:
-    """Return {measure: title} of everything that can be an axis."""
+    """Return {measure: title} of all possible axes."""
     words, table = strings("atlas"), atlas.tables["measures"]
     groups = words["groups"]
     titles = {row.measure: groups[row.group].format(title=row.title, unit=row.unit) for row in table.itertuples()}
@@ -113,7 +112,7 @@ def titles_of(atlas: Atlas) -> dict[str, str]:
 
 
 def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: HeadId) -> HeadDots:
-    """Return what is drawn of every head of an atlas."""
+    """Return what is drawn for every head of an atlas."""
     wide, heads = atlas.wide(), atlas.heads
     places, _ = principal_components(wide)
 
@@ -151,7 +150,7 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
 
 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
-    """Draw the heads in the frame, as a table."""
+    """Draw a table of the selected heads."""
     words, heads = strings("atlas"), atlas.heads
     chosen = [heads[place] for place in page.controls["heads"] if place < len(heads)]
     if not chosen:
@@ -164,7 +163,7 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
 
 
 def _sources(page: PageContext) -> None:
-    """Draw another corpus for the map, and a second map beside it."""
+    """Draw the choice of another corpus for the map, and of a second map beside it."""
     words = strings("atlas")
     st.markdown(words["sources"], width=READABLE_WIDE)
     if not sources.catalogue_only():
@@ -184,7 +183,7 @@ def _take(page: PageContext, control: str) -> None:
 
 
 def corpus_sentence(atlas: Atlas) -> str:
-    """Over what it was measured."""
+    """Describe the corpus that was measured."""
     words, about = strings("atlas"), atlas.about
     files = ", ".join(file["name"] for file in about["files"])
     sentence = words["corpus"].format(texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
@@ -193,8 +192,8 @@ def corpus_sentence(atlas: Atlas) -> str:
 
 
 def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 640) -> FigureSpec:
-    """axes: what is across and what is upwards; colour: what the colour is. All in words. A frame that is drawn with
-    the pointer picks the dots inside it."""
+    """Draw the map. axes: titles of x and y; colour: title of the colour bar. Dragging a frame selects the dots
+    inside."""
     figure = chart(theme, *axes, height=height)
     figure.update_layout(dragmode="select", margin={"r": BAR, "t": 14})
     for update, values in ((figure.update_xaxes, dots.x), (figure.update_yaxes, dots.y)):
@@ -218,16 +217,16 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
 
 
 def span(values: np.ndarray) -> list[float]:
-    """Return an axis that holds all numbers with some room beside them."""
+    """Return an axis range that contains all numbers with some margin."""
     low, high = number_range(values)
     room = 0.07 * (high - low)
     return [low - room, high + room]
 
 
 def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
-    """Draw a ring round the open head, with its name."""
+    """Draw a ring around the open head, with its name."""
     at, room = placed_points(figure, dots.x, dots.y)
-    halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # the name may stand over other dots
+    halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # the name may overlap other dots
     side = name_sides(at, room, sizes / 2, [(here, dots.names[here], LETTERS)], always=1)[0]
     figure.add_scatter(x=dots.x[[here]], y=dots.y[[here]], mode="markers+text", hoverinfo="skip",
                        text=[dots.names[here]], textposition=side, name=dots.names[here],

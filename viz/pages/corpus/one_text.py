@@ -1,4 +1,4 @@
-"""Every head over one text, in one table: the pattern that fits best, the measures, what silencing does."""
+"""Every head over one text in one table: best pattern, measures, effect of silencing."""
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def draw_text(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the pattern that each head fits best, the table, and what silencing does."""
+    """Draw each head's best pattern, the table, and the effect of silencing."""
     words, view = strings("measures"), page.view()
     st.markdown(words["lead"], width=READABLE)
     fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
@@ -42,7 +42,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
         figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
                alt=words["grid_alt"].format(n=len(best), counts=counts))
         st.caption(words["grid_about"].format(worst=WORST))
-    with right:   # what holds of all heads together, counted here
+    with right:   # statements about all heads together, counted here
         st.markdown("\n".join([f"##### {words['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
                                f"- {words['one_text']}"]))
     measures_table(page, measures, fitted, silencing)
@@ -56,7 +56,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
-    """Draw what silencing did, beside how well a pattern fits: two different things. measure: of the change."""
+    """Draw the effect of silencing against the pattern's fit, two different things. measure: of the change."""
     words, changes = strings("measures"), effects["silenced"]
     place = changes.idxmax()
     st.markdown(f"##### {words['effects']}")
@@ -70,7 +70,7 @@ def _effects(effects: "DataFrame", measure: str) -> None:
 
 
 def pattern_claims(best: "DataFrame") -> list[str]:
-    """Return how many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
+    """Describe how many heads fit which pattern best, and how well. best: one row per head, with pattern and fit."""
     words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
     top = fits.idxmax()
     return [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
@@ -80,8 +80,8 @@ def pattern_claims(best: "DataFrame") -> list[str]:
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
-    """Return what silencing each head did. effects: a row a head, with pattern, fit and silenced, how much the answer
-    changed."""
+    """Describe the effect of silencing each head. effects: one row per head, with pattern, fit and silenced, the change
+    of the answer."""
     words, changes = strings("measures"), effects["silenced"]
     top = changes.idxmax()
     sentences = [words["effects_most"].format(
@@ -93,7 +93,7 @@ def effect_claims(effects: "DataFrame") -> list[str]:
 
 
 def _proof() -> tuple[Callable, ...]:
-    """Return the functions behind the table."""
+    """Return the functions that compute the table."""
     from model.core import heads
     from model.studies import silencing
 

@@ -1,4 +1,4 @@
-"""Every head by a rule of the reader's own: from words matching A to words matching B."""
+"""Score every head by the reader's own rule: from words matching A to words matching B."""
 import io
 import json
 import re
@@ -27,11 +27,11 @@ from viz.widgets.upload import MOST_TEXTS, given_texts
 
 CONTROLS = (Choice("cases", "trees", ("trees", "set", "own")), Words("looks_from", "VERB", 200),
             Words("looks_at", "nsubj", 200))
-SHOWN = 6   # heads that are offered
+SHOWN = 6   # heads offered
 
 
 def draw_rule(page: PageContext) -> None:
-    """Draw the rule, what decides about it, and every head's score."""
+    """Draw the rule, its decisive numbers, and every head's score."""
     words = strings("rule")
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "cases", words["cases"], words["sets"])
@@ -57,7 +57,7 @@ def draw_rule(page: PageContext) -> None:
 
 
 def _cases(chosen: str) -> Sequence[Any]:
-    """Return the sentences over which the rule is tested; none as long as the reader gives none."""
+    """Return the sentences to test the rule on; empty until the reader gives some."""
     if chosen == "trees":
         return shipped_treebank("en", "grammar")
     if chosen == "set":
@@ -74,7 +74,7 @@ def _cases(chosen: str) -> Sequence[Any]:
 
 
 def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleReport | None:
-    """Return the same of the model with random weights; None where there is none."""
+    """Return the same report for the model with random weights, or None."""
     twin = sources.untrained(page.state.model)
     try:
         answer: rule.RuleReport = page.ask(rule.RuleQuery(twin, sources.revision(twin), marked), height=0)
@@ -84,7 +84,7 @@ def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleR
 
 
 def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[str]:
-    """Return what decides: held-out sentences first, then what position, chance and random weights give."""
+    """Describe the decisive numbers: held-out sentences first, then position, chance and random weights."""
     words, best, (offset, share) = strings("rule")["claims"], report.accuracy_of_best, report.offset
     facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
              "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
@@ -131,7 +131,7 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
 
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
-    """Return the whole report with where it comes from."""
+    """Return the complete report with its provenance, as JSON."""
     model = page.state.model
     return json.dumps({"model": public_name(model), "revision": sources.revision(model),
                        "from": page.controls["looks_from"], "to": page.controls["looks_at"], **report.as_object(),

@@ -1,4 +1,4 @@
-"""What does each attention head look at? The sentence, every head at once, one head open."""
+"""What does each attention head look at? The sentence, all heads, and one head open."""
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -49,14 +49,14 @@ from viz.widgets.vocabulary import reader_button
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
-PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
+PICTURE = 430   # pixels: the open head and its text fit below the sentence on a screen of 900
 SHOWN = 6       # heads in a ranking
-EACH = 3        # heads on either side of one token
+EACH = 3        # heads on either side for one token
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
-BLIND = 1e-5    # weights that differ by less are the same: the row has not seen the other word
-NAMED = 3       # keys of a row that are named
-MOST_TOGETHER = 7   # heads beside the open one, in one figure
-KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
+BLIND = 1e-5    # smaller differences count as none: the row has not seen the other word
+NAMED = 3       # most keys of a row that are named
+MOST_TOGETHER = 7   # most heads beside the open one in one figure
+KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's weight
 
 
 def render(page: PageContext) -> None:
@@ -77,12 +77,12 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def _example(page: PageContext) -> Example | None:
-    """Return the example that the text is; a picture is none."""
+    """Return the text's example, or None, as for a picture."""
     return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
 
 
 def _title(page: PageContext) -> None:
-    """Draw the question, and beside it tired ⇄ wide: the same sentence with the other word, one click away."""
+    """Draw the question, and beside it tired ⇄ wide, which switches to the same sentence with the other word."""
     words, example = strings("heads"), _example(page)
 
     def swapped() -> None:
@@ -100,7 +100,7 @@ def _title(page: PageContext) -> None:
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
-    """Draw what a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
+    """Draw warnings to read before the picture: omitted tokens, and tokens that the vocabulary lacks."""
     words, tokens, model = strings("frame"), record.maps[0].queries, escape_markdown(record.card.title)
     if record.omitted is not None:
         st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, model=model,
@@ -108,7 +108,7 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
                                            text=escape_markdown(record.omitted.text[:40])))
     if any(tokens.unknown):
         st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=model))
-        readers = [offer for offer in sources.catalogue() if offer.every_byte]   # none where nothing may be fetched
+        readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
         if readers:
             reader_button(page, max(readers, key=lambda offer: offer.on_disk), fetch)
     for note in record.notes:
@@ -116,7 +116,7 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the sentence, every head and the open one, or the covered head that is to be predicted."""
+    """Draw the sentence, all heads and the open one, or the covered head that is to be predicted."""
     page.follow()
     view = page.view()
     covered = is_covered(page, record, view)
@@ -126,12 +126,12 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         return
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
-    if not page.state.present:   # where the picture has the room
+    if not page.state.present:   # unless the picture needs the room
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
-    # first, as it is what a click asks for
+    # first, since a click requests it
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
@@ -141,24 +141,24 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
             add_to_handout("head", item_maker(drawn, (record,)))
     with left:
         _grid(page, record, view, measures)
-        # in a presentation its buttons are not drawn
+        # lecture mode does not draw its buttons
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
         st.markdown(" ".join(claims[:2] if page.state.present else claims))
     if not page.state.present:
         _what_if(page, record, view)
         circuit_sections(page, record, view)
         tour_card()
-    if of_token is not None:   # of a long text it takes longer than the picture
+    if of_token is not None:   # for a long text it takes longer than the picture
         with of_token:
             _look_from_and_at(page, record[view.kind], view)
-    if measures is None:   # of a long text they take longer than the picture, which is there before them
+    if measures is None:   # for a long text they take longer than the picture, which is drawn first
         page.ask(question, height=0)
         st.rerun()
 
 
 def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """Draw a button that opens the head with most weight for the pair, or from the token to one beyond its neighbours;
-    nothing where that head is open, or the token is a patch of a picture."""
+    """Draw a button that opens the head with the largest weight for the pair, or from the token to one beyond its
+    neighbours; nothing if that head is open or the token is a patch."""
     token, words = view.token or 0, strings("heads")
     if view.pair:
         layer, head, weight = heads.rank_heads_for_pair(attention_map, *view.pair)[0]
@@ -174,8 +174,8 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
-    """Draw the tokens; with cross-attention those that look and those that are looked at. A covered head's pair would
-    give it away."""
+    """Draw the tokens, for cross-attention queries and keys. A covered head's pair is not shown, since it would reveal
+    the answer."""
     attention_map = record[view.kind]
     kind_choice(page, record, view)
     if record.picture is not None and attention_map.queries.grid is not None:
@@ -194,8 +194,8 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
-    """Draw every head of this kind, how they are ordered and coloured, and what is said under the pointer: the weight
-    for the pair, if there is one, and the measures of that head."""
+    """Draw all heads of this kind, their order and colours, and the tooltip: the pair's weight, if there is one, and
+    the head's measures."""
     words, attention_map = strings("heads"), record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
     ranked: list[tuple[int, int, float]] = []
@@ -220,12 +220,11 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
                       on_event=lambda event: _take(page, event, view))
     picture_button(drawn, (record,), beside=None if silences is None else lambda: st.toggle(
-        words["silences"], key="click-silences", help=words["silences_help"]))   # no part of the state of a link
+        words["silences"], key="click-silences", help=words["silences_help"]))   # not part of a link's state
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
-    """Open the head that was clicked, silence it, which is compared as soon as the page runs, or draw it together with
-    the open one, or no more."""
+    """Open the clicked head, silence it (compared on the next run), or add it to or remove it from the joint figure."""
     head = (event.layer, event.head)
     if event.way == "figure":
         others = [other for other in view.overlay if other != head]
@@ -237,8 +236,8 @@ def _take(page: PageContext, event: GridEvent, view: View) -> None:
 
 
 def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> HeadValues | None:
-    """Draw the choice of what the grid is coloured by: None, the weights; a measure of this text, or one averaged over
-    a file of texts. A link to a file's averages shows the weights where no file is."""
+    """Draw the choice of the grid's colours: None for weights; a measure of this text, or its average over a file of
+    texts. A link to such averages shows weights if there is no file."""
     words, query, named = strings("heads"), page.query(), measures.values if measures else ()
     result = saved_corpus(query.model, query.revision, kind)
     options = {"": words["colour_none"]}
@@ -256,8 +255,8 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> He
 
 def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
                      choose: Callable[..., None]) -> DeltaGenerator | None:
-    """Return the heads that rank first for the pair, each a button that opens it, or else the place for those of one
-    token; the measures of the open head and who is first in each."""
+    """Draw the heads that rank first for the pair, each a button that opens it, or return the placeholder for one
+    token's; then the open head's measures and the top head of each."""
     words, place = strings("heads"), None
     st.markdown(f"##### {words['first']}")
     if view.pair is None:
@@ -280,14 +279,14 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
 
 
 def _ranked(entry: tuple[int, int, float]) -> tuple[HeadId, str]:
-    """Return a head and its label among `pills`."""
+    """Return a head and its label for `pills`."""
     layer, head, value = entry
     return (layer, head), f"{head_label(layer, head)}  {format_weight(value)}"
 
 
 def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
-    """Return a head's value of a measure, its rank among all heads, and what a uniform row gives. title: the
-    measure's, in Markdown."""
+    """Describe a head's value of a measure, its rank among all heads, and the uniform value. title: the measure's, in
+    Markdown."""
     number, values = measures.heads.index(here), measures.values[name].tolist()
     place, tied = rank(values[number], values)
     return strings("heads")["measure_line"].format(
@@ -296,7 +295,7 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
 
 
 def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """Draw the heads that look most from the token in focus, and those that look most at it; a click opens one."""
+    """Draw the heads with the largest weights from the token in focus, and to it; a click opens one."""
     words, token = strings("heads"), token_label(attention_map.queries, view.token or 0)
     ranking = page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0)
     sides: tuple[tuple[str, tuple[Link, ...], Tokens], ...] = (
@@ -312,10 +311,9 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """Return which head is open, the ways to show it, and the head as a matrix, as lines, over its text or its
-    picture."""
+    """Draw which head is open, the display options, and the head as a matrix, as lines, or over its text or picture."""
     words, other = strings("heads"), "picture" if record.picture is None else "text"
-    # why a long matrix opens on this scale; nothing where somebody chose it, or it does not matter
+    # why a long matrix opens on this scale; "" if the user chose it or it does not matter
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     why = "" if tenth is None else words["scale_chosen"].format(weight=format_weight(tenth))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -333,8 +331,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
-    """Draw everything that changes how the numbers are shown; nothing here changes a number of the model. why: of the
-    scale."""
+    """Draw all display filters, none of which changes the model's numbers. why: of the scale."""
     words, choose = strings("heads"), page.set
     with st.popover(words["show"]):
         select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
@@ -355,7 +352,7 @@ def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -
 
 
 def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
-    """Return the record of the twin sentence and its example, if the text is one of a pair of twins."""
+    """Return the twin sentence's record and its example, if the text is one of a pair of twins."""
     example = _example(page)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)
     try:
@@ -365,15 +362,15 @@ def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
 
 
 def _edited(edit: str) -> dict[str, Any]:
-    """Return the controls of the page Compare two for an edit of the open head, whatever head was edited before."""
+    """Return the controls of the page Compare for an edit of the open head, whatever was edited before."""
     return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
 
 def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw one action to a prediction, and to the same question with this head silenced, with another word, or with
-    this head taken from the twin."""
+    """Draw one-click actions: a prediction, or the same question with this head silenced, another word, or this head
+    taken from the twin."""
     words, example = strings("heads"), _example(page)
-    # a file has no model that could be asked anew
+    # a file has no model to run again
     asks = record.verification.status not in ("imported", "recorded")
     ways = {"silenced": _edited("zero")} if asks else {}
     if example is not None and example.twin:
@@ -391,9 +388,10 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw another word in the place of the one in focus, compared as soon as it is typed."""
+    """Draw a field that replaces the word in focus and compares as soon as one is typed."""
     text = page.state.text
-    of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
+    # otherwise the target's tokens are the queries
+    of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None
     if place is None:
         return
@@ -407,8 +405,8 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
                 example: Example | None = None) -> list[str]:
-    """Return sentences in Markdown about the open head and the pair of the view, and the same heads' weights in the
-    twin sentence, if it has the same pair of words; empty without a pair."""
+    """Return Markdown sentences on the open head's weight for the view's pair, and on the same heads in the twin
+    sentence if it has that pair; empty without a pair."""
     if view.pair is None:
         return []
     words, attention_map, here = strings("heads")["claims"], record[view.kind], (view.layer, view.head)
@@ -441,7 +439,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
 
 
 def row_claim(record: AttentionRecord, view: View) -> str:
-    """Return a sentence in Markdown about the token in focus in the open head: the keys with most weight."""
+    """Return a Markdown sentence on the token in focus in the open head: its keys with the largest weights."""
     attention_map, token, words = record[view.kind], view.token or 0, strings("heads")["row"]
     layer, keys = attention_map.layer(view.layer), attention_map.keys
     facts = {"head": head_label(view.layer, view.head), "a": token_label(attention_map.queries, token)}
@@ -454,7 +452,7 @@ def row_claim(record: AttentionRecord, view: View) -> str:
 
 
 def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:
-    """Return the weight of each key in a uniform row of this head."""
+    """Return each key's weight in a uniform row of this head."""
     allowed = attention_map.layer(view.layer).allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
     rows = allowed.reshape(-1, allowed.shape[-1])
     return format_weight(1 / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))

@@ -1,4 +1,4 @@
-"""Why the open head looks there, and what it writes: sections that are computed once they are opened."""
+"""Sections on why the open head attends to a token and on what it writes, computed when opened."""
 from collections.abc import Callable
 
 import numpy as np
@@ -31,20 +31,21 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded
 from viz.widgets.handout_button import picture_button, table_button
 
-WRITERS = 8     # of each side that the matrix shows
+WRITERS = 8     # writers per side in the matrix
 LARGEST = 10    # products in the table
 Writer = tuple[Kind, int, int]
 
 
 def circuit_sections(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Two folded sections about the open head, the pair and the token."""
+    """Draw two folded sections about the open head, the pair and the token."""
     for name, draw in (("why", _why), ("writes", _writes)):
         folded(strings("circuits")[name]["title"], _part(page, record, view, draw), key=f"heads-{name}")
 
 
 def _part(page: PageContext, record: AttentionRecord, view: View,
           draw: Callable[[PageContext, AttentionRecord, View], None]) -> Callable[[], None]:
-    """What draws a section, its errors as sentences; once a click in it has opened another head, the page runs."""
+    """Return the function that draws a section, with errors as sentences; a click that opens another head reruns the
+    page."""
     def part() -> None:
         if page.view() != view:
             st.rerun()
@@ -55,7 +56,7 @@ def _part(page: PageContext, record: AttentionRecord, view: View,
 
 
 def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The score of the pair as a sum over what wrote its query and what wrote its key."""
+    """Draw the pair's score as a sum over what wrote its query and what wrote its key."""
     words, attention_map = strings("circuits")["why"], record[view.kind]
     if view.pair is None:
         st.caption(words["pair"])
@@ -100,8 +101,8 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _writer(name: str, kind: Kind, memory: bool) -> Writer | None:
-    """The head of this name among the writers of a side; None for whatever else writes. memory: whether the side is
-    the keys', which cross-attention reads from the encoder."""
+    """Return the head with this name among a side's writers, or None for other writers. memory: whether the side is the
+    keys', which cross-attention reads from the encoder."""
     layer, dot, head = name.removeprefix("cross ").partition("·")
     if not dot:
         return None
@@ -116,7 +117,7 @@ def _writer_label(writer: Writer) -> str:
 
 
 def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The head's vector at the token in focus; for models with an unembedding what it does to the answer."""
+    """Draw the head's contribution at the token in focus; for models with an unembedding, its effect on the answer."""
     from pandas import DataFrame
 
     words, token = strings("circuits")["writes"], view.token or 0
@@ -148,8 +149,8 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
-    """An answer against a rival, by default the model's first two: what each head and layer adds to their difference,
-    in the grid."""
+    """Draw the logit of an answer minus a rival's, by default the model's top two, split by head and layer in the
+    grid."""
     words, query = strings("circuits")["writes"], page.query()
     st.markdown(f"##### {words['split']}")
     with st.container(horizontal=True):

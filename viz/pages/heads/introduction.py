@@ -1,4 +1,4 @@
-"""What a newcomer sees above the heads: one sentence and four ways on, until one is taken."""
+"""The introduction for newcomers above the heads: one sentence and four links, until one is used."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -9,12 +9,12 @@ from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
 
-COOKIE = "clearhead_known"   # a browser that was here before
+COOKIE = "clearhead_known"   # marks a browser that was here before
 _SHOWN = Kept[bool | None](None)
 
 
 def introduce(page: PageContext) -> None:
-    """Draw the introduction in a browser's first visit, unless a link brought it."""
+    """Draw the introduction on a browser's first visit, unless it followed a link."""
     if _SHOWN.value is None:
         _SHOWN.value = not st.query_params and st.context.cookies.get(COOKIE) != "1"
     if not _SHOWN.value or page.state.present:
@@ -33,7 +33,7 @@ def introduce(page: PageContext) -> None:
 
 
 def _typed(words: dict, longest: int, act: Callable[[str], None]) -> None:
-    """Draw a way that asks for some words first."""
+    """Draw a way in that first asks for some text."""
     key = f"way-{words['title']}"
 
     def typed() -> None:

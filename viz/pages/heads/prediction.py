@@ -1,5 +1,5 @@
-"""Predict, then reveal: the head is covered, a reader marks where it will look, and the marks are held against the best
-and the uniform choice."""
+"""Predict, then reveal: the head is covered, a reader marks its weights, and the marks are scored against the best and
+the uniform choice."""
 import math
 from dataclasses import replace
 
@@ -20,31 +20,30 @@ from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
 
-# tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
+# most tokens of the text; most marks in a link; a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
 PREDICT = (Choice("predict", "", ("cover", "shown")), Places("marks", STRIDE * STRIDE, MOST))
-PREDICTED = Kept("")   # the name of the head whose prediction was revealed
+PREDICTED = Kept("")   # name of the head whose prediction was revealed
 HIGH = 560   # pixels of the covered head
 
 
 def _plain(view: View) -> View:
-    """Return the view without what changes a weight: a prediction is about the head itself."""
+    """Return the view without filters, since a prediction is about the head's own weights."""
     return replace(view, keep=1.0, renormalise=False, overlay=(), lens="text" if view.lens == "text" else "matrix")
 
 
 def _name(record: AttentionRecord, view: View) -> str:
-    """Return what is predicted: another name begins anew."""
+    """Return the name of what is predicted; a new name resets it."""
     query = record.query
     return "\n".join(map(str, (query.model, query.text, query.text_b, query.target, view.kind, view.layer, view.head,
                                view.words, view.hide_special)))
 
 
 def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
-    """Return whether the head is to be predicted; one that was revealed is covered again as soon as another head or
-    text is open."""
+    """Return whether the head is to be predicted; a revealed one is covered again once another head or text is open."""
     phase, name = page.controls["predict"], _name(record, view)
     if phase == "shown":
-        if session().restored or not PREDICTED.value:   # a link brought the marks, or the browser's Back
+        if session().restored or not PREDICTED.value:   # the marks come from a link or the browser's Back
             PREDICTED.value = name
         if PREDICTED.value != name:
             restart(page)
@@ -64,7 +63,7 @@ def _leave(page: PageContext) -> None:
 
 
 def covered_head(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the covered head, and what to do with it."""
+    """Draw the covered head, and the instructions."""
     words = strings("predict")
     left, right = st.columns([1, 2], gap="large")
     with left:
@@ -88,13 +87,13 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
-    """Return the head as it is shown, and which of its cells may be marked."""
+    """Return the head as displayed, and which of its cells can be marked."""
     shown = displayed_head(record, _plain(view))
     return shown, allowed_cells(record[view.kind].layer(view.layer), shown)
 
 
 def _take(page: PageContext, name: str, event: ViewEvent) -> None:
-    """Mark that are to be revealed, or another row in focus."""
+    """Store the marks to reveal, or focus another row."""
     if event.marks is None:
         page.set(token=event.token)
         return
@@ -103,7 +102,7 @@ def _take(page: PageContext, name: str, event: ViewEvent) -> None:
 
 
 def marked_cells(page: PageContext, record: AttentionRecord, view: View) -> Guess | None:
-    """Return what was marked, to be drawn over the open head; None where nothing was predicted."""
+    """Return the marks to draw over the open head, or None if nothing was predicted."""
     if page.controls["predict"] != "shown":
         return None
     return Guess(f"shown\n{_name(record, view)}\n{page.controls['marks']}", False, _marks(page))
@@ -114,7 +113,7 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the score, below the head that was revealed: each row's, and the mean over rows."""
+    """Draw the score below the revealed head: of each row, and the mean over rows."""
     words, (shown, may) = strings("predict"), _shown(record, view)
     result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):
@@ -134,7 +133,7 @@ def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the way in, where the text is short enough."""
+    """Draw the start button if the text is short enough."""
     if page.controls["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
         st.button(strings("predict")["title"], key="predict-begin", icon=":material/visibility_off:",
                   help=strings("predict")["help"], on_click=restart, args=(page,))

@@ -1,5 +1,4 @@
-"""A tour of the page in a few steps, each a card beside the part that it is about; once closed it is not offered again
-in the visit."""
+"""A short tour of the page, each step a card beside its part; once closed, it is not offered again during the visit."""
 import streamlit as st
 
 from viz.components.component import registered
@@ -7,19 +6,19 @@ from viz.session import Kept
 from viz.text import strings
 
 STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # keys of the parts of the page
-_STEP = Kept(-1)        # the number of the step that is shown; −1 for none
-_CLOSED = Kept(False)   # whether somebody took it, or sent it away
+_STEP = Kept(-1)        # index of the step shown; −1 for none
+_CLOSED = Kept(False)   # whether it was taken or dismissed
 
 
 def tour_button() -> None:
-    """Draw the way in; nothing once the tour was taken."""
+    """Draw the tour's start button, unless it was already taken."""
     if not _CLOSED.value and _STEP.value < 0:
         st.button(strings("heads")["tour"]["title"], key="tour-start", type="tertiary", icon=":material/explore:",
                   on_click=_go, args=(0,))
 
 
 def tour_card() -> None:
-    """Draw the step of a tour that is under way, and the frame round its part."""
+    """Draw the current step of the tour and the frame around its part."""
     words, step = strings("heads")["tour"], _STEP.value
     if step < 0 and not _CLOSED.value:
         return

@@ -1,4 +1,4 @@
-"""A real head in ten steps: each draws its picture and gives the numbers of its sentence."""
+"""A real head in ten steps: each draws its picture and returns the numbers for its sentence."""
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,41 +14,41 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.widgets.figure import figure, token_name, vector_strips
 
-SHOWN = 24       # keys that have a bar of their own; of a longer text those with the largest weights
-KEPT = 12        # products that are bars of their own
-MIXED = 10       # values that have a strip of their own
+SHOWN = 24       # most keys with their own bars; in longer texts, those with the largest weights
+KEPT = 12        # products with their own bars
+MIXED = 10       # values with their own strips
 
 
 @dataclass(frozen=True, eq=False)
 class StepContext:
-    """What the steps are about."""
+    """The subject of the steps."""
 
     record: AttentionRecord   # of the text
-    view: View                # with the open head, the token that looks, and whether vectors stand as columns
+    view: View                # with the open head, the query token, and whether vectors are drawn as columns
     layer: Layer              # of the head
-    path: HeadSteps           # the token's way through the head
-    key: int                  # the position of the key that is chosen
+    path: HeadSteps           # the token's steps in the head
+    key: int                  # position of the chosen key
     trace: Trace | None       # of the whole pass
     without: str              # why there is no trace
 
     @property
     def at(self) -> int:
-        """The position of the token that looks."""
+        """The position of the query token."""
         return self.view.token or 0
 
     @property
     def block(self) -> Block:
-        """The trace of the head's block, for what is drawn only where there is a trace."""
+        """The trace of the head's block, for steps drawn only if there is a trace."""
         return cast(Trace, self.trace).block(self.view.kind, self.view.layer)
 
     @property
     def around(self) -> AttentionTrace:
-        """The trace of the attention that the head is part of."""
+        """The trace of the attention layer that contains the head."""
         return cast(Trace, self.trace).attention(self.view.kind, self.view.layer)
 
     @property
     def token(self) -> str:
-        """The token that looks, with its position."""
+        """The query token with its position."""
         return token_name(self.record[self.view.kind].queries, self.at)
 
     def name(self, key: int) -> str:
@@ -56,11 +56,11 @@ class StepContext:
         return token_name(self.record[self.view.kind].keys, key)
 
     def strips(self, rows: list[tuple[str, np.ndarray]], step: str, alt: str) -> None:
-        """Draw a step's vectors, which take the place of those of the step before."""
+        """Draw a step's vectors in place of the previous step's."""
         vector_strips(rows, key="inside-vectors", name=f"inside-{step}", alt=alt, columns=self.view.transpose)
 
     def over_keys(self, groups: dict[str, np.ndarray], axis: str, step: str, alt: str) -> None:
-        """Draw a step's bars over the keys, which take the place of those of the step before."""
+        """Draw a step's bars over the keys in place of the previous step's."""
         shown = np.unique([*np.argsort(-self.path.weights, kind="stable")[:SHOWN], self.key])
         names, parts = list(map(self.name, shown)), {group: values[shown] for group, values in groups.items()}
         figure(bars, names, parts, axes=("key", axis), height=320,
@@ -68,7 +68,7 @@ class StepContext:
 
 
 def step_in(here: StepContext, words: dict) -> dict:
-    """Return what enters the head."""
+    """Draw the head's input."""
     at, block, x = here.at, here.block, here.around.x[here.at]
     blocks, start = cast(Trace, here.trace).blocks, cast(Trace, here.trace).start(here.view.kind)
     first = block is next(each for each in blocks if each.kind is block.kind)
@@ -85,11 +85,11 @@ def step_in(here: StepContext, words: dict) -> dict:
 
 
 def step_qkv(here: StepContext, words: dict) -> dict:
-    """Query, key and value, and W_Q."""
+    """Draw query, key and value, and W_Q."""
     path, layer, head, around = here.path, here.layer, here.view.head, here.around if here.trace else None
     query, key, value = f"q · {here.token}", f"k · {here.name(here.key)}", f"v · {here.name(here.key)}"
     rows = [(query, path.query), (key, path.keys[here.key])]
-    if around is not None and around.pairs:   # before rotary positions turn them
+    if around is not None and around.pairs:   # before rotary positions rotate them
         shared = head * len(layer.key) // layer.heads
         rows = [(words["unturned"].format(name=query), around.query.apply(around.x[here.at], head)), rows[0],
                 (words["unturned"].format(name=key), around.key.apply(around.memory[here.key], shared)), rows[1]]
@@ -108,7 +108,7 @@ def step_qkv(here: StepContext, words: dict) -> dict:
 
 
 def step_products(here: StepContext, words: dict) -> dict:
-    """Return the products of q and k, dimension by dimension."""
+    """Draw the products of q and k, dimension by dimension."""
     pairs, products = here.around.pairs if here.trace else (), here.path.products[here.key]
     ranked = head_steps.ranked_products(products, KEPT, pairs)
     names, values = [name for name, _ in ranked], np.array([value for _, value in ranked])
@@ -123,7 +123,7 @@ def step_products(here: StepContext, words: dict) -> dict:
 
 
 def step_score(here: StepContext, words: dict) -> dict:
-    """Return the scores of all keys, scaled and not."""
+    """Draw the scores of all keys, with and without scaling."""
     path, key, layer = here.path, here.key, here.layer
     facts = {"dot": path.dots[key], "scale": layer.scale, "product": path.dots[key] * layer.scale,
              "inverse": 1 / layer.scale**2, "d_k": len(path.query), "score": path.scaled[key]}
@@ -133,7 +133,7 @@ def step_score(here: StepContext, words: dict) -> dict:
 
 
 def step_mask(here: StepContext, words: dict) -> dict:
-    """Return the scores that the mask leaves."""
+    """Draw the scores that the mask leaves."""
     path = here.path
     facts = {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "bias": path.bias[here.key]}
     here.over_keys(({words["bias"]: path.bias} if path.bias.any() else {})
@@ -143,7 +143,7 @@ def step_mask(here: StepContext, words: dict) -> dict:
 
 
 def step_softmax(here: StepContext, words: dict) -> dict:
-    """Return the weights."""
+    """Draw the weights."""
     path, key = here.path, here.key
     here.over_keys({words["weight"]: path.weights}, words["weight"], "softmax",
                    words["alt"].format(key=here.name(key), weight=path.weights[key]))
@@ -152,7 +152,7 @@ def step_softmax(here: StepContext, words: dict) -> dict:
 
 
 def step_mix(here: StepContext, words: dict) -> dict:
-    """Return the weighted values and their sum."""
+    """Draw the weighted values and their sum."""
     path = here.path
     order = [key for key in np.argsort(-path.weights, kind="stable")[:MIXED] if path.weights[key] > 0]
     rows = [(f"{path.weights[key]:z.3f} × v · {here.name(key)}", path.weighted[key]) for key in order]
@@ -164,12 +164,12 @@ def step_mix(here: StepContext, words: dict) -> dict:
 
 
 def mixed_of_all(here: StepContext) -> np.ndarray:
-    """Return what every head of the layer mixed for this token, float64 (head, d_v)."""
+    """Return the outputs of all heads of the layer for this token, float64 (head, d_v)."""
     return np.stack([head_steps.head_steps(here.layer, head, here.at).mixed for head in range(here.layer.heads)])
 
 
 def step_concat(here: StepContext, words: dict) -> dict:
-    """Return what each head of the layer mixed."""
+    """Draw the outputs of all heads of the layer."""
     mixed, head = mixed_of_all(here), here.view.head
     heads, d_v = mixed.shape
     here.strips([(f"{words['own'] if each == head else 'head'} {each}", row) for each, row in enumerate(mixed)],
@@ -178,7 +178,7 @@ def step_concat(here: StepContext, words: dict) -> dict:
 
 
 def step_out(here: StepContext, words: dict) -> dict:
-    """Return what the head hands over through W_O."""
+    """Draw the head's contribution through W_O."""
     head, around = here.view.head, here.around
     handed = head_steps.hand_over(mixed_of_all(here), around.w_output)
     bias = np.zeros(handed.shape[1]) if around.b_output is None else around.b_output
@@ -193,14 +193,14 @@ def step_out(here: StepContext, words: dict) -> dict:
 
 
 def addition(block: Block, around: AttentionTrace) -> np.ndarray:
-    """Return what an attention adds to the residual stream, (q, d_model): its output, in some models (Gemma 2) after a
-    norm of its own."""
+    """Return the attention layer's contribution to the residual stream, (q, d_model): its output, in some models (Gemma
+    2) after a norm of its own."""
     return next((norm.output for norm in block.norms if np.array_equal(norm.input, around.output)), around.output)
 
 
 def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
-    """Return the vectors that an attention's output is added to, (q, d_model). Of a decoder's attention to its encoder
-    that is the stream behind its self-attention, which post-LN models have normalised."""
+    """Return the vectors that an attention layer's output is added to, (q, d_model). For cross-attention that is the
+    stream after the self-attention, which post-LN models have normalised."""
     first = block.attentions[0]
     if around is first:
         return block.before
@@ -208,7 +208,7 @@ def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
 
 
 def step_stream(here: StepContext, words: dict) -> dict:
-    """Return what the stream gains."""
+    """Draw the residual stream before and after."""
     block, at = here.block, here.at
     before, added = stream_before(block, here.around)[at], addition(block, here.around)[at]
     here.strips([(words["before"], before), (words["added"], added), (words["sum"], before + added),

@@ -1,4 +1,4 @@
-"""How does a head come to mean something? The film of a training, and a training of one's own."""
+"""How does a head acquire its function? Snapshots of a training, and a training of the user's own."""
 from functools import partial
 
 import numpy as np
@@ -24,9 +24,9 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.measured import measured_line
 
 OWN = "own"
-DECODERS = ("induction", "stories")   # of those trained here
-NAMED = 2             # heads with the highest score of either kind that have their name in the picture
-FRAME_SECONDS = 0.6   # of a film that plays
+DECODERS = ("induction", "stories")   # our own
+NAMED = 2             # heads per score that are labelled
+FRAME_SECONDS = 0.6   # per snapshot while playing
 PAGE = Page("nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
@@ -58,7 +58,7 @@ def render(page: PageContext) -> None:
 
 
 def _chosen(page: PageContext) -> str:
-    """Return which film is on: one of the shipped ones, or one's own training."""
+    """Return which training is shown: a shipped one, or the user's own."""
     words = strings("training")
     known = sources.films() | {OWN: words["own"]}
     chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
@@ -74,7 +74,7 @@ def _chosen(page: PageContext) -> str:
 
 
 def _next(page: PageContext, frames: tuple[int, ...]) -> None:
-    """Draw the next picture of a film that plays."""
+    """Advance a playing animation to the next snapshot."""
     step = frames[-1] if page.controls["step"] < 0 else page.controls["step"]
     following = next((frame for frame in frames if frame > step), None)
     if following is None:
@@ -84,12 +84,12 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
 
 
 def _induction(page: PageContext) -> None:
-    """Draw the section: which decoder, every head by both scores, what to notice, the numbers."""
+    """Draw the section: choice of decoder, every head by both scores, what to notice, the numbers."""
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page.controls["decoder"]
-    # decoders that are here; the sidebar's model where nobody knows what it is, and what a link asks for
+    # available decoders; also the sidebar's model if its type is unknown, and a link's
     ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
     unlisted = [model for model in (page.state.model, chosen) if model not in offers or model == chosen]
     options = {model: offers[model].title if model in offers else model for model in (*ours, *unlisted)}
@@ -121,7 +121,7 @@ def _induction(page: PageContext) -> None:
 
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
-    """Return what the heads of a decoder do with random tokens: the best scores, and how far the best match copies."""
+    """Describe what a decoder's heads do with random tokens: the best scores, and how far the best match copies."""
     words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
     sentences = [words["best"].format(model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],

@@ -1,5 +1,5 @@
-"""The stage of the page How heads form: the curves of a training with the step on screen, every head at that step,
-one of them open."""
+"""The centre of the page How heads form: a training's curves with the current step, all heads at that step, and one of
+them open."""
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,18 +27,18 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
 
-ANSWERS = 3      # of a snapshot that are told
+ANSWERS = 3      # most answers stated per snapshot
 
 
 def head_name(head: KindHeadId) -> str:
-    """Layer and head, with its kind where a model has more than one."""
+    """Return layer and head, with the kind if the model has more than one."""
     kind, layer, number = head
     return ("cross " if kind is Kind.CROSS else "") + head_label(layer, number)
 
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """A film's heads over its snapshots `steps`, as far as they were looked at."""
+    """The heads' scores over the snapshots `steps`, as far as computed."""
 
     film: Film
     traits: HeadScores
@@ -46,20 +46,20 @@ class Story:
 
     @property
     def main(self) -> str:
-        """The score that the film is about."""
+        """The main score of this training."""
         return self.traits.names[0]
 
     def best(self, trait: str) -> int:
-        """Return the head with the highest score at the end."""
+        """Return the head with the highest final score."""
         return int(self.traits.of(trait)[-1].argmax())
 
     def formed(self, trait: str) -> tuple[int, int] | None:
-        """Between which two snapshots the best head of a score formed."""
+        """Return the two snapshots between which a score's best head formed."""
         return emergence_interval(self.steps, self.traits.of(trait)[:, self.best(trait)])
 
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
-        """Return what the third panel draws: every head's main score, and the best one's of each further score; and the
-        names that stand out."""
+        """Return the third panel's lines, every head's main score and the best head's for each other score, and the
+        highlighted names."""
         words = strings("training")["traits"]
         drawn = {words[self.main].format(head=head_name(head)): scores
                  for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
@@ -72,7 +72,8 @@ class Story:
 
 
 def claims(story: Story, step: int) -> list[str]:
-    """Return sentences in Markdown, the moment first; of the head behind the best one, where there is one."""
+    """Return Markdown sentences, the moment of formation first; also on the head that feeds the best one, if there is
+    one."""
     words, traits = strings("training")["claims"], story.traits
 
     def facts(trait: str) -> dict[str, Any]:
@@ -98,8 +99,8 @@ def claims(story: Story, step: int) -> list[str]:
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
-    """Return the row worth looking at, and what an ideal head would look at there: the token after this one's first
-    occurrence; or the row of "it", or of [CLS]."""
+    """Return the row to focus, and the pair that an ideal head would show: the token after its first occurrence; or the
+    row of "it", or of [CLS]."""
     texts = record[kind].queries.texts
     if record.picture is not None:
         return 0, None
@@ -114,8 +115,8 @@ def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int,
 
 
 def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
-    """Draw a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at one
-    by one."""
+    """Draw a training's snapshots. last: the step at which the axis ends. growing: it is still running, so snapshots
+    are scored one by one."""
     words = strings("training")
     chosen = page.controls["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
@@ -138,12 +139,12 @@ def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool
 
 
 def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
-    """Draw the slider over the snapshots, and the film running by itself."""
+    """Draw the slider over the snapshots, and the play button."""
     words = strings("training")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
             slider(words["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
-                   # its end is the newest, also of one that grows
+                   # the last snapshot means the newest, even while the training runs
                    turn=lambda chosen: page.set(step=-1 if chosen == frames[-1] else chosen))
         if growing:
             if page.controls["step"] >= 0:
@@ -179,12 +180,12 @@ def _curves(story: Story, step: int, last: int) -> None:
 
 
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
-    """Draw all heads of the snapshot, one of them open, and what the snapshot answers."""
+    """Draw all heads of the snapshot, one of them open, and the snapshot's answer."""
     words = strings("training")
     picture = _picture(page, model)
     text = "" if picture else page.controls["says"] or words["texts"][model.split("-")[0]]
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
-    if picture is None:   # the field is there also where the model does not know what it says
+    if picture is None:   # the field is shown even if the model does not know the text's words
         start = words["texts"][model.split("-")[0]]
         st.text_input(words["text"], help=words["text_help"], placeholder=start,
                       **bind(page.set, "says", page.controls["says"] or start))
@@ -211,13 +212,13 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
 
 
 def _picture(page: PageContext, model: str) -> Shipped | None:
-    """Return the picture that the snapshots read; None where they read a text."""
+    """Return the picture that the snapshots read, or None for text models."""
     known = pictures.examples().get(model, ())
     return next((entry for entry in known if entry.key == page.controls["says"]), known[0] if known else None)
 
 
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
-    """Return the head that was chosen; without a choice the one with the best score at the film's end."""
+    """Return the chosen head, by default the one with the best final score."""
     parts = page.controls["open"].split(".")
     if len(parts) == 3 and parts[0] in record.kinds and all(part.isdecimal() for part in parts[1:]):
         kind, layer, head = Kind(parts[0]), int(parts[1]), int(parts[2])
@@ -227,7 +228,7 @@ def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> Ki
 
 
 def _answer(record: AttentionRecord, row: int | None) -> None:
-    """Draw what the snapshot says at the row in focus."""
+    """Draw the snapshot's answer at the row in focus."""
     prediction = record.prediction
     if prediction is None or row not in prediction.positions:
         return

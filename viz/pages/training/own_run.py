@@ -1,5 +1,5 @@
-"""A training of one's own on the page How heads form: four settings, a process beside the server, and the film while
-it is made."""
+"""The user's own training on the page How heads form: four settings, a separate process, and its snapshots as they
+appear."""
 from collections.abc import Hashable
 from typing import Any
 
@@ -21,21 +21,21 @@ from viz.widgets.fields import choice_for, slider_for
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
 STEPS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000)
-LOOK = 1.0       # seconds between two looks at a running training
-TRAINING = Kept[Training | None](None)   # the one that was started here
+LOOK = 1.0       # seconds between two polls of a running training
+TRAINING = Kept[Training | None](None)   # the training started in this session
 ERROR = Kept("")                         # why none could be started
-REST = 5.0       # and at one that has ended, so that it is not forgotten
+REST = 5.0       # the same for one that has ended, to keep it from expiring
 
 
 def end_training() -> None:
-    """Draw the page was left: the training ends."""
+    """End the training when the page is left."""
     training, TRAINING.value = TRAINING.value, None
     if training is not None:
         processes.end(training)
 
 
 def own_training(page: PageContext) -> None:
-    """Settings, start and stop, and the film as far as it goes."""
+    """Draw settings, start and stop, and the snapshots so far."""
     words = strings("training")["settings"]
     st.markdown(words["lead"], width=READABLE_WIDE)
     training = TRAINING.value
@@ -44,7 +44,7 @@ def own_training(page: PageContext) -> None:
     if ERROR.value:
         st.warning(escape_markdown(ERROR.value))
         ERROR.value = ""
-    with st.container(key="own-training"):   # a place that stays, however often what is in it is drawn
+    with st.container(key="own-training"):   # a stable placeholder, however often its content is redrawn
         if training is not None:
             st.fragment(_watch, run_every=LOOK if running else REST)(page, training, running)
 
@@ -79,7 +79,7 @@ def _start(page: PageContext) -> None:
 
 
 def _watch(page: PageContext, training: Training, was_running: bool) -> None:
-    """Draw one look at the training; it renews the lease. Its end is drawn by a run of the whole page."""
+    """Poll the training, which renews the lease, and draw its progress. The end is drawn by a run of the whole page."""
     if TRAINING.value is not training:
         st.rerun()
     training.renew()
@@ -90,7 +90,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     try:
         film = sources.film(training.name)
     except UserError:
-        return   # before the first snapshot there is none
+        return   # there is none before the first snapshot
     try:
         film_stage(_LeasedPage(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
@@ -98,14 +98,14 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
 
 
 class _LeasedPage(PageContext):
-    """The page, but a long wait for an answer never costs the lease."""
+    """The page context, renewing the lease during long waits for an answer."""
 
     def __init__(self, page: PageContext, training: Training) -> None:
         super().__init__(page.name, page.about, page.menu)
         self.training = training
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
-        """Return the answer, and a lease that is new before and after."""
+        """Return the answer, renewing the lease before and after."""
         self.training.renew()
         answer = super().ask(question, height)
         self.training.renew()
@@ -127,7 +127,7 @@ def _progress(training: Training, news: Status) -> None:
 
 
 def _with_news(film: Film, news: Status) -> Film:
-    """Return the film with the curves as they are now; those in its file end at the last snapshot."""
+    """Return the snapshots with the current curves; those in the file end at the last snapshot."""
     if not news.curves:
         return film
     step, loss, right = np.array(news.curves, np.float32).T
@@ -135,7 +135,7 @@ def _with_news(film: Film, news: Status) -> Film:
 
 
 def background_training(training: Training) -> None:
-    """Draw one line about a training that goes on while another film is looked at; it renews the lease."""
+    """Draw one line about a training that continues while another is shown, and renew its lease."""
     words = strings("training")["settings"]
 
     def look() -> None:

@@ -133,7 +133,7 @@ def test_shared_arrays_are_written_once(tmp_path):
 
 def test_what_cannot_be_saved_is_one_sentence(tmp_path, monkeypatch):
     made = fabricate.record(5)
-    with pytest.raises(UserError, match=r"end it in \.safetensors\.$"):
+    with pytest.raises(UserError, match=r"end the name in \.safetensors\.$"):
         made.save(tmp_path / "mine.npz")
     with pytest.raises(UserError, match="make the folder"):
         made.save(tmp_path / "nowhere" / "mine.safetensors")

@@ -112,8 +112,8 @@ def test_the_untrained_twin_of_a_model_of_pictures_is_verified(folders):
 
 
 def test_windows_are_refused_by_name(folders):
-    with pytest.raises(UserError, match=r"swin is refused, as no picture of it can be trusted: it looks within 4 "
-                                        r"windows of 16 tokens each, and not over the whole input; choose another"):
+    with pytest.raises(UserError, match=r"swin was refused because its picture cannot be trusted: it attends within 4 "
+                                        r"windows of 16 tokens each, not over the whole input; choose another"):
         record(folders("swin"))
 
 
@@ -150,7 +150,7 @@ def test_a_processor_that_makes_pictures_of_another_size_is_named(folders, tmp_p
     shutil.copytree(folders("vit"), copy)
     larger = tiny_vision.PROCESSOR | {"size": {"shortest_edge": 48}, "crop_size": {"height": 48, "width": 40}}
     (copy / "preprocessor_config.json").write_text(json.dumps(larger), encoding="utf-8")
-    with pytest.raises(UserError, match=r"as its own processor prepares it \(.*48.*mend the sizes in its preprocessor"):
+    with pytest.raises(UserError, match=r"from its own processor \(.*48.*correct the sizes in its preprocessor"):
         record(copy)
 
 

@@ -42,9 +42,9 @@ def test_what_is_of_texts_alone_is_refused_in_a_sentence(folder):
     opened = models.open(asked(folder, "cat"), quiet)
     with pytest.raises(NoNextWord, match="choose a decoder"):
         next_word(opened, asked(folder, "cat"), quiet)
-    with pytest.raises(UserError, match="predicts no next token"):
+    with pytest.raises(UserError, match="does not predict the next token"):
         sequence_likelihood(opened, asked(folder, "cat"), quiet)
-    with pytest.raises(UserError, match="takes words of a text away; hide a patch"):
+    with pytest.raises(UserError, match="removes words from a text; hide a patch"):
         explained_answer(opened, asked(folder, "cat"), None, ("", "", ""), LONGEST)
     with pytest.raises(UserError):
         asked(folder, "cat", [Window(4, 1)]).answer(models, quiet)

@@ -41,5 +41,5 @@ def test_what_cannot_be_shown_is_refused(tmp_path):
         def __call__(self, images, return_tensors):
             return {"pixel_values": 1.5 * processor(images=images, return_tensors="pt")["pixel_values"]}
 
-    with pytest.raises(Unsupported, match="cannot be turned back into colours"):
+    with pytest.raises(Unsupported, match="cannot be converted back to colours"):
         prepare(Faded(), PICTURE)

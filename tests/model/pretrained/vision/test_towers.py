@@ -68,7 +68,7 @@ def test_a_text_alone_goes_to_the_text_tower(folder):
 
 
 def test_too_many_texts_and_a_comparison_that_is_not_the_models_are_refused(folder):
-    with pytest.raises(UserError, match="at most 20 texts, a line each, and there are 21"):
+    with pytest.raises(UserError, match="at most 20 texts, one per line, but there are 21"):
         ask(folder, "\n".join(f"cat {number}" for number in range(21)))
     opened = models.open(ask(folder).query, quiet)
     other = dataclasses.replace(opened.picture.comparison, network=tiny_vision.network(folder.name, seed=4))

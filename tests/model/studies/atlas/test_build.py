@@ -122,7 +122,7 @@ def test_a_worker_refuses_with_file_and_line_and_computes_nothing_else():
         ShardWorker(Task("fake", "0", Kind.CROSS), Model())((Item(0, "a.txt", 9, "one two"),))
     Task("fake", "0").check("0")
     for other in (Task("fake", "1"), Task("fake", "0", versions=versions() | {"torch": "0.1"})):
-        with pytest.raises(UserError, match="bring the same to all machines"):
+        with pytest.raises(UserError, match="install the same on all machines"):
             other.check("0")
 
 

@@ -60,16 +60,16 @@ def test_equal_tables_have_equal_bytes(atlas):
 
 
 def test_an_unfinished_mixed_or_damaged_folder_is_refused_with_a_sentence(folder, atlas, tmp_path_factory):
-    with pytest.raises(UserError, match="There is no finished atlas in"):
+    with pytest.raises(UserError, match="There is no complete atlas in"):
         open_atlas(tmp_path_factory.mktemp("empty"))
     heads, run = (folder / "heads.parquet").read_bytes(), (folder / RUN).read_bytes()
     (folder / RUN).unlink()
-    with pytest.raises(UserError, match="There is no finished atlas"):
+    with pytest.raises(UserError, match="There is no complete atlas"):
         open_atlas(folder)
     (folder / RUN).write_bytes(run)
     other = Atlas(dict(atlas.about) | {"corpus": "d" * 64}, atlas.tables)
     (folder / "heads.parquet").write_bytes(as_parquet(other.tables["heads"], dict(other.about) | {"table": "heads"}))
-    with pytest.raises(UserError, match="of different atlases"):
+    with pytest.raises(UserError, match="different atlases"):
         open_atlas(folder)
     for content in (heads[:-100], b"", (folder / "sinks.parquet").read_bytes(), as_parquet(atlas.tables["heads"], {})):
         (folder / "heads.parquet").write_bytes(content)
@@ -127,12 +127,12 @@ def test_nothing_another_builds_and_damage_are_told_apart(tmp_path):
     place = tmp_path / "part"
     assert load(place, {}) is None
     save(place, {"model": "fake"}, summary(range(4)))
-    with pytest.raises(UserError, match="of another corpus or model"):
+    with pytest.raises(UserError, match="belongs to another corpus, model"):
         load(place, {"model": "other"})
     whole = place.read_bytes()
     for content in (whole[:-500], b"", b"PK", np.arange(3).tobytes()):
         place.write_bytes(content)
-        with pytest.raises(UserError, match="not what an earlier run left there"):
+        with pytest.raises(UserError, match="not written by an earlier run"):
             load(place, {"model": "fake"})
 
 
@@ -141,7 +141,7 @@ def test_a_folder_is_read_once_and_again_when_it_is_written_anew(folder):
     assert sources.ask(asked).result(60).about["texts"] == 12 and atlas_folder(str(folder)) == asked
     write_atlas(folder, atlas_of(summary(range(8)), SAID), {})
     assert sources.ask(atlas_folder(str(folder))).result(60).about["texts"] == 8
-    with pytest.raises(UserError, match="opens no folders"):
+    with pytest.raises(UserError, match="does not open folders"):
         atlas_folder(str(folder), local=False)
 
 

@@ -65,7 +65,7 @@ def test_a_shard_waits_for_earlier_ones_and_nothing_runs_far_ahead():
     assert taken == list(range(9))
 
 
-@pytest.mark.parametrize(("opener", "sentence"), [(refusing, "This model is not here"), (dying, "A worker ended")])
+@pytest.mark.parametrize(("opener", "sentence"), [(refusing, "This model is not here"), (dying, "A worker died")])
 def test_a_worker_that_refuses_or_dies_is_one_sentence(opener, sentence):
     with pytest.raises(UserError, match=sentence):
         list(summaries(iter("ab"), opener, Task("scratch", "0"), "processes", 1))

@@ -62,7 +62,7 @@ def test_heads_that_tell_figure_and_ground_apart_are_found_and_even_ones_are_not
 
 
 def test_a_model_that_gets_another_part_of_a_picture_is_refused():
-    with pytest.raises(UserError, match="another part"):
+    with pytest.raises(UserError, match="a different part"):
         figures.figure_and_ground(ASKED, seeing(True, fitting=False), quiet)
 
 

@@ -36,7 +36,7 @@ def test_a_candidate_said_twice_is_the_last_one_before_the_pronoun():
 
 @pytest.mark.parametrize(("row", "says"), [
     ("The cat sat.,it,cat,mat", "wrong word 'mat'"), ("The cat saw the dog.,it,cat,dog", "pronoun word 'it'"),
-    ("The cat saw it.,it,cat,cat", "three places"), ("The cat saw a dog as it ran.,it,,dog", "correct word"),
+    ("The cat saw it.,it,cat,cat", "three different words"), ("The cat saw a dog as it ran.,it,,dog", "correct word"),
 ])
 def test_a_bad_row_is_named_and_left_out(row, says):
     found = read_csv(HEAD + f"{TIRED},it,animal,street\n{row}\n{WIDE},it,street,animal\n", "mine.csv")
