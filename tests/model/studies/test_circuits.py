@@ -29,7 +29,7 @@ def test_the_parts_of_a_score_sum_to_it(asked):
                 where = circuits.WhyQuery(asked, attention_map.kind, layer.index, head, looking, looked_at)
                 rows = slice(looking, looking + 1), slice(looked_at, looked_at + 1)
                 if not layer.allowed.block(*rows).any():
-                    with pytest.raises(UserError, match="forbids"):
+                    with pytest.raises(UserError, match="is masked"):
                         circuits.why(record, trace, where)
                     continue
                 found = circuits.why(record, trace, where)

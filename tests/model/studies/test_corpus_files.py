@@ -37,7 +37,7 @@ def test_the_only_column_of_texts_is_taken_whatever_its_name_and_all_are_offered
 
 def test_of_several_columns_of_texts_one_is_to_be_named():
     content = b"title,body\none,first\ntwo,second\n"
-    with pytest.raises(UserError, match=r"no column 'text' among title, body; choose .* --column"):
+    with pytest.raises(UserError, match=r"no column 'text' in title, body; choose .* --column"):
         read("a.csv", content)
     assert read("a.csv", content, field="body") == [(2, "first"), (3, "second")]
     with pytest.raises(UserError, match="no column 'other'"):
@@ -54,8 +54,8 @@ def test_of_several_columns_of_texts_one_is_to_be_named():
     ("a.txt", b"%PDF-1.7\n", "is PDF"), ("a.txt", b"ok\nb\0c\n", "line 2: there is a zero byte"),
     ("a.txt", b"ok\n" + b"x" * (LIMITS.corpus_line + 1), "line 2: the line has 1,000,001 bytes and the limit is"),
     ("a.txt", b"y" * (LIMITS.corpus_text + 1), "line 1: the text has 20,001 characters and the limit is 20,000"),
-    ("a.csv", b"a,b\n1,2\n", "line 1: there is no column 'text' among a, b"),
-    ("a.csv", b"", "no column 'text' among none"),
+    ("a.csv", b"a,b\n1,2\n", "line 1: there is no column 'text' in a, b"),
+    ("a.csv", b"", "no column 'text' in none"),
     ("a.csv", b'text\n"never closed', "line 2: this is not CSV"), ("a.csv", b'text\n"a"b\n', "line 2: this is not CSV"),
     ("a.csv", b"text\n" + b"z" * 200_000, "line 2: this is not CSV"),
     ("a.jsonl", b"{", "line 1: this is not JSON"),

@@ -57,7 +57,7 @@ def test_over_a_set_everything_moves_every_pronoun_and_shares_are_shares(ask):
 
 
 def test_a_sentence_or_a_model_without_the_decision_is_told_so(ask, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(UserError, match="“the” has neither il nor elle"):
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="“the” contains neither il nor elle"):
         patched.setattr(translator, "greedy", lambda *_: [[translator.TOKENIZER.number("the")]])
         ask(DecisionQuery, "The dog.")
     with pytest.raises(UserError, match="own translator"):

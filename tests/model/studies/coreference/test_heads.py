@@ -55,7 +55,7 @@ def test_a_word_is_every_token_that_shares_a_character_with_it():
 
 def test_a_word_that_was_not_read_is_named():
     case = make_case("aa bb cc dd ee ff gg hh ii jj it", "it", "aa", "bb")
-    with pytest.raises(UserError, match="does not read as far as 'it'"):
+    with pytest.raises(UserError, match="maximum length ends before 'it'"):
         words_of(tokens(7), case)
 
 

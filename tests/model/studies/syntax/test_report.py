@@ -106,7 +106,7 @@ def test_a_relation_in_one_half_only_has_a_best_head_and_no_accuracy_elsewhere(l
 
 
 def test_what_cannot_be_tested_is_one_sentence(llama):
-    with pytest.raises(UserError, match=r"No tree has the relation iobj; there are amod, det"):
+    with pytest.raises(UserError, match=r"No tree has the relation iobj; the trees have amod, det"):
         run(question(llama, FILE, "iobj"), llama, quiet)
     lost = "# text = x\n1\ty\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     with pytest.raises(UserError, match="None of the 1 sentences can be tested: in 1 a form"):
