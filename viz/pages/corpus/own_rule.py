@@ -47,9 +47,11 @@ def draw_rule(page: PageContext) -> None:
         raise UserError(words["no_expressions"])
     marked = rule.mark(given, (sides[0], sides[1]))
     report: rule.RuleReport = page.ask(rule.RuleQuery(model, sources.revision(model), marked))
-    untrained = _untrained(page, marked)
-    st.markdown("\n".join(f"- {claim}" for claim in claims(report, untrained)), width=READABLE_WIDE)
+    said = st.empty()   # the untrained model takes as long again
+    said.markdown("\n".join(f"- {claim}" for claim in claims(report, None)), width=READABLE_WIDE)
     _heads(page, report, marked)
+    untrained = _untrained(page, marked)
+    said.markdown("\n".join(f"- {claim}" for claim in claims(report, untrained)), width=READABLE_WIDE)
     st.download_button(words["json"], lambda: _as_json(page, report, untrained), "clearhead-rule.json",
                        "application/json", on_click="ignore", key="rule-json")
     folded_formula(words["code"], words["about"], lambda: (rule.tests_of, rule.best_offset, rule.null_of),
