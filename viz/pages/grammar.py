@@ -115,12 +115,9 @@ def _table(report: SyntaxReport) -> None:
     words = strings("grammar")
     st.markdown(f"##### {words['table']}")
     table = table_of(report)
-    titles, column = words["columns"], st.column_config   # narrow enough for a projector
-    config = {name: column.Column(width="small") for name in table if name != titles["best"]}
-    config |= {name: column.NumberColumn(format="%.1f", width="small")
-               for name in (titles[share] for share in SHARES) if name in table}
+    shares = [words["columns"][name] for name in SHARES]
     st.dataframe(table, hide_index=True, key="syntax-table", height=min(38 + 35 * len(table), 460),
-                 column_config=config)
+                 column_config={name: st.column_config.NumberColumn(format="%.1f") for name in shares if name in table})
     table_button("syntax-table", table, words["table"])
     st.caption(words["table_about"], width=READABLE_WIDE)
 

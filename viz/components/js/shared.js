@@ -107,7 +107,7 @@ export function zoomOf(element) {
   return zoom;
 }
 
-const LOWEST = 110, HEADING = 100;
+const LOWEST = 110, HEADING = 0.27;   // pixels; the share of a window that a picture's heading takes
 let enlarges;
 
 // Whether boxes are given as they are on the screen. Safari before 26.4 gives those of an enlarged element in its own
@@ -147,7 +147,7 @@ export function heightFor(element, wanted, least = LOWEST) {
   let scrolled = 0;
   for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) scrolled += at.scrollTop;
   const left = (innerHeight - top - scrolled) / zoom - below;
-  return left < least ? Math.min(wanted, innerHeight / zoom - below - HEADING) : left;
+  return left < least ? Math.min(wanted, (1 - HEADING) * innerHeight / zoom - below) : left;
 }
 
 /**
