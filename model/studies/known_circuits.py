@@ -6,7 +6,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from model.studies.induction import START, mean_scores
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.patching import PatchQuery
 from model.studies.paths import READS, PathsQuery
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 NAN = float("nan")
 FORMED = 0.5                        # a score from 0 to 1 from which a head counts as an induction head
@@ -58,12 +55,6 @@ class KnownCircuits:
     findings: tuple[Finding, ...]
 
     nbytes = 2000
-
-    def frame(self) -> "DataFrame":
-        """Return one row a finding: name, value, low, high, chance, holds, heads."""
-        from pandas import DataFrame
-
-        return DataFrame([vars(each) for each in self.findings])
 
 
 @dataclass(frozen=True)

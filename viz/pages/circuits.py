@@ -18,6 +18,7 @@ from viz.format import format_change, format_number, format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.session import Kept
+from viz.state import State
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for, select
@@ -39,6 +40,10 @@ _RUNNING = Kept[PathsQuery | None](None)   # the paths that are being patched
 def render(page: PageContext) -> None:
     """Draw the page."""
     words, model = strings("circuits")["page"], page.state.model
+    example = strings("vocabulary")["examples"].get(model, "")
+    if example and page.state.text == State().text != example:   # nobody typed it, and the model may not know its words
+        page.correct(text=example)
+        st.rerun()
     st.markdown(f"## {words['question']}\n\n{words['lead']}", width=READABLE_WIDE)
     question = MechanismsQuery(model, sources.revision(model))
     found: Mechanisms = page.ask(question)
