@@ -14,6 +14,7 @@ def test_heads_pairs_and_paths_of_the_induction_decoder(watch):
     expect(seen.main.get_by_text("The path from 1·")).to_be_visible(timeout=PATIENCE)
     assert "twin=c+b+x+a+d+y+a" in seen.page.url
     expect(seen.rest().main.locator(".st-key-paths-grid")).to_be_visible(timeout=PATIENCE)
-    expect(seen.main.locator(".st-key-paths-removed, [data-testid=stDataFrame]").last).to_be_visible()
-    seen.main.locator(".st-key-circuits-grid canvas").first.click(position={"x": 120, "y": 60})
-    expect(seen.page.locator("h5", has_text="layer").first).to_be_visible(timeout=PATIENCE)
+    canvas = seen.main.locator(".st-key-circuits-grid canvas").first
+    box = canvas.bounding_box()
+    canvas.click(position={"x": box["width"] * 0.7, "y": box["height"] * 0.3})
+    expect(seen.page.locator("h5", has_text="layer 0 · head 1")).to_be_visible(timeout=PATIENCE)
