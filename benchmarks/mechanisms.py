@@ -85,8 +85,9 @@ def seconds(length: int) -> Iterator[str]:
     record = sources.models.record(query, quiet)
     kind, last = record.kinds[0], len(record.maps[0].queries) - 1
     sources.models.trace(query, quiet)
-    questions = {"why": WhyQuery(query, kind, 20, 3, last, last // 2), "writes": WritesQuery(query, last, 7),
-                 "adds": AddsQuery(query, kind, 20, 3, last), "lens": LensQuery(query, last)}
+    questions: dict[str, WhyQuery | WritesQuery | AddsQuery | LensQuery] = {
+        "why": WhyQuery(query, kind, 20, 3, last, last // 2), "writes": WritesQuery(query, last, 7),
+        "adds": AddsQuery(query, kind, 20, 3, last), "lens": LensQuery(query, last)}
     for name, question in questions.items():
         begun = time.perf_counter()
         question.answer(sources.models, quiet)
