@@ -1,7 +1,8 @@
-"""Clearhead on one's own machine: `streamlit run app.py`.
+"""Clearhead on your own machine: `streamlit run app.py`.
 
-Streamlit reads this file twice: as a module, for the server, which should answer before the pages are there; and as a
-script in every run of a visitor's page, whose frame is viz/frame.py. """
+Streamlit reads this file twice: as a module, for the server, which should respond before the pages are loaded; and as a
+script in every run of a visitor's page, whose frame is viz/frame.py.
+"""
 import streamlit as st
 
 if __name__ == "__main__":
@@ -14,5 +15,5 @@ else:
     from viz.components.files import NotedRequests, routes
     from viz.startup import local_lifespan
 
-    # without compression, which takes longer here than a browser of the same machine takes to read
+    # without compression, which takes longer than a local browser takes to read the data
     app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[Middleware(NotedRequests)])

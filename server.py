@@ -1,15 +1,14 @@
-"""Clearhead for strangers: `streamlit run server.py`. The same pages as app.py, with limits, and with headers that let
-nothing in.
+"""Clearhead on a public server: `streamlit run server.py`. The same pages as app.py, with limits and security headers.
 
-Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. The
-server reads its limits back before it answers anybody, and does not start without them; what it promises stands in
-SECURITY.md. Behind a proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health: GET
+Each setting below is an environment variable with a default for public servers, which the operator can override. The
+server reads its limits back before it answers anybody, and does not start without them; SECURITY.md lists its
+guarantees. Behind a proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health: GET
 /_stcore/health answers 200. SIGTERM, or Ctrl-C, ends it, its trainings with it.
 
-Several of them behind one address: each a process on a port of its own, all under the same path, and a proxy that
-passes WebSockets on and keeps a visitor on one of them, as a session's state, imported files, handout and trainings
-live in one process. Let the proxy's cookie say which of them answered, as HAProxy's does, rather than who asks: a
-visitor whose server ended then stays on the next one when the first comes back.
+To run several behind one address, give each process its own port and all the same path, and use a proxy that forwards
+WebSockets and keeps a visitor on one process, because a session's state, imported files, handout and trainings live
+there. The proxy's cookie should identify the server, as HAProxy's does, not the visitor: a visitor whose server ended
+then stays on the next one when the first comes back.
 
     backend replicas
         balance leastconn
@@ -21,28 +20,30 @@ visitor whose server ended then stays on the next one when the first comes back.
         server a 127.0.0.1:8501 cookie a
         server b 127.0.0.1:8502 cookie b
 
-Where one ends, its visitors' pages connect to another within seconds and show the same text and the same head, as both
-stand in the address. What was in its memory alone is gone: imported files (the page says so), the handout, a training.
-CLEARHEAD_HOME, the folder of the models, may be shared, as it is only read. The server itself writes no log of
-requests; a proxy in front should log without query strings (HAProxy's %HP, nginx's $uri), because typed text is in
-them, and pages ask browsers to send no referrer. """
+If one ends, its visitors' pages connect to another within seconds and show the same text and head, which are in the
+address. What was only in its memory is lost: imported files (the page says so), the handout, a training.
+CLEARHEAD_HOME, the folder of the models, may be shared, since it is only read. The server itself does not log requests;
+a proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages ask
+browsers not to send a referrer.
+"""
 from viz.server import settings
 
 settings.put({
-    "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folder and no hub id
-    "CLEARHEAD_FETCH": "0",             # nobody downloads; whoever runs the server does: python -m model fetch ID
+    "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folders and no hub ids
+    "CLEARHEAD_FETCH": "0",             # no downloads by visitors; the operator runs: python -m model fetch ID
     "CLEARHEAD_LONGEST_TEXT": "20000",  # characters
-    "CLEARHEAD_LONGEST_WAIT": "60",     # seconds that an answer may take by its estimate
-    "CLEARHEAD_TRAININGS": "1",         # at once
-    "CLEARHEAD_MEASURE_MB": "256",      # memory of a measurement on the page What it costs
-    "CLEARHEAD_RECORDS": "0",           # nothing of what visitors type is kept on disk
-    "CLEARHEAD_HANDOUTS": "0",          # in memory only: nothing that a visitor collects is written to disk
-    "CLEARHEAD_FILE_MB": "32",          # one file that is uploaded; --server.maxUploadSize, where it is given, wins
-    "CLEARHEAD_IMPORT_MB": "64",        # attention of an imported file
-    "CLEARHEAD_SESSION_MB": "128",      # uploaded files of one visitor; imported ones again as much; the oldest go
-    "CLEARHEAD_TOTAL_MB": "256",        # the same of all visitors
-    "CLEARHEAD_PDF_SANDBOX": "1",       # PDFs are printed in Chromium's sandbox or, as root has none, not at all
-    "CLEARHEAD_METRICS": "0",           # 1 opens /_stcore/metrics, to everybody
+    "CLEARHEAD_LONGEST_WAIT": "60",     # seconds per answer, estimated
+    "CLEARHEAD_TRAININGS": "1",         # at a time
+    "CLEARHEAD_MEASURE_MB": "256",      # memory per measurement on the page What it costs
+    "CLEARHEAD_RECORDS": "0",           # visitors' texts are not stored on disk
+    "CLEARHEAD_HANDOUTS": "0",          # in memory only: visitors' collections are not written to disk
+    "CLEARHEAD_FILE_MB": "32",          # one uploaded file; --server.maxUploadSize takes precedence
+    "CLEARHEAD_IMPORT_MB": "64",        # attention in an imported file
+    # uploaded files per visitor, and as much again for imported ones; the oldest are dropped
+    "CLEARHEAD_SESSION_MB": "128",
+    "CLEARHEAD_TOTAL_MB": "256",        # the same for all visitors
+    "CLEARHEAD_PDF_SANDBOX": "1",       # PDFs are printed in Chromium's sandbox or, as root, which has none, not at all
+    "CLEARHEAD_METRICS": "0",           # 1 opens /_stcore/metrics to everybody
 })
 
 from typing import Any  # noqa: E402
@@ -57,9 +58,9 @@ from viz.startup import lifespan  # noqa: E402
 
 settings.hold()
 log.begin()
-parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also of the server that a benchmark watches
+parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also used by the server that a benchmark watches
                          "middleware": [Middleware(Guard), Middleware(Doors), COMPRESSION]}
 app = st.App("app.py", **parts)
 
-if __name__ == "__main__":   # it would end without a word, and Streamlit's own way to run takes none of its flags
+if __name__ == "__main__":   # otherwise it would end silently; Streamlit's own entry point accepts none of its flags
     raise SystemExit("Error: server.py is started as `streamlit run server.py`.")

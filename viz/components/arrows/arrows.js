@@ -1,5 +1,5 @@
-// A head in two dimensions: arrows that one drags by their tips, weights and mix that follow at once. What was dragged
-// is sent as {q, k, v}, a token that is to look as {looks}.
+// A head in two dimensions: arrows are dragged by their tips, and weights and output follow immediately. Sends {q, k,
+// v} after a drag, {looks} for a new query token.
 import { dragging, telling } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { frame } from "../js/shared.js";
@@ -29,7 +29,7 @@ export function mount(element, bytes, send) {
     return kept(now);
   });
 
-  // The tip of an arrow to a point, in hundredths as everywhere it is kept.
+  // Move an arrow's tip to a point; stored values are hundredths.
   function move({ kind, of = now.looks }, to) {
     const numbers = [...now[kind]];
     numbers.splice(2 * of, 2, ...to.map((value) => hundredth(Math.min(body.high, Math.max(body.low, value)))));

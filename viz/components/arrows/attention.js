@@ -1,4 +1,4 @@
-// A head in two dimensions; model/lessons/head_steps.py and head_steps.py compute the same.
+// The arithmetic of a two-dimensional head, the same as in model/lessons/head_steps.py.
 
 /**
  * @param {number[]} query  [x, y]

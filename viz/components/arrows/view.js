@@ -94,7 +94,7 @@ export function viewOf(root, look) {
     });
   }
 
-  // The axes, over the hull of the points that the mix stays in.
+  // Draw the axes, above the hull that contains the output.
   function drawAxes({ back }, points) {
     const [x, y] = spot([0, 0]), far = size - MARGIN;
     back.replaceChildren();
@@ -104,7 +104,7 @@ export function viewOf(root, look) {
     shape("line", { class: "axis", x1: x, x2: x, y1: MARGIN, y2: far }, back);
   }
 
-  // A height near y at which a name overlaps no other on its plane: further out first.
+  // Find a height near y at which a name overlaps no other on its plane, trying further out first.
   function freeHeight(label, x, y, wide, out) {
     const plane = label.ownerSVGElement, others = named.filter(([on, at, , half]) => on === plane && Math.abs(at - x) < half + wide);
     const free = (high) => high > MARGIN + 10 && high < size - MARGIN && others.every(([, , at]) => Math.abs(at - high) >= LINE);
@@ -113,7 +113,7 @@ export function viewOf(root, look) {
     return found;
   }
 
-  // An arrow from the origin, its name beyond its tip and inside the plane.
+  // Draw an arrow from the origin, with its name beyond the tip but inside the plane.
   function point({ line, tip, label }, end, colour, name) {
     const [x0, y0] = spot([0, 0]), [x, y] = spot(end), long = Math.hypot(x - x0, y - y0) || 1;
     const [dx, dy] = [(x - x0) / long, (y - y0) / long], back = Math.min(TIP, long), half = back * 0.45;
@@ -124,7 +124,7 @@ export function viewOf(root, look) {
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
     const wanted = y + dy * 14 + 4, high = inside(wanted, 10), aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
     const beyond = x + dx * (6 + wide) + aside, across = inside(beyond, wide), out = dy < 0 ? -1 : 1;
-    const cut = Math.min(1, Math.abs(beyond - across) / 8);   // pushed back over its tip, it moves off it
+    const cut = Math.min(1, Math.abs(beyond - across) / 8);   // if pushed back over its tip, move it off
     set(label, { x: across, y: freeHeight(label, across, high + out * 10 * cut, wide, out) });
     label.textContent = name;
   }

@@ -1,4 +1,4 @@
-// One block. A box opens by click, Enter or Space; arrow keys go up and down. What is opened is sent as {box}.
+// One block. Click, Enter or Space opens a box; arrow keys move up and down. Sends {box}.
 import { shape, wire } from "../js/svg.js";
 import { receiver } from "../js/messages.js";
 import { div, frame, palette } from "../js/shared.js";

@@ -1,22 +1,23 @@
-// A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and
-// built anew, at several times the cost; and each of its buttons beside every chart would be drawn again with every
-// run of the page. Where the page's style enlarges what stands on it, the chart passes that by and has larger letters
-// instead: plotly would look for the pointer where it is not. In a lecture (--lecture) it takes a share of the window.
+// A plotly chart that is updated in place, with its tools. Streamlit's own chart is removed and rebuilt at several
+// times the cost, and separate buttons would be redrawn with every run of the page. Where the page's style enlarges its
+// content, the chart opts out and uses larger text instead, since plotly would misplace the pointer. In lecture mode
+// (--lecture) it takes a share of the window.
 import { mountOnce } from "../js/lifecycle.js";
 import { larger } from "../js/larger.js";
 import { div, heightFor, node, zoomOf } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
-const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
-const SHARE = 0.5;      // of the window's height, a chart in a lecture
-const REST = 0.6;       // of its own height, a chart that has the rest of a screen; with less it has the next screen
-const MOST = 1.2, LETTERS = 0.96;   // in a lecture: times as high as elsewhere at most; its letters, of the page's
-const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
+const STRIP = 36;       // pixels below a full-screen chart, for plotly's buttons (chart.css)
+const SHARE = 0.5;      // share of the window's height in lecture mode
+const REST = 0.6;       // share of its own height that must fit on the screen; otherwise the chart gets the next screen
+// in lecture mode: largest enlargement of the height; font size relative to the page's
+const MOST = 1.2, LETTERS = 0.96;
+const QUIET = 100;      // milliseconds without changes after which an invisible chart is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
 let plotly;
 
-// plotly.js from its address, when the first chart is drawn: a classic script, which lays itself on the window.
+// Load plotly.js from its address for the first chart: a classic script that sets a global variable.
 const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
   const script = node("script");
   script.onload = () => resolve(globalThis.Plotly);
@@ -31,7 +32,7 @@ const ICONS = {
 };
 const ICON = `viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"`;
 
-// The buttons below a chart: `text` has the words of each.
+// Draw the buttons below a chart; `text` holds their labels.
 function tools(parent, text, tell) {
   const row = div("clearhead-tools", parent);
   for (const [name, path] of Object.entries(ICONS)) {
@@ -43,7 +44,8 @@ function tools(parent, text, tell) {
   return row;
 }
 
-// A legend over rows of words stands where they end, however high the plot is: plotly takes a share of the plot.
+// Place a legend above rows of labels at their end, whatever the plot's height; plotly only supports a share of the
+// plot.
 function raised(layout, { data: { layout: { height, margin, legend } }, times, height: tall }) {
   const plot = height - margin.t - margin.b, now = tall / times - margin.t - margin.b;
   if (!(legend?.y > 1) || now < 1) return layout;
@@ -55,7 +57,7 @@ function begin(address, parent) {
   const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
   const tall = () => {
     const { height } = one.data.layout, half = SHARE * innerHeight;
-    const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // no lesson
+    const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // not a lesson
     const most = heightFor(root, alone ? innerHeight : half, Math.min(half, REST * height * lecture()));
     return lecture() ? Math.min(most, MOST * height * lecture()) : height * one.times;
   };
@@ -63,7 +65,7 @@ function begin(address, parent) {
   const times = () => LETTERS * lecture() || zoomOf(parent);
   const fit = () => {
     if (!root.clientWidth) return;
-    if (one.waits) soon();   // shown below what is seen, of which the observer says nothing
+    if (one.waits) soon();   // below the visible part, which the observer does not report
     else if (!one.width) return;
     else if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
   };
@@ -78,8 +80,8 @@ function begin(address, parent) {
   root.addEventListener("fullscreenchange", fit);
   root.closest("details")?.addEventListener("toggle", fit);
 
-  // What is on the screen first and at once, the rest when nothing moves: by a timer, which every engine has. What is
-  // folded away is drawn when it is opened.
+  // Draw visible charts immediately and the others when nothing moves, by a timer, which every engine supports. Folded
+  // charts are drawn when opened.
   function soon() {
     clearTimeout(one.later);
     if (folded()) return;
@@ -88,13 +90,13 @@ function begin(address, parent) {
     } else if (one.waits) one.later = setTimeout(draw, QUIET);
   }
 
-  // the same object as long as it says the same: plotly builds a chart anew under another one
+  // Return the same object while it is unchanged: plotly rebuilds a chart for a different one.
   function configured(config) {
     const said = JSON.stringify(config);
     if (said !== one.said) {
       const title = one.data.text.full;
       const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-      const full = { name: "full", title, icon: FULL, click };   // an iPhone fills its screen with films alone
+      const full = { name: "full", title, icon: FULL, click };   // an iPhone only shows videos full screen
       const modeBarButtonsToAdd = document.fullscreenEnabled ? [full] : [];
       Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd } });
     }
@@ -119,7 +121,7 @@ function begin(address, parent) {
     root.style.background = layout.paper_bgcolor;
     const size = { width: one.width, height: one.height }, round = raised(larger(layout, one.times), one);
     await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config)).catch((error) => {
-      if (!one.ended) throw error;   // plotly's last steps miss a chart that was taken away while it was drawn
+      if (!one.ended) throw error;   // plotly's last steps fail for a chart that was removed while being drawn
     });
     if (one.ended) return;
     if (one.data.picks && !one.listens) {
@@ -130,7 +132,7 @@ function begin(address, parent) {
     root.dataset.drawn = "";
   }
 
-  // The points of the first series that were clicked, or inside the frame that was drawn.
+  // Report the first series' points that were clicked or framed.
   function pick(event) {
     const points = (event?.points ?? []).filter((each) => each.curveNumber === 0).map((each) => each.pointNumber);
     if (points.length) one.tell("event", { picked: points });
@@ -145,13 +147,13 @@ function begin(address, parent) {
       value ? root.setAttribute(name, value) : root.removeAttribute(name);
     }
     const sent = JSON.stringify([data.data, data.layout, data.config]);
-    if (sent === one.sent) return;   // the page ran again and came to the same picture
+    if (sent === one.sent) return;   // the page reran and produced the same picture
     one.sent = sent;
     one.waits = true;
     delete root.dataset.drawn;
     if (one.seen === undefined) {
       const { top, bottom } = root.getBoundingClientRect();
-      one.seen = bottom > 0 && top < innerHeight;   // the observer says it a frame later
+      one.seen = bottom > 0 && top < innerHeight;   // the observer reports it a frame later
     }
     soon();
   };

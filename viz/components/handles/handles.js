@@ -1,4 +1,4 @@
-// Handles on an SVG: bars, shares of one whole, or points. Dragging happens here; what was dragged is sent as {values}.
+// Handles on an SVG: bars, shares of a whole, or points. Dragging happens here; sends {values}.
 import { dragging, telling } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { frame } from "../js/shared.js";
@@ -20,7 +20,7 @@ export function mount(element, bytes, send) {
     return sent.join();
   });
 
-  // One number of the row to a new value. Shares give way in proportion, so that the whole stays 1.
+  // Set one number of the row. In shares, the others are adjusted proportionally so that the sum stays 1.
   function move(at, value) {
     const next = [...values], to = Math.min(body.high, Math.max(body.low, value));
     if (body.mode === "shares") {
@@ -31,7 +31,7 @@ export function mount(element, bytes, send) {
     draw();
   }
 
-  // A handle to where the pointer is.
+  // Move a handle to the pointer.
   function follow(at, event) {
     const [across, up] = view.valuesAt(event);
     if (body.mode === "points") move(2 * at, across);
@@ -65,7 +65,7 @@ export function mount(element, bytes, send) {
       view.build(body);
     } else {
       faint = read.faint;
-      // a row of another length is of another question
+      // a row of another length belongs to another question
       if (held() === undefined && (told.takes(rounded(read.values).join()) || read.values.length !== values.length)) {
         values = read.values;
       }

@@ -38,7 +38,7 @@ export function viewOf(root) {
   }
 
   function draw(values, faint) {
-    // in a lecture letters are large and the screen is low
+    // in lecture mode text is large and the screen is low
     const height = body.height * (parseFloat(getComputedStyle(root).getPropertyValue("--picture-share")) || 1);
     const { heads } = palette(root, body.colours);
     box = { left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: height - FOOT };
@@ -98,7 +98,7 @@ export function viewOf(root) {
       : { "aria-valuenow": value, "aria-valuetext": text, "aria-label": label });
   }
 
-  // Numbers of a point that would lie on something else wait until somebody comes near it.
+  // Hide a point's numbers that overlap something else until the pointer is near.
   function thin(values) {
     const spots = handles.map((_, at) => [toX(values[2 * at]), toY(values[2 * at + 1])]);
     const taken = spots.flatMap(([x, y]) => [[x, y, 9, 9], [x, y - 16, 5, 7]]);

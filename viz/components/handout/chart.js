@@ -1,11 +1,11 @@
-// A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges
-// and not pixels.
+// A chart drawn by the page's own plotly. Heatmaps become shapes, so that print and projectors show edges instead of
+// pixels.
 import { shape } from "../js/svg.js";
 import { larger } from "../js/larger.js";
 import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
-const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
+const CELLS = 512 * 512, STRIKE = 8;   // most cells of a heatmap; pixels from which a negative cell is struck through
 
 /** @param {HTMLElement} figure  with the specification of its chart */
 export function chart(figure) {
@@ -25,13 +25,13 @@ export function chart(figure) {
 function shapes(stage) {
   const maps = stage._fullData.filter(({ type }) => type === "heatmap");
   stage.querySelectorAll("g.hm > image").forEach((image, at) => {
-    if (maps[at].hoverinfo === "skip") image.style.display = "none";   // clear: there for the words in its cells
+    if (maps[at].hoverinfo === "skip") image.style.display = "none";   // transparent: it only holds the cells' text
     else vector(image, maps[at], negative(stage, maps[at]));
   });
 }
 
-// Which cells are struck through, by row and column from the top left: those below 0, where the scale is symmetric
-// and no number is written.
+// Find the struck-through cells, by row and column from the top left: negative ones on a symmetric scale without
+// numbers.
 function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
   if (zmin !== -zmax || texttemplate) return () => false;
   const axis = (name) => stage._fullLayout[name[0] + "axis" + name.slice(1)].range;
@@ -39,7 +39,7 @@ function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
   return (row, column) => z.at(bottom > top ? row : -1 - row).at(left < right ? column : -1 - column) < -STRUCK * zmax;
 }
 
-// One path for every colour that the picture has, read from the middle of each cell.
+// Draw one path per colour of the picture, read from the middle of each cell.
 function vector(image, { z, xgap, ygap }, negative) {
   const rows = z.length, columns = z[0].length, source = image.getAttribute("href") ?? image.getAttribute("xlink:href");
   const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
@@ -79,6 +79,6 @@ function vector(image, { z, xgap, ygap }, negative) {
 const rectangle = (x, y, width, height) =>
   `M${x.toFixed(2)} ${y.toFixed(2)}h${width.toFixed(2)}v${height.toFixed(2)}h${(-width).toFixed(2)}z`;
 
-// The stroke through a negative cell, from its lower left to its upper right.
+// Draw the stroke through a negative cell, from its lower left to its upper right.
 const stroke = (x, y, wide, high) =>
   `M${(x + wide / 4).toFixed(2)} ${(y + (3 * high) / 4).toFixed(2)}l${(wide / 2).toFixed(2)} ${(-high / 2).toFixed(2)}`;

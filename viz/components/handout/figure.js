@@ -1,4 +1,4 @@
-// The messages of a figure in a page without a server, and the choices over an open head.
+// Read a figure's messages in a page without a server, and draw the options of an open head.
 import { node } from "../js/shared.js";
 
 /**

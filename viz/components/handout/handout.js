@@ -1,5 +1,5 @@
-// A handout without a server: every figure finds its messages beside it, its component's code and style are handed in;
-// nothing is asked of any machine.
+// A handout without a server: every figure's messages are embedded, its component's code and style are passed in, and
+// nothing is requested.
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
 import { chart } from "./chart.js";
@@ -9,7 +9,7 @@ import { table } from "./table.js";
 
 const words = JSON.parse(document.querySelector("#words").textContent);
 
-// What the reader chooses in an open head stays in its message, so that another lens shows it too.
+// Store the reader's choices for an open head in its message, so that another lens uses them too.
 function head(figure, body, state, update) {
   const { rows, columns, bound } = header(body), keys = columns ?? rows;
   const indexIn = (axis, token) => axis.tokens.indexOf(token);
@@ -37,7 +37,7 @@ async function component(figure, { mount, css }) {
   if (content.height) fits(figure, (height) => view.update(atHeight(height)));
 }
 
-// The layer and the head of a thumbnail's number.
+// Return the layer and head of a thumbnail's index.
 function headAt({ layers, heads }, at) {
   for (const [row, count] of heads.entries()) {
     if (at < count) return [layers[row], at];
@@ -46,7 +46,7 @@ function headAt({ layers, heads }, at) {
   return [];
 }
 
-// A head that is chosen in a grid is shown, if the handout holds it from the same question.
+// Show a head chosen in a grid, if the handout contains it for the same question.
 function jump(from, layer, head) {
   const { question } = from.dataset;
   const found = document.querySelector(`figure[data-question="${question}"][data-head="${layer}.${head}"]`);

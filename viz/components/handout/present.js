@@ -1,9 +1,9 @@
-// Presentation: one figure fills the screen, its letters large. P or the address's #present begins, arrows step,
-// Escape ends.
+// Presentation: one figure fills the screen with large text. P or the address's #present starts, arrows step, Escape
+// ends.
 import { fill, node } from "../js/shared.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
-const FRAME = 112, LEGEND = 76;   // pixels: round picture and caption; over and under a picture, before it is enlarged
+const FRAME = 112, LEGEND = 76;   // pixels: around picture and caption; above and below a picture, before enlarging
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
 
 /**
@@ -22,7 +22,7 @@ export function present(words) {
     place = node("div", "place", "", document.body);
   let at = 0;
 
-  // A page inside a notebook's frame has no address of its own.
+  // A page inside a notebook's iframe has no address of its own.
   function address(hash) {
     if (location.protocol !== "about:") history.replaceState(null, "", location.pathname + location.search + hash);
   }
@@ -35,7 +35,7 @@ export function present(words) {
     address(`#present=${at + 1}`);
   }
 
-  // The letters as large as the window's width bears, the picture as high as the caption leaves room.
+  // Enlarge the text as far as the window's width allows, and the picture to the height that the caption leaves.
   function fit(figure) {
     const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
     const beside = getComputedStyle(figure).flexDirection === "row";

@@ -1,5 +1,4 @@
-// A table whose heads sort it: the first click the largest first, the second the other way round. What is no number
-// stands last.
+// A table sorted by clicking its headers: descending first, then ascending. Cells without a number come last.
 
 const valueOf = (row, at) => row.cells[at].textContent;
 

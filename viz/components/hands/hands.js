@@ -1,5 +1,4 @@
-// The count of one answer in a hall, or the button that clears the counts of all. They are in this tab's own storage: a
-// reload finds them there again.
+// The count of one answer, or the button that clears all counts. They are stored in this tab, so they survive a reload.
 import { mountOnce } from "../js/lifecycle.js";
 import { fill, node } from "../js/shared.js";
 import { styles } from "../js/styles.js";
@@ -11,7 +10,7 @@ function read(question, answers) {
   let found = unstored[question];
   try {
     found = JSON.parse(sessionStorage.getItem(NAME + question)) ?? found;
-  } catch {}   // shut off, or not ours
+  } catch {}   // disabled, or not ours
   return Array.from({ length: answers }, (_, at) => {
     const count = Array.isArray(found) ? found[at] : 0;
     return Number.isInteger(count) && count > 0 ? Math.min(count, MOST) : 0;
@@ -22,7 +21,7 @@ function write(question, counts) {
   unstored[question] = counts;
   try {
     sessionStorage.setItem(NAME + question, JSON.stringify(counts));
-  } catch {}   // full, or shut off: they are here until the page is loaded anew
+  } catch {}   // full or disabled: kept until the page is reloaded
   document.dispatchEvent(new CustomEvent(CHANGED));
 }
 

@@ -1,5 +1,5 @@
-// Every head as a thumbnail. Hovering and moving happen here; only a choice is sent: the number of the head, or
-// {silence: number} or {figure: number}.
+// Every head as a thumbnail. Hovering and moving happen here; only a choice is sent: a head's index, {silence: index}
+// or {figure: index}.
 import { receiver } from "../js/messages.js";
 import { div, frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
@@ -32,7 +32,7 @@ export function mount(element, bytes, send) {
     tip.hide();
   }
 
-  // A click, or Enter, opens a head or silences it; `other` silences it, `together` puts it into a figure.
+  // A click or Enter opens a head or silences it; `other` silences it, `together` adds it to a figure.
   function choose(spot, other, together) {
     if (together && state.figure) return send({ figure: spot.index });
     if (body.silence && (other || state.silences)) return send({ silence: spot.index });

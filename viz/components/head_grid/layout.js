@@ -1,4 +1,4 @@
-// Where each head stands: pure arithmetic, no document.
+// Compute each head's position: pure arithmetic without the document.
 
 /**
  * @typedef {{spots: {index: number, layer: number, head: number, x: number, y: number, row: number}[], labels: object[],

@@ -26,7 +26,7 @@ export function viewOf(root) {
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "application");
 
-  // Whether it is laid out anew.
+  // Returns whether the layout changed.
   function draw(nextBody, nextState) {
     [body, state] = [nextBody, nextState];
     const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
@@ -80,7 +80,7 @@ export function viewOf(root) {
     }
   }
 
-  // Draws the row of a head over the picture, if there is one behind the thumbnails.
+  // Draw a head's row over the picture, if there is one behind the thumbnails.
   function overPicture(pen) {
     if (!body.picture) return undefined;
     const { picture, cells, covered, look, opacity, colours } = body, [, ...grid] = cells.shape, smooth = look === "smooth";
@@ -94,7 +94,7 @@ export function viewOf(root) {
     };
   }
 
-  // One colour for one number: from 0 to the largest, or symmetric about 0.
+  // Return one colour per number: from 0 to the largest, or symmetric around 0.
   function tints(colours) {
     const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
     const along = (share) => (state.signed ? (share + 1) / 2 : Math.max(0, share));
@@ -141,7 +141,8 @@ export function viewOf(root) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
       const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
-      place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);   // inside: between two rows it is of neither
+      // inside, because between two rows it would belong to neither
+      place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);
     }
     const open = spotOf(state.open);
     stage.style.cursor = state.silences ? "crosshair" : "";

@@ -1,4 +1,4 @@
-// What the weights' codes mean: a code is round(65535 · √w).
+// Decode weights: a code is round(65535 · √w).
 
 /** @type {number} */
 export const CODES = 65536;

@@ -1,6 +1,6 @@
-// One head through one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are the same
-// for all; only a choice is sent, as {token, pair}. While a reader predicts, the head is covered: no weights are
-// here, cells are marked, and {marks} is sent in the end.
+// One head in one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are shared; only a
+// selection is sent, as {token, pair}. During a prediction the head is covered: no weights are present, cells are
+// marked, and {marks} is sent at the end.
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, heightFor, node, palette, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
@@ -76,7 +76,7 @@ export function mount(element, bytes, send) {
     else tip.hide();
   }
 
-  // The picture was drawn anew under a pointer that stays where it is.
+  // The picture was redrawn under a resting pointer.
   function pointAgain() {
     const { clientX, clientY } = held, target = root.getRootNode().elementFromPoint(clientX, clientY);
     if (board.contains(target)) point(lens.at({ clientX, clientY, target }, false), clientX, clientY);
@@ -87,7 +87,7 @@ export function mount(element, bytes, send) {
     rest();
   }
 
-  // Nothing under the pointer: the focus and the pair alone.
+  // Without a pointer, show only the focus and the pair.
   function rest() {
     over = "";
     tip.hide();
@@ -111,7 +111,7 @@ export function mount(element, bytes, send) {
     else legend.replaceChildren(...legendOf(view, headName));
   }
 
-  // While the head is covered: how many cells are marked, and the way to the answer.
+  // While the head is covered: the number of marked cells, and the button that reveals it.
   function drawButtons() {
     const words = view.body.text, count = view.marks.inside().length;
     const reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
@@ -163,7 +163,7 @@ export function mount(element, bytes, send) {
     }
   }
 
-  // Arrows move a row, and from a row a cell; in the text every arrow moves the token that looks.
+  // Arrow keys move the row, and from a row the cell; in the text lens they move the query token.
   function move(key) {
     const { focus, pair, lens: kind, transpose } = view.state, upright = ["ArrowUp", "ArrowDown"].includes(key);
     const step = ["ArrowRight", "ArrowDown"].includes(key) ? 1 : -1;
@@ -182,9 +182,9 @@ export function mount(element, bytes, send) {
     point(lens.at(event, false), event.clientX, event.clientY);
   });
   on(board, "pointerleave", leave);
-  on(window, "resize", draw);   // a window that becomes full screen may keep its width
+  on(window, "resize", draw);   // entering full screen may not change a window's width
   on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
-  // in Safari before 18.2 a click does not say it
+  // in Safari before 18.2 the click event does not report it
   on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });
   on(board, "click", (event) => {
     const spot = lens.at(event, true), { focus } = view.state;
@@ -206,7 +206,7 @@ export function mount(element, bytes, send) {
     leave();
   });
 
-  // A head that is covered here shows no number of its own.
+  // A head covered here shows none of its numbers.
   function look() {
     view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
   }

@@ -1,4 +1,4 @@
-// The labels of an axis that must be readable now, above those that always stand.
+// Show the labels of an axis that must be readable now above the permanent ones.
 import { READABLE } from "./codes.js";
 
 /**

@@ -1,4 +1,4 @@
-// What the colours of the open head mean.
+// Explain the colours of the open head.
 import { signedBar } from "../js/negative_marks.js";
 import { node, short } from "../js/shared.js";
 import { strength } from "./codes.js";

@@ -1,4 +1,4 @@
-// The lines lens: two columns of tokens, a line for each weight; thicker and darker is more. One colour a head.
+// The lines lens: two columns of tokens and a line per weight, thicker and darker for larger ones; one colour per head.
 import { div, node, place, within } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
 import { pointOf, token } from "../js/token_element.js";
@@ -40,7 +40,7 @@ export function lines(stage, view) {
     drawLabels();
   }
 
-  // The smallest code that is drawn, so that a long text is not a black cloud and costs no more than MOST lines.
+  // Return the smallest code drawn, so that a long text does not become a black cloud or exceed MOST lines.
   function threshold(codes) {
     const counts = new Uint32Array(CODES);
     for (const code of codes) counts[code]++;
@@ -51,7 +51,7 @@ export function lines(stage, view) {
 
   const middle = (at) => (at + 0.5) * size.pitch;
 
-  // `front` lines stand for themselves, the others are the ground behind them.
+  // The first `front` lines are emphasised, the others form the background.
   function curve(pen, head, row, column, step, front = false, colour = undefined) {
     const { gap } = size, ratio = pen.canvas.width / gap;
     const [from, to] = view.state.transpose ? [column, row] : [row, column];
@@ -103,7 +103,7 @@ export function lines(stage, view) {
     }
   }
 
-  // The label under the pointer, or the strongest line within 5 pixels of it.
+  // Return the label under the pointer, or the strongest line within 5 pixels.
   function at(event) {
     const [fromLeft, y] = within(stage, event), x = fromLeft - size.side;
     const count = (axis) => axis.texts.length, index = Math.floor(y / size.pitch), { transpose, focus } = view.state;
@@ -114,7 +114,7 @@ export function lines(stage, view) {
     return { row: focus ?? undefined, column: index };
   }
 
-  // All lines share one course from left to right, so where each meets this x follows from its two ends.
+  // All lines have the same shape, so the position at this x follows from their two ends.
   function near(x, y) {
     let low = 0, high = 1;
     for (let i = 0; i < 20; i++) {

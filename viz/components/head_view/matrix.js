@@ -1,5 +1,5 @@
-// The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a
-// box above it.
+// The matrix lens: queries as rows, keys as columns (or transposed). The cells are one canvas, with boxes above it for
+// everything that moves.
 import { div, node, place, within, zoomOf } from "../js/shared.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
@@ -8,7 +8,7 @@ import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.j
 import { light } from "./labels.js";
 
 const LARGEST = 44, SHADES = 1024, SMALLEST = 9;
-const FEW = 20;   // tokens whose names are all read in a presentation, even if the picture is higher than its screen
+const FEW = 20;   // most tokens whose names are all shown in lecture mode, even if the picture exceeds its screen
 
 /** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {
@@ -39,7 +39,7 @@ export function matrix(stage, view) {
     const [down, across] = state.transpose ? [columns, rows] : [rows, columns];
     const v = down.texts.length, h = across.texts.length, most = Math.ceil(widest(across.texts) + 8);
     const zoom = zoomOf(stage);
-    // where the page is enlarged a smaller letter is still read, and every row keeps its name
+    // on an enlarged page smaller text is still readable, so every row keeps its name
     least = Math.max(SMALLEST, READABLE / zoom);
     const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136));
     let wide = Math.min((width - left - 2) / h, LARGEST);
@@ -90,7 +90,7 @@ export function matrix(stage, view) {
     pen.lineWidth = 1;
   }
 
-  // What the reader marked: filled while the head is covered, a frame once it is shown.
+  // Draw the reader's marks: filled while the head is covered, framed once it is revealed.
   function drawMarks() {
     marked.replaceChildren();
     marked.className = view.state.marking ? "guess" : "guess shown";
@@ -139,7 +139,7 @@ export function matrix(stage, view) {
     }
   }
 
-  // The name of a token, beside its row ("down") or above its column ("across").
+  // Draw a token's name, beside its row ("down") or above its column ("across").
   function label(name, at, kind, parent) {
     const axis = size[name], made = token(axis.texts[at], axis.flags[at], parent);
     made.className += ` label ${name} ${kind}`;
@@ -148,7 +148,7 @@ export function matrix(stage, view) {
     return made;
   }
 
-  // Labels that must be readable now, above the others: the focus and the pair, and what is under the pointer.
+  // Show the labels that must be readable now above the others: the focus, the pair, and those under the pointer.
   function lightUp(name, marks) {
     hot[name].replaceChildren();
     const pitch = name === "down" ? size.high : size.wide;
@@ -161,7 +161,7 @@ export function matrix(stage, view) {
     const { focus, pair, transpose } = view.state, { wide, high, width, height } = size;
     for (const each of Object.values(boxes)) each.hidden = true;
     const [r, c] = transpose ? [column, row] : [row, column];
-    // each frame stands round its cells: a row of a long text may be thinner than the frame
+    // frames go around their cells, since a row of a long text may be thinner than the frame
     if (r !== undefined) box("band across", 0, r * high - 1, width, high + 2);
     if (c !== undefined) box("band down", c * wide - 1, 0, wide + 2, height);
     if (focus !== null && transpose) box("row", focus * wide - 2, -2, wide + 4, height + 4);
@@ -175,7 +175,7 @@ export function matrix(stage, view) {
     lightUp("across", transpose ? rowMarks : columnMarks);
   }
 
-  // The cell or the label under the pointer.
+  // Return the cell or label under the pointer.
   function at(event) {
     const [fromLeft, fromTop] = within(stage, event), x = fromLeft - size.left, y = fromTop - size.top;
     const c = Math.floor(x / size.wide), r = Math.floor(y / size.high);
@@ -185,7 +185,7 @@ export function matrix(stage, view) {
     return view.state.transpose ? { row: across, column: down } : { row: down, column: across };
   }
 
-  // Where a cell is on the screen, for the tooltip of the keyboard.
+  // Return a cell's position on the screen, for the keyboard's tooltip.
   function where({ row, column }) {
     const [r, c] = view.state.transpose ? [column, row] : [row, column];
     return pointOf(stage, size.left + ((c ?? 0) + 1) * size.wide, size.top + ((r ?? 0) + 1) * size.high);

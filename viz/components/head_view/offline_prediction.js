@@ -1,5 +1,5 @@
-// A covered head that no server knows of, as a handout holds it: its numbers are here, so it is covered, shown and
-// scored here.
+// A covered head without a server, as in a handout: its numbers are present, so it is covered, revealed and scored
+// here.
 import { valueOf } from "./codes.js";
 
 /**

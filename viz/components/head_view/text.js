@@ -1,4 +1,4 @@
-// The text lens: the sentence as flowing words, each on the colour of the weight that the focused token gives it.
+// The text lens: the sentence as running text, each word coloured by its weight from the token in focus.
 import { inWindow, node } from "../js/shared.js";
 import { pixels } from "../js/canvas.js";
 import { token } from "../js/token_element.js";
@@ -34,7 +34,7 @@ export function text(stage, view) {
     drawMarks();
   }
 
-  // What the reader marked for the token that looks.
+  // Draw the reader's marks for the query token.
   function drawMarks() {
     const { focus } = view.state;
     guessing = focus;
@@ -43,13 +43,13 @@ export function text(stage, view) {
 
   const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 
-  // Ink or paper, whichever can be read on it.
+  // Return ink or paper, whichever is readable on this colour.
   function readable(pixel) {
     const bright = 0.3 * (pixel & 255) + 0.59 * ((pixel >> 8) & 255) + 0.11 * ((pixel >> 16) & 255) > 125;
     return bright === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper;
   }
 
-  // Only what changes is touched: a move over a long text must not style every word again.
+  // Update only what changes: restyling every word on each move would be slow in a long text.
   function colourFrom(from) {
     const { weights } = view.body, columns = weights.shape[2];
     lookedAt.forEach((word, at) => {

@@ -1,4 +1,4 @@
-// What an open head says: names, numbers, sentences, and its focused row as a table.
+// The texts of an open head: names, numbers, sentences, and its focused row as a table.
 import { number } from "../js/messages.js";
 import { figure, fill, fixed, node } from "../js/shared.js";
 import { valueOf } from "./codes.js";
@@ -29,12 +29,12 @@ export function wordsOf(view) {
     return values[(head * shape[1] + row) * shape[2] + column];
   };
 
-  // What one token looks at most, largest first.
+  // Return the largest weights of one token, in order.
   const most = (row, count) => view.columns.texts.map((_, column) => column)
     .sort((one, other) => code(0, row, other) - code(0, row, one)).slice(0, count)
     .map((column) => [name(view.columns, column), value(0, row, column)]);
 
-  // A number as people read it; a difference with its sign, and what one side does not have as a dash.
+  // Format a number; differences with their sign, and missing values as a dash.
   function value(head, row, column) {
     const { bound, absent } = view.body, found = valueOf(code(head, row, column), bound);
     if (Number.isNaN(found) || absent?.[0].includes(row) || absent?.[1].includes(column)) return "–";
@@ -53,7 +53,7 @@ export function wordsOf(view) {
     return rows;
   }
 
-  // Title and rows of the tooltip for what is under the pointer or the cursor.
+  // Return title and rows of the tooltip for what is under the pointer or cursor.
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
     const nothing = view.state.marking || view.body.blind?.includes(row);
@@ -61,7 +61,7 @@ export function wordsOf(view) {
     return [pairName(row, column), facts(row, column)];
   }
 
-  // What the picture shows, in words.
+  // Describe the picture in words.
   function sentence() {
     const { text: words, sums, notes } = view.body, { lens: kind, transpose, focus, marking } = view.state;
     const from = focus === null ? "" : name(view.rows, focus);
@@ -78,7 +78,7 @@ export function wordsOf(view) {
     return [...score, first, ...sum, ...notes].join("; ");
   }
 
-  // The focused row as a table, for those who cannot see the picture; gives what is said of it.
+  // Show the focused row as a table for readers who cannot see the picture; returns its description.
   function fillTable(table) {
     const { focus } = view.state, words = view.body.text;
     table.replaceChildren();

@@ -1,4 +1,4 @@
-// What the components draw with pixels.
+// Draw pixels for the components.
 import { parts, zoomOf } from "./shared.js";
 
 /**

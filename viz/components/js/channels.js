@@ -1,5 +1,5 @@
-// Streamlit hands a component its messages in elements of their own (component.py); they meet in a channel, under the
-// name that both headers carry.
+// Streamlit delivers a component's messages in separate elements (component.py); they are joined in a channel with the
+// name in both headers.
 import { header } from "./header.js";
 
 /** @type {Map<string, object>} */

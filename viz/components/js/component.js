@@ -1,5 +1,5 @@
-// A component by the name of its folder, as component.py asks for it: its module and its style are here before it is
-// drawn. Its large message comes here, the small one to state.js.
+// Load a component by its folder's name, for component.py: its module and style are ready before it is drawn. It
+// receives the large message; state.js receives the small one.
 import { channelOf } from "./channels.js";
 import { mountOnce } from "./lifecycle.js";
 import { styles } from "./styles.js";

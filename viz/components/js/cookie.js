@@ -1,4 +1,4 @@
-// Keeps the name of this browser's handout, so that a reload finds it again.
+// Store the name of this browser's handout, so that a reload finds it.
 
 /** @param {object} call  of Streamlit's, with its data */
 export const cookie = ({ data: [name, value] }) => {

@@ -1,4 +1,4 @@
-// Dragging: what a pointer holds, how often the server hears of it, and which of its answers come too late.
+// Dragging: what the pointer holds, how often the server is told, and which responses are outdated.
 
 /**
  * Lets a pointer hold something on an element from its press to its release.

@@ -1,4 +1,4 @@
-// The header of a message that messages.py packed, without its arrays.
+// Read the header of a message packed by messages.py, without its arrays.
 
 /**
  * @param {Uint8Array} bytes

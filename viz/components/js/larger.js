@@ -1,4 +1,4 @@
-// A chart of plotly's for a room: plotly does not know where the pointer is in what a style enlarges.
+// Scale a plotly chart for a room: inside an enlarged element, plotly would misplace the pointer.
 
 const GROWS = /font\.size$|margin\.[lrtb]$|standoff$|ticklen$|yshift$|line\.width$|marker\.size$/;   // in pixels
 

@@ -1,9 +1,9 @@
-// Reads what messages.py packs: 4 bytes of header length, a JSON header, then arrays at multiples of 4 bytes.
+// Read what messages.py packs: 4 bytes of header length, a JSON header, then arrays aligned to 4 bytes.
 import { header } from "./header.js";
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
 
-// The header with each section under its own name as {values, shape}. Streamlit hands out a view at any offset: one
+// Return the header with each section under its name as {values, shape}. Streamlit returns views at any offset; one
 // copy aligns it.
 function unpack(bytes) {
   const buffer = bytes.slice().buffer, start = 4 + new DataView(buffer).getUint32(0, true), message = header(bytes);

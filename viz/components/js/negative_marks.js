@@ -1,4 +1,4 @@
-// What is negative is told apart without colour too.
+// Mark negative cells without colour.
 
 /**
  * Share of the bound from which on a negative cell is struck through.

@@ -1,4 +1,4 @@
-// Numbers over a picture: the picture steps back, and what is looked at glows. glow.py says in which colours.
+// Draw numbers over a picture: the picture is dimmed, and attended parts glow, in the colours of glow.py.
 import { node } from "./shared.js";
 
 /**
@@ -17,7 +17,7 @@ export const shadesOf = (colours, opacity) => colours.map((colour) => {
   return [red, green, blue, Math.round(cover * opacity)];
 });
 
-// Of one channel of a pixel, how light it is under an overlay: greyer and darker the more the overlay covers.
+// Return one channel of a pixel under an overlay: greyer and darker the more opaque the overlay is.
 const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
 
 /**

@@ -1,4 +1,4 @@
-// A picture that is pasted anywhere on the page goes where one that is dropped goes: into the file uploader.
+// Pass a picture pasted anywhere on the page to the file uploader, like a dropped one.
 
 /**
  * What a clipboard holds of pictures.
@@ -7,7 +7,7 @@
  */
 export const picturesIn = (data) => [...(data?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
 
-// The input of the uploader under this key, if the page has it.
+// Return the input of the uploader with this key, if the page has one.
 const inputOf = (key) => document.querySelector(`.st-key-${key} input[type=file]`);
 
 /**

@@ -1,6 +1,6 @@
-// The keys of a presentation, wherever on the page the focus is. One listener, whatever is drawn anew: P turns it on
-// and off, and while it is on arrows step and Escape ends. What Tab has reached has the arrows, but never Page Up and
-// Page Down: those are a clicker's. It also sends a full stop for a black screen, and F5 for its start.
+// The keys of lecture mode, wherever the focus is. A single listener survives redraws: P toggles the mode, arrows step
+// and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and Page Down, which a
+// clicker sends. Clickers also send a full stop for a black screen, and F5 to start.
 import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
 import { stage, TITLE } from "./stage.js";
@@ -11,7 +11,8 @@ const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea,
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
 const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
 
-// Whether the key is for what has the focus. A mouse leaves the focus on what it pressed: that listens to no arrows.
+// Return whether the focused element needs the key. A mouse click also leaves focus on an element, but that does not
+// claim the arrows.
 function taken(event, on) {
   const path = event.composedPath(), within = (what) => path.some((each) => each.matches?.(what));
   if (within(TYPED)) return true;
@@ -48,7 +49,7 @@ function fillScreen() {
   else if (document.fullscreenEnabled) document.documentElement.requestFullscreen();
 }
 
-// The line under a screen: where one is, and buttons for whoever has neither keys nor a clicker.
+// Draw the line below a screen: the position, and buttons for those without keys or a clicker.
 function line(parent, { text, title }, act) {
   const row = node("div", "clearhead-line", undefined, parent);
   const button = (name, sign = text[name]) => {
@@ -66,17 +67,17 @@ function line(parent, { text, title }, act) {
   return { row, place, proof };
 }
 
-// What is seen of which page. Streamlit draws this element anew when a page changes above it; it then goes on where it
-// was, which the server may not have heard yet.
+// The page's current screen. Streamlit redraws this element when something above it changes; it then continues where it
+// was, which the server may not know yet.
 let latest;
 
-// A page's screens, with their line.
+// Draw a page's screens, with their line.
 function room(parent, data, tell) {
   const black = node("div", "clearhead-black", undefined, parent);
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
   let told = data.screen || TITLE, later;
-  const leave = () => (clearTimeout(later), tell({ on: false }));   // nothing that comes later overtakes it
+  const leave = () => (clearTimeout(later), tell({ on: false }));   // no later event overtakes it
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
   const { row, place, proof } = line(parent, data, (name) => acts[name]());
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
@@ -91,7 +92,7 @@ function room(parent, data, tell) {
     if (black.hidden && !screens.move(by) && data.place) tell({ step: by });
     black.hidden = true;
   };
-  const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back
+  const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back button
   const end = () => (clearTimeout(later), screens.end(), row.remove(), black.remove());
   return { ...screens, move, turn, end, leave, dark: () => { black.hidden = !black.hidden; } };
 }
@@ -110,7 +111,7 @@ function begin(parent) {
   globalThis.clearheadKeys?.abort();
   const ended = (globalThis.clearheadKeys = new AbortController()), one = {}, tell = (what) => one.tell(what);
   let data, open, shown;
-  // another one that begins ends this one, too: Streamlit may clean up later, or never
+  // a new one also ends this one: Streamlit may clean up later, or never
   ended.signal.addEventListener("abort", () => shown?.end());
 
   document.addEventListener("keydown", (event) => {
@@ -122,7 +123,7 @@ function begin(parent) {
   }, { signal: ended.signal, capture: true });
 
   one.update = (call) => {
-    if (ended.signal.aborted) return;   // another one has begun; this one is about to be cleaned up
+    if (ended.signal.aborted) return;   // a new one has begun, and this one is about to be cleaned up
     [data] = call.data;
     one.tell = (what) => call.setTriggerValue("event", what);
     const next = data.on ? data.id : undefined;
@@ -136,7 +137,7 @@ function begin(parent) {
   return one;
 }
 
-// Paper gets the page as wide as it is on screen, made smaller (page.css).
+// For print, scale the page down from its width on screen (page.css).
 addEventListener("beforeprint", () => {
   const main = document.querySelector("[data-testid=stMainBlockContainer]");
   if (!main) return;

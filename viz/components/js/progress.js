@@ -1,5 +1,5 @@
-// Where one is in the lessons, in this browser's own storage: of each the controls that its address holds, and the
-// section that is seen. A link is nobody's progress: what it answers counts once somebody answers it anew.
+// Store the reader's progress in this browser: each lesson's controls from its address, and the visible section.
+// Answers in a link do not count until somebody answers again.
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
 const SECTIONS = "[class*='st-key-section-']";
 const opened = { path: location.pathname, params: new URLSearchParams(location.search) };
@@ -10,7 +10,7 @@ function stored() {
   try {
     const found = JSON.parse(localStorage.getItem(NAME));
     return typeof found === "object" && found ? found : {};
-  } catch {   // shut off, or not ours
+  } catch {   // disabled, or not ours
     return {};
   }
 }
@@ -19,12 +19,12 @@ function store(all) {
   try {
     if (Object.keys(all).length) localStorage.setItem(NAME, JSON.stringify(all));
     else localStorage.removeItem(NAME);
-  } catch {}   // full, or shut off: nothing is remembered
+  } catch {}   // full or disabled: nothing is remembered
 }
 
 const sectionOf = (element) => /st-key-section-([\w-]+)/.exec(element.className)[1];
 
-// The section that is seen: the last one that begins in the upper part of the window.
+// Return the visible section: the last one that begins in the upper part of the window.
 function seen() {
   const begun = [...document.querySelectorAll(SECTIONS)].filter((each) => each.getBoundingClientRect().top < innerHeight / 3);
   return begun.length > 1 ? sectionOf(begun.at(-1)) : undefined;
@@ -32,7 +32,7 @@ function seen() {
 
 function keep() {
   const params = new URLSearchParams(location.search), all = stored(), before = all[lesson] ?? {};
-  // what is stored is read first
+  // stored progress is read first
   if (!lesson || told === undefined || location.pathname.split("/").at(-1) !== lesson || params.has("present")) return;
   const brought = (name, value) => QUESTION.test(name) && opened.path === location.pathname
     && opened.params.get(name) === value && before[name] !== value;
@@ -43,7 +43,7 @@ function keep() {
   store(kept.length ? { ...others, [lesson]: Object.fromEntries(kept) } : others);
 }
 
-// Back to the section that was seen, while what is above it is drawn, unless the reader moves first.
+// Scroll to the remembered section while what is above it loads, unless the reader moves first.
 function scroll(section, tries = 20) {
   if (moved || !tries) return;
   [...document.querySelectorAll(SECTIONS)].find((each) => sectionOf(each) === section)?.scrollIntoView({ block: "start" });

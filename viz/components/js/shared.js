@@ -1,4 +1,4 @@
-// What the components share: nodes, listeners, colours, places, numbers, tooltip. No component keeps anything here.
+// Shared by the components: nodes, listeners, colours, positions, numbers, tooltip. No component stores anything here.
 
 /**
  * @param {string} tag
@@ -61,7 +61,7 @@ export function frame(element, name, redraw) {
  */
 export const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
-// Any CSS colour as #rrggbb, or nothing if it is transparent.
+// Return any CSS colour as #rrggbb, or nothing if it is transparent.
 function hex(colour) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.fillStyle = "#00000000";
@@ -69,7 +69,7 @@ function hex(colour) {
   return pen.fillStyle.startsWith("#") ? pen.fillStyle : undefined;
 }
 
-// What the page's theme says under this name, "" outside of Streamlit.
+// Return a property of the page's theme, "" outside Streamlit.
 const themed = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
 
 function background(element) {
@@ -110,8 +110,7 @@ export function zoomOf(element) {
 const LOWEST = 110, HEADING = 0.27;   // pixels; the share of a window that a picture's heading takes
 let enlarges;
 
-// Whether boxes are given as they are on the screen. Safari before 26.4 gives those of an enlarged element in its own
-// pixels.
+// Whether bounding boxes are in screen pixels. Safari before 26.4 returns an enlarged element's own pixels.
 function boxesEnlarge() {
   if (enlarges === undefined) {
     const probe = div("", document.body);

@@ -1,7 +1,6 @@
-// A page in a lecture room: a row of screens, one of them seen. In a lesson a question is a screen, and so is every
-// section; of a section first its lead and then its notices are seen, one at a time, under its picture. Any other page is
-// one screen. What is drawn stays where it is on the page; this module marks what is seen, and lecture.css hides the
-// rest.
+// A page in lecture mode: a row of screens, one of them visible. In a lesson, every question and section is a screen; a
+// section shows first its lead and then its notices below the picture, one at a time. Other pages have a single screen.
+// Drawn elements stay where they are; this module marks the visible ones, and lecture.css hides the rest.
 import { inWindow } from "./shared.js";
 
 const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
@@ -11,19 +10,19 @@ const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
 const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] button";
 /** @type {string} */
 export const TITLE = "title";
-const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before it is enlarged
-const WHOLE = 0.88;             // times as much is a page enlarged that has not been cut into screens
-const LEAST = 0.64;             // times as much, at least, is a screen enlarged that would not fit otherwise
-const SETTLED = 500;            // ms until charts have taken their size
-const EDGE = 0.04;              // of a screen's height: the edge of a shadow or of a word beside a thumb
-const LINE = 26;                // pixels of the line below
+const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
+const WHOLE = 0.88;             // enlargement of a page that is not split into screens
+const LEAST = 0.64;             // smallest enlargement of a screen that would not fit otherwise
+const SETTLED = 500;            // ms until charts have settled
+const EDGE = 0.04;              // as a share of a screen's height: the edge of a shadow or of a label beside a thumb
+const LINE = 26;                // pixels of the line at the bottom
 const PARTS = "[data-testid=stElementContainer]";
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
 
-// The parts of a page in their order, each with the screen in it, if there is one: a container that is no screen itself,
-// as of a fragment, is the parts in it.
+// Return the parts of a page in order, each with the screen it contains, if any; a container that is not itself a
+// screen, such as a fragment's, is replaced by its parts.
 function partsOf(block) {
   return [...block.children].filter((child) => !child.querySelector(KEYS)).flatMap((child) => {
     const own = child.matches(SCREEN) ? child : child.querySelector(`:scope > :is(${SCREEN})`);
@@ -63,7 +62,7 @@ export function stage(start, { lesson, only }, tell) {
   const main = document.querySelector(MAIN), scales = new Map();
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
-  // where a screen is not there yet, or no more, the current one stays
+  // if a screen does not exist yet or any more, stay on the current screen
   const known = () => screens.findIndex((screen) => screen.name === name);
   const here = () => (known() < 0 ? Math.min(place, screens.length - 1) : known());
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
@@ -85,7 +84,7 @@ export function stage(start, { lesson, only }, tell) {
     tell({ proof: proofs.length > 0, name: shown, place: here() + 1, of: screens.length });
   }
 
-  // As large as the window holds the screen; one that would be too small then is scrolled.
+  // Enlarge the screen to fit the window; one that would be too small is scrolled instead.
   function enlarge(fit) {
     const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
       Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
@@ -121,18 +120,18 @@ export function stage(start, { lesson, only }, tell) {
 
   const prove = () => go(here(), step, !proof);
 
-  // What is not on the screen yet comes before the next one.
+  // Scroll to what is not visible yet before moving to the next screen.
   function scrolled(by) {
     const before = main.scrollTop, high = main.clientHeight;
     if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
-    // on, the first part that is cut off comes to the top
+    // moving on, bring the first cut-off part to the top
     const cut = [...main.querySelectorAll(PARTS)].filter((each) => each.getClientRects().length).map(inWindow)
       .filter((box) => box.bottom > high - LINE && box.top > high / 4).map((box) => box.top);
     main.scrollBy({ top: by < 0 || !cut.length ? by * 0.7 * high : Math.min(...cut) - LINE / 2 });
     return Math.abs(main.scrollTop - before) > 8;
   }
 
-  // False where nothing comes any more.
+  // Returns false at the end.
   function move(by) {
     const at = here(), last = (to) => Math.max(0, texts(screens[to]).length - 1), to = step + by;
     if (!screens[at]) return true;
@@ -159,7 +158,7 @@ export function stage(start, { lesson, only }, tell) {
     removeEventListener("resize", soon);
     clearTimeout(later);
     cancelAnimationFrame(waiting);
-    waiting = -1;   // a late call shows nothing any more
+    waiting = -1;   // a late call has no effect
     document.documentElement.style.removeProperty("--lecture");
     for (const each of ["seen", "said"]) mark(each, []);
   };

@@ -1,5 +1,4 @@
-// What Streamlit calls with the small message: keeps it for the view that may come later, hands it to the one that is
-// there.
+// Receive the small message from Streamlit: keep it for a later view, and pass it to an existing one.
 import { channelOf } from "./channels.js";
 
 /**
@@ -11,7 +10,7 @@ export const state = ({ data }) => {
   channel.state = data;
   channel.view?.update(data);
   return () => {
-    // the next message may be here before this one is cleaned up
+    // the next message may arrive before this one is cleaned up
     if (channel.state === data) channel.state = undefined;
     channel.tidy();
   };

@@ -1,4 +1,4 @@
-// Style sheets of the folder that this module's folder stands in, as one text.
+// Return style sheets from this module's parent folder as one text.
 const sheet = async (name) => {
   const answer = await fetch(new URL(`../${name}`, import.meta.url));
   if (!answer.ok) throw new Error(`${answer.status} ${answer.url}`);

@@ -1,4 +1,4 @@
-// Drawings as SVG: a node of one, and a line with an arrow at its end.
+// SVG drawings: a node, and a line with an arrowhead.
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /**

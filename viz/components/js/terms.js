@@ -1,5 +1,5 @@
-// Terms of the glossary in a page's prose. The first occurrence of each is underlined by the CSS Custom Highlight API,
-// which leaves Streamlit's elements as they are; a tap on it opens its definition.
+// Glossary terms in a page's text. The first occurrence of each is underlined with the CSS Custom Highlight API, which
+// leaves Streamlit's elements unchanged; a tap opens its definition.
 import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
 

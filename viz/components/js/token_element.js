@@ -1,4 +1,4 @@
-// Tokens as they are drawn, and places in the window for what explains them.
+// Draw tokens, and compute window positions for their tooltips.
 import { inWindow, node } from "./shared.js";
 
 /**

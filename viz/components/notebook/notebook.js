@@ -1,12 +1,12 @@
-// A record in a notebook: all heads, and beside them the one that was clicked; or one head alone. As in a handout
-// nothing is asked of any machine; its light and its height are what the frame round it says and is told.
+// A record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout it makes no
+// requests; it exchanges its theme and height with the surrounding iframe.
 import { bytesIn, choices, packed } from "../handout/figure.js";
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
 
 const read = (id) => JSON.parse(document.querySelector(id).textContent);
 
-// Messages one behind the other, each after its length.
+// Split concatenated messages, each preceded by its length.
 function several(bytes) {
   const found = [];
   for (let at = 0; at < bytes.length;) {
@@ -23,7 +23,7 @@ function stageOf(parent, css) {
   return stage;
 }
 
-// One kind of attention: its grid and its heads, drawn into a section of its own.
+// Draw one kind of attention, its grid and heads, into its own section.
 async function kindOf(section, components, words) {
   const part = (name) => section.querySelector(`script.${name}`), views = [];
   const [first, heads] = await Promise.all(["state", "heads"].map((name) => bytesIn(part(name)))), bodies = several(heads);
@@ -34,7 +34,7 @@ async function kindOf(section, components, words) {
   const bodyOf = (number) => bodies[numbers.indexOf(number)];
   const again = () => view.update(packed(state, first));
 
-  // Another head under the same lens, with the same token in focus.
+  // Open another head in the same lens with the same token in focus.
   function open(number) {
     const body = bodyOf(number);
     hint.hidden = Boolean(body);
@@ -72,7 +72,7 @@ async function kindOf(section, components, words) {
   return () => views.forEach((draw) => draw());
 }
 
-// The buttons that choose a kind, where there are several.
+// Draw the buttons that choose a kind, if there is more than one.
 function tabs(sections, kinds) {
   const bar = document.querySelector("nav"), buttons = [];
   const show = (at) => {

@@ -1,11 +1,13 @@
-// Runs in the notebook, beside the frame: tells it how light the notebook is, and gives it the height that it asks for.
+// Runs in the notebook next to the iframe: passes on the notebook's theme, and applies the height that the iframe
+// requests.
 (() => {
   const frame = document.getElementById("FRAME");
   if (!frame) return;
   const numbers = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
   const bright = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue;
 
-  // The first colour behind the frame; where the notebook paints none, its letters say whether it is dark.
+  // Return the first background colour behind the iframe; if the notebook sets none, its text colour tells whether it
+  // is dark.
   function look() {
     for (let at = frame.parentElement; at; at = at.parentElement) {
       const paper = getComputedStyle(at).backgroundColor, parts = numbers(paper);

@@ -4,8 +4,9 @@ import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
 import { div, figure, fill, heightFor, node, palette, place, short, within } from "../js/shared.js";
 
-const LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
-const NARROW = 420;   // pixels of width below which the sentence always has two lines, so that pictures in a row stand on one line
+// rows of the table besides tokens without a patch; pixels per patch from which grid lines are drawn
+const LARGEST = 8, LINES = 7;
+const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
 
 /**
  * The picture of picture_view.js in its root.
@@ -32,7 +33,7 @@ export function viewOf(root) {
   const value = (token) => state.values.values[token];
   const tokens = () => body.texts.map((_, token) => token);
   const name = (token) => body.texts[token];
-  // a number as people read it; a change with its sign
+  // a formatted number; changes with their sign
   const written = (token) => `${state.kind === "signed" && value(token) > 0 ? "+" : ""}${figure(value(token))}`;
 
   function build(read) {
@@ -59,14 +60,14 @@ export function viewOf(root) {
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
   }
 
-  // Each patch's step of the colours where it stands in the grid.
+  // Return each patch's colour step at its position in the grid.
   function stepsInGrid() {
     const [rows, columns] = body.grid, steps = new Int16Array(rows * columns);
     body.places.forEach((at, token) => { if (at >= 0) steps[at] = state.steps[token]; });
     return steps;
   }
 
-  // What the patches cover together, in pixels of the canvas; a picture may be a little wider.
+  // Return the area covered by patches in canvas pixels; a picture may be slightly wider.
   function covered() {
     const patches = tokens().filter(isPatch), side = (corner) => Math.max(...patches.map((token) => box(token)[corner]));
     return [side(2) * canvas.width, side(3) * canvas.height];
@@ -101,7 +102,7 @@ export function viewOf(root) {
     pen.globalAlpha = 1;
   }
 
-  // A patch that nobody may look at: covered and crossed out.
+  // Draw a hidden patch: covered and crossed out.
   function cover(pen, [left, top, right, bottom]) {
     const [x, y, r, b] = [left * canvas.width, top * canvas.height, right * canvas.width, bottom * canvas.height];
     pen.fillStyle = "#000000";
@@ -116,7 +117,7 @@ export function viewOf(root) {
     pen.stroke();
   }
 
-  // Tokens that are no patch, as buttons in their own colour.
+  // Draw tokens that are not patches as buttons in their colour.
   function drawChips() {
     const special = tokens().filter((token) => !isPatch(token)), shades = shadesOf(body.colours.glow, 1);
     if (chips.childElementCount !== special.length) {
@@ -166,7 +167,7 @@ export function viewOf(root) {
     legend.replaceChildren(...nodes);
   }
 
-  // What holds of one token: its number, and of a weight how many times even it is.
+  // Return the facts about one token: its number and, for a weight, the multiple of the uniform weight.
   function facts(token) {
     if (state.hidden.includes(token)) return [[state.what, body.text.is_hidden]];
     if (state.kind === "none") return [];
@@ -198,7 +199,7 @@ export function viewOf(root) {
     }
   }
 
-  // The patch under the pointer.
+  // Return the patch under the pointer.
   function under(event) {
     const [x, y] = within(board, event).map((each, axis) => each / size[axis]);
     return tokens().find((token) => {

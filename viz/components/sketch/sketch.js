@@ -1,5 +1,5 @@
-// A curve drawn by hand. A stroke sets the heights of the places it passes; places that no stroke has passed take the
-// nearest height, so that one stroke makes a curve. What was drawn is sent as {values} when the stroke ends.
+// A curve drawn by hand. A stroke sets the heights of the places it passes; untouched places take the nearest height,
+// so that a single stroke makes a curve. Sends {values} when the stroke ends.
 import { dragging } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, palette, within } from "../js/shared.js";
@@ -66,7 +66,7 @@ export function mount(element, bytes, send) {
     shape("text", { x: plane.left, y: 12 }, axes).textContent = body.names[1];
   }
 
-  // The curve with its open places at the height of the nearest one that is drawn.
+  // Return the curve with untouched places at the height of the nearest drawn one.
   function filled() {
     const known = heights.flatMap((each, i) => (each === undefined ? [] : [i]));
     if (!known.length) return Array(body.places).fill(MIDDLE);
@@ -74,7 +74,7 @@ export function mount(element, bytes, send) {
     return Array.from({ length: body.places }, (_, i) => heights[i] ?? heights[nearest(i)]);
   }
 
-  // The stroke goes on to a point; every place between the last one and this takes its height on the line between them.
+  // Continue the stroke to a point; places in between are interpolated.
   function stroke(event) {
     const plane = box(), [x, y] = within(svg, event);
     const across = Math.min(1, Math.max(0, (x - plane.left) / (plane.right - plane.left))) * (body.places - 1);

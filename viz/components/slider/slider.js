@@ -1,10 +1,10 @@
-// A thumb on a line over the words of its options. The server is told while it moves.
+// A thumb on a line above its options' labels. The server is told while it moves.
 import { telling } from "../js/drag.js";
 import { mountOnce } from "../js/lifecycle.js";
 import { div, node } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
-const TOLD = { pause: 80, patience: 20_000 };   // milliseconds, of telling() in drag.js
+const TOLD = { pause: 80, patience: 20_000 };   // milliseconds, see telling() in drag.js
 
 function build(parent) {
   const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
@@ -29,7 +29,7 @@ function begin(parent) {
   }
 
   const told = telling(() => {
-    // no two messages are equal: a change back and forth is two changes
+    // messages are never equal: a change back and forth counts as two
     count = Math.max(Date.now(), count + 1, data.heard + 1);
     one.send({ at: +line.value, word: words[line.value], count });
     return count;
@@ -40,7 +40,7 @@ function begin(parent) {
     told.tell();
   };
 
-  // What the server says.
+  // Apply the server's message.
   function follow() {
     words = data.words;
     line.max = words.length - 1;
