@@ -51,7 +51,7 @@ def test_select_on_scores_one_head_of_the_other_file(files):
 
 def test_for_a_person_it_says_luck_and_the_papers_numbers(files):
     ran = coref("--cases", files / "one.csv")
-    assert ran.exit_code == 0 and "luck:" in ran.output
+    assert ran.exit_code == 0 and "chance:" in ran.output
     assert "untrained twin:" in ran.output
 
 
