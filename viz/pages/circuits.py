@@ -14,7 +14,7 @@ from model.studies.known_circuits import Finding, KnownCircuitsQuery
 from model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
 from model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
 from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.format import format_change, format_number, format_share, head_label
+from viz.format import format_change, format_number, format_share, head_label, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.session import Kept
@@ -239,10 +239,13 @@ def _known(page: PageContext) -> None:
     if not rows:
         st.caption(words["none"])
         return
-    shown = DataFrame(rows, columns=list(words["columns"])).rename(columns=words["columns"])
-    st.dataframe(shown, hide_index=True, key="circuits-known", height=38 + 35 * len(shown), column_config={
-        words["columns"]["says"]: st.column_config.TextColumn(width="large")})
-    table_button("circuits-known", shown, words["title"])
+    titles_of = list(words["columns"].values())
+    with st.container(key="circuits-known"):
+        st.markdown(markdown_table(f"| {' | '.join(titles_of[1:])} |", [
+            (f"**{model}** · {says}", *others) for model, says, *others in rows]))
+    last = max(measured.values(), key=lambda each: each.measured)
+    table_button("circuits-known-table", DataFrame(rows, columns=titles_of), words["title"], lambda: st.caption(
+        words["measured"].format(day=last.measured, machine=last.machine)))
     if page.state.model in measured:
         measured_line(KnownCircuitsQuery(page.state.model, sources.revision(page.state.model)), "known", "mechanisms")
     st.caption(words["sources"], width=READABLE_WIDE)
