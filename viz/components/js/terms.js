@@ -46,7 +46,7 @@ function prose(main) {
 }
 
 function begin(parent) {
-  const main = (parent.getRootNode().host ?? parent).closest("section"), card = node("div", "", undefined, parent);
+  const main = document.querySelector("[data-testid=stMain]"), card = node("div", "", undefined, parent);
   const ended = new AbortController(), { signal } = ended;
   let terms = new Map(), more, marked = [], waiting, tell;
   card.popover = "auto";
