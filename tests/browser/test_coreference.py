@@ -39,7 +39,7 @@ def page(watch):
     return opener
 
 
-def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_the_link_keeps_it(page):
+def test_coreference_page_swaps_nouns_on_click_and_link_keeps_them(page):
     opened = page()
     expect(opened.get_by_text("The largest weight to a noun: 3·1")).to_be_visible()
     expect(opened.get_by_text("One pair is an anecdote")).to_be_visible()

@@ -23,7 +23,7 @@ def sound(page) -> None:
     assert page.locator("[data-testid=stException]").count() == 0
 
 
-def test_a_page_outlives_its_server_and_a_reload_in_the_middle_and_the_last_of_ten_edits_wins(browser, server):
+def test_page_survives_server_restart_reload_and_rapid_edits(browser, server):
     page = browser.new_page()
     try:
         page.goto(f"{server.address}/?{urlencode({'text': 'A cat saw it.', 'layer': 3, 'head': 1})}")

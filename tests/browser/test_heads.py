@@ -74,7 +74,7 @@ def test_the_source_and_what_highlights_it_come_when_somebody_opens_them(watch):
     assert seen.main.locator(".katex").count() > 0
 
 
-def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_and_a_pair(open_page):
+def test_typed_sentence_is_answered_linked_and_selectable(open_page):
     seen = open_page()
     ask(seen, "The lawyer thanked the nurse because she was kind.")
     expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
@@ -97,7 +97,7 @@ def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
     assert found[0] == found[1] and found[0][0] == "layer 5 · head 11"
 
 
-def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_drawn_literally(open_page):
+def test_refused_text_stays_with_one_sentence_and_others_are_drawn_literally(open_page):
     seen = open_page()
     for text, sentence in (("   ", "The text is empty"), ("x " * 600_000, "the limit is 1,000,000")):
         box = ask(seen, text)
@@ -127,7 +127,7 @@ def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(op
     expect(seen.page.get_by_text("tokens are [UNK]")).to_have_count(0, timeout=PATIENCE)
 
 
-def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_keyboard(open_page, tmp_path):
+def test_open_head_exports_and_changes_by_mouse_and_keyboard(open_page, tmp_path):
     seen = open_page()
     seen.main.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Take away").click()
     for suffix in ("PNG", "SVG", "PDF"):
@@ -151,7 +151,7 @@ def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_k
     expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
 
 
-def test_a_sentence_of_ones_own_opens_on_its_pronoun_and_no_click_on_a_token_changes_the_head(open_page):
+def test_own_sentence_opens_on_its_pronoun_and_clicks_keep_the_head(open_page):
     seen = open_page(text="The lawyer thanked the nurse because she was kind.")
     strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="Equal weights would be").first
     expect(strip.locator(".from")).to_have_text("she")
@@ -191,7 +191,7 @@ def test_a_tour_points_at_the_parts_of_the_page_and_is_not_offered_again(open_pa
     assert seen.rest().main.locator(".st-key-tour-start").count() == 0
 
 
-def test_presented_the_whole_head_is_on_a_projector_and_arrows_lead_nowhere_without_figures(open_page):
+def test_presented_head_fits_projector_and_arrows_need_figures(open_page):
     seen = open_page("/heads", width=1366, height=768, present=1)
     box = seen.page.locator(".st-key-head .matrix > canvas").bounding_box()
     leave = seen.page.get_by_role("button", name=strings("lecture")["leave"]).bounding_box()

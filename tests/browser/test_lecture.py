@@ -88,7 +88,7 @@ def test_a_hall_reads_every_screen_of_a_lesson_and_a_step_leads_to_the_next(watc
     seen.fine()
 
 
-def test_hands_are_tapped_in_the_next_step_shows_the_answer_with_bars_and_a_reload_stays(watch):
+def test_hands_are_counted_revealed_as_bars_and_survive_reload(watch):
     prompt = strings("lessons/softmax")["predict"]
     seen = lecture(watch, "/softmax?present=1&screen=predict-guess")
     rows = seen.main.locator("[class*=st-key-hands-guess-] .hands:has(.count:visible)")

@@ -11,7 +11,7 @@ from viz.text import strings
 PROSE = strings("lessons/inside")
 
 
-def test_an_arrow_is_dragged_to_the_goal_by_mouse_and_keys_and_the_mix_waits_for_the_answer(watch):
+def test_arrow_reaches_goal_by_mouse_and_keys_and_output_stays_covered(watch):
     seen = watch("/inside")
     tip = seen.main.locator(".arrows .arrow.q .hit")
     expect(tip).to_be_visible(timeout=PATIENCE)
@@ -40,7 +40,7 @@ def test_an_arrow_is_dragged_to_the_goal_by_mouse_and_keys_and_the_mix_waits_for
 
 
 @pytest.mark.rest
-def test_before_a_hall_the_arrows_have_the_width_of_the_window_and_letters_that_are_read(watch):
+def test_lecture_arrows_fill_the_window_with_readable_letters(watch):
     seen = watch(width=1920, height=1080)
     seen.page.goto(seen.address + "/inside?present=1&guess=b&screen=hand")
     names = seen.main.locator(".arrows svg text:visible")

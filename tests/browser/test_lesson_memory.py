@@ -21,7 +21,7 @@ CONTRAST = """(ring) => {
 }"""
 
 
-def test_a_lesson_resumes_where_it_was_left_is_marked_on_the_start_page_and_begins_again(watch):
+def test_lesson_resumes_is_marked_and_can_be_reset(watch):
     seen, start = watch("/softmax"), strings("lesson")["start"]
     ring = seen.main.get_by_test_id("stRadioOption").first.locator("> div > div").first
     for scheme in ("dark", "light"):
@@ -47,7 +47,7 @@ def test_a_lesson_resumes_where_it_was_left_is_marked_on_the_start_page_and_begi
     expect(seen.open("/lessons").main.get_by_role("button", name=start["forget"])).to_have_count(0)
 
 
-def test_show_me_uncovers_this_lesson_and_the_next_and_an_answer_in_a_link_is_nobodys_progress(watch):
+def test_show_me_reveals_all_lessons_and_link_answers_are_not_progress(watch):
     words, seen = strings("lesson"), watch("/masks")
     summary = strings("lessons/masks")["remember"][1][:40]
     expect(seen.main.get_by_text(summary)).to_have_count(0)

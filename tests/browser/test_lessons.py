@@ -13,7 +13,7 @@ from viz.text import strings
 from viz.widgets.lesson import lessons
 
 
-def test_controls_leave_the_url_with_their_page_and_come_back_with_it_and_a_box_of_the_figure_opens_its_lesson(watch):
+def test_controls_follow_their_page_and_figure_boxes_open_lessons(watch):
     name = lessons()[-1]
     seen = watch(f"/{name}?guess=a")
     seen.follow_menu("lessons")
@@ -64,7 +64,7 @@ def test_another_head_or_step_leaves_the_chart_where_it_stands(watch):
     seen.fine()
 
 
-def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the_code_is_the_very_function(
+def test_lesson_figure_drags_exports_fills_screen_and_shows_its_code(
     watch, tmp_path):
     seen = watch("/softmax?guess=b")
     a_handle_is_dragged_and_its_link_is_offered(seen)
@@ -78,7 +78,7 @@ def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the
 
 
 @pytest.mark.rest
-def test_a_presented_lesson_does_not_say_what_it_builds_on_where_it_shows_no_button_to_it(watch):
+def test_presented_lesson_hides_prerequisites_without_buttons(watch):
     words = strings("lesson")
     seen = watch("/scale")
     expect(seen.main.get_by_text(words["builds_on"])).to_be_visible(timeout=PATIENCE)

@@ -86,7 +86,7 @@ def test_options_reach_the_picture(run):
     (("--grid",), "out.csv", "cannot show the grid"), (("--lens", "text"), "out.png", "none is in focus"),
     (("--zoom", "9"), "out.png", "--zoom"),
     ((), "missing/out.png", "choose another path")])
-def test_what_goes_wrong_is_one_sentence_and_exit_code_2(run, words, name, sentence):
+def test_errors_are_one_sentence_and_exit_code_2(run, words, name, sentence):
     found, file = run(*words, name=name)
     assert found.exit_code == 2 and not file.exists()
     assert sentence in found.stderr and "Traceback" not in found.output

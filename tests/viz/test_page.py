@@ -90,7 +90,7 @@ def test_the_way_on_passes_every_page_once_and_comes_back():
     assert seen == list(pages()) and name == "heads"
 
 
-def test_a_callback_leaves_word_of_the_page_that_is_to_be_opened_and_it_is_opened_once(monkeypatch):
+def test_page_chosen_in_callback_opens_once(monkeypatch):
     session, opened = Session(), []
     monkeypatch.setattr(page_contract, "session", lambda: session)
     monkeypatch.setattr(page_contract.st, "switch_page", opened.append)

@@ -26,7 +26,7 @@ def test_a_choice_that_the_record_does_not_have_is_dropped_and_the_rest_kept():
     assert view.pair is None and view.token < N and view.overlay == ((0, 1),)
 
 
-def test_a_chosen_head_stays_open_when_the_text_is_edited_and_not_when_the_model_changes():
+def test_chosen_head_survives_text_edits_but_not_model_changes():
     state = OWN.with_view(head=(1, HEADS - 1))
     edited = state.with_question(text="another text")
     assert (complete_view(edited, record(N)).layer, complete_view(edited, record(N)).head) == (1, HEADS - 1)

@@ -34,7 +34,7 @@ def query(model, revision="r"):
     return Query(model, revision, "The cat sat.")
 
 
-def test_a_model_is_opened_once_for_a_revision_and_the_oldest_goes_where_there_is_no_room(source):
+def test_model_is_opened_once_per_revision_and_oldest_is_evicted(source):
     models = CachedModels(250, Cache(1000))
     first = models.open(query("a"), print)
     assert models.open(query("a"), print) is first and source.opened == ["a"]

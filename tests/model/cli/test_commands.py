@@ -163,7 +163,7 @@ def test_any_command_line_is_done_or_refused_in_one_sentence(stubbed, line):
     ("viz", ["export", "--record", "half.safetensors", "--out", "a.png"], "half.safetensors"),
     ("viz", ["export", "--record", "bad.safetensors", "--out", "a.png"], "bad.safetensors"),
     ("viz", ["handout", "bad.handout.json", "--html", "a.html"], "handout")])
-def test_what_was_a_traceback_is_a_sentence(stubbed, program, line, sentence):
+def test_former_tracebacks_are_one_sentence(stubbed, program, line, sentence):
     ran = ended_well(program, line)
     assert ran.exit_code == (1 if line[0] == "verify" else 2) and sentence in ran.stderr
 

@@ -44,7 +44,7 @@ def test_a_piece_that_sees_nothing_is_left_out_of_its_words_mean():
     assert shown.blind == (4,) and not shown.weights[4].any()
 
 
-def test_hiding_special_tokens_takes_their_rows_and_columns_and_renormalising_is_a_choice_of_its_own():
+def test_hiding_special_tokens_removes_rows_and_columns_without_renormalising():
     shown = displayed_head(record(N), replace(PLAIN, hide_special=True))
     assert (shown.weights == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0]
     assert shown.row_of(0) is None
@@ -78,7 +78,7 @@ def test_a_head_that_is_not_there_is_one_sentence(view):
 
 
 @pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)
-def test_a_very_long_head_is_pooled_by_its_largest_weights_without_ever_being_held_whole(allowed, monkeypatch):
+def test_long_head_is_max_pooled_without_full_matrix(allowed, monkeypatch):
     monkeypatch.setattr("model.core.view.MAX_UNPOOLED", 50)
     answer = record(233, special=())
     part = replace(answer.maps[0].layer(1), allowed=allowed)

@@ -49,7 +49,7 @@ def test_a_file_is_written_in_place_of_the_old_one(tmp_path, held):
     assert place.read_bytes() == b"three" and list(tmp_path.iterdir()) == [place]
 
 
-def test_a_file_that_stays_open_is_told_in_a_sentence_and_stays_as_it_was(tmp_path, held, monkeypatch):
+def test_file_kept_open_is_refused_and_unchanged(tmp_path, held, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.1)
     place = tmp_path / "progress.json"
     files.write(place, b"one")

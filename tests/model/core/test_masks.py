@@ -62,7 +62,7 @@ def test_a_mask_without_a_rule_stays_as_it_is():
     assert isinstance(found, Dense) and (found.values == odd).all()
 
 
-def test_a_mask_that_is_the_same_for_every_head_loses_its_head_axis_and_another_keeps_it():
+def test_only_masks_shared_by_all_heads_lose_the_head_axis():
     same = np.broadcast_to(np.tri(N, dtype=bool), (3, N, N))
     assert recognise_mask(same) == Causal()
     differs = same.copy()

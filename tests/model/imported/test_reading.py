@@ -66,7 +66,7 @@ def test_plain_attention_opens_as_it_was_saved(dtype, order):
     assert [found.text[slice(*span)] for span in each.queries.spans] == TOKENS
 
 
-def test_nothing_above_the_diagonal_is_a_decoder_and_queries_with_keys_are_cross_attention():
+def test_imported_kind_follows_from_mask_and_tokens():
     assert opened(saved(attention=softmax(1, 2, 5, 5, causal=True), tokens=TOKENS)).maps[0].kind is Kind.CAUSAL
     cross = opened(saved(attention=softmax(1, 2, 2, 5), queries=["le", "chat"], keys=np.array(TOKENS, "S"))).maps[0]
     assert cross.kind is Kind.CROSS and cross.queries.texts == ("le", "chat") and cross.keys.texts == tuple(TOKENS)

@@ -43,7 +43,7 @@ def test_silent_activations_are_counted():
 
 
 @pytest.mark.parametrize("layers", [2, 12])
-def test_post_norm_keeps_the_stream_at_the_root_of_the_width_and_pre_norm_lets_it_grow(layers):
+def test_post_norm_fixes_stream_length_and_pre_norm_lets_it_grow(layers):
     post, _ = block.depth(layers, False)
     pre, _ = block.depth(layers, True)
     assert post == pytest.approx(np.full(layers, np.sqrt(block.WIDTH)), rel=1e-3)
@@ -59,7 +59,7 @@ def test_the_last_gradient_is_xiongs_theorem():
     assert post[1] / post[0] == pytest.approx(1, rel=0.25) and pre[1] / pre[0] == pytest.approx(1 / 2, rel=0.25)
 
 
-def test_the_stored_runs_are_means_of_many_seeds_and_no_other_draw_of_them_says_otherwise():
+def test_stored_runs_are_stable_means_over_seeds():
     runs, about = block.depth_runs()
     assert len(about["seeds"]) >= 30 and all(set(found) == set(block.DEPTHS) for found in runs.values())
     for kind, norm_first in (("post", False), ("pre", True)):

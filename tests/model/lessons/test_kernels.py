@@ -133,7 +133,7 @@ def test_all_three_start_from_the_same_vectors_of_unit_variance():
         assert float(one["v"].norm()) == pytest.approx(1, abs=0.15)
 
 
-def test_side_by_side_all_learn_at_small_d_k_and_the_unscaled_one_falls_behind_at_large_d_k():
+def test_unscaled_scores_fall_behind_only_at_large_d_k():
     told = []
     with one_thread():
         narrow, wide = (scores.side_by_side(scores.ScoresQuery(d_k, 1), lambda fraction, text: told.append(fraction))
@@ -155,7 +155,7 @@ def test_operations_are_counted_as_the_formula_has_them(kind):
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])
-def test_without_attention_the_decoder_is_torchs_gru_with_the_same_context_at_every_step(kind):
+def test_decoder_without_attention_equals_torch_gru_with_fixed_context(kind):
     torch.manual_seed(0)
     model = recurrent.Copier(kind).eval()
     text = torch.randint(recurrent.SYMBOLS, (3, 6))

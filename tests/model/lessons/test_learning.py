@@ -28,7 +28,7 @@ def test_cross_entropy_is_entropy_plus_divergence_and_all_three_are_scipys(p, q)
     assert d.cross_entropy(p, p) == pytest.approx(entropy(p, base=math.e))
 
 
-def test_nothing_is_lost_on_what_never_happens_and_everything_on_what_was_called_impossible():
+def test_cross_entropy_ignores_impossible_targets_and_punishes_impossible_guesses():
     p, q = np.array([0.5, 0.5, 0]), np.array([0.25, 0.25, 0.5])
     assert d.cross_entropy(p, q) == pytest.approx(np.log(4)) and d.divergence(p, q) == pytest.approx(np.log(2))
     assert d.divergence(q, p) == np.inf
@@ -44,7 +44,7 @@ def test_a_smoothed_target_is_a_distribution_whose_entropy_is_the_floor(words, e
     assert (d.smooth_loss(shares, words, epsilon, definition) >= d.floor(words, epsilon, definition) - 1e-12).all()
 
 
-def test_on_all_words_is_what_torch_does_and_the_other_is_the_same_with_another_epsilon():
+def test_smoothing_definitions_match_torch_up_to_epsilon():
     logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     said = logits.softmax(-1).numpy()
     ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1, "all"), said)
@@ -131,7 +131,7 @@ def test_the_cliffs_slope_is_what_torch_differentiates(place):
     np.testing.assert_allclose(slope, weight.grad.numpy(), rtol=1e-9)
 
 
-def test_at_the_wall_plain_descent_is_thrown_out_of_the_picture_and_clipped_descent_comes_down():
+def test_clipping_survives_the_wall_that_plain_descent_does_not():
     start = (5.4, -2.8)
     thrown, lengths = learning.descend(start, 0.3, 0.0)
     calm, _ = learning.descend(start, 0.3, 0.3)

@@ -95,7 +95,7 @@ def test_top_p_is_transformers(p):
 
 @pytest.mark.parametrize(("strategy", "amount"), [("greedy", 1), ("beam", 1), ("beam", 3), ("top_k", 2),
                                                   ("top_p", 0.6)])
-def test_the_trees_numbers_are_products_along_the_way_and_what_is_kept_is_what_is_written(strategy, amount):
+def test_tree_probabilities_multiply_and_kept_paths_are_written(strategy, amount):
     prompt = tuple(encode(["<start>", "the"]))
     nodes = {node.path: node for node in since.tree(since.next_words, prompt, 3, strategy, amount, 5)}
     for path, node in nodes.items():
@@ -239,7 +239,7 @@ def test_the_decoder_and_its_router_are_what_a_loop_finds(text, balanced):
     assert since.route(text.split(), balanced).argmax(-1).tolist() == chosen
 
 
-def test_the_balancing_loss_is_one_where_all_get_the_same_and_the_number_of_experts_where_one_gets_all():
+def test_balancing_loss_ranges_from_one_to_number_of_experts():
     even = torch.eye(4)[None] * 0.97 + 0.0075
     there = torch.ones(1, 4, dtype=torch.bool)
     assert float(since.balancing(even, there)) == pytest.approx(1)

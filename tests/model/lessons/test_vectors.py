@@ -142,7 +142,7 @@ def test_a_word_is_found_whole_first_then_as_characters_and_missed_with_a_senten
             vectors.find(TOKENS, TEXT, missing)
 
 
-def test_a_word_in_one_context_is_itself_and_unrelated_words_are_all_pairs_spelled_differently():
+def test_same_context_has_cosine_one_and_unrelated_pairs_differ_in_spelling():
     rng = np.random.default_rng(2)
     states = [[rng.standard_normal((9, 6)) for _ in range(3)] for _ in range(2)]
     found = vectors.compare("bank", (TEXT,) * 4, [TOKENS] * 4, [states[0], states[1], states[0], states[1]])

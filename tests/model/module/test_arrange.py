@@ -276,7 +276,7 @@ def test_more_streams_than_a_record_holds_are_counted():
     assert [note for note in record.notes if "Not shown" in note] == ["Not shown: 4 more calls, over 5 × 5 positions."]
 
 
-def test_names_that_fit_nothing_are_refused_and_wrong_ones_are_not_moved_to_the_other_side():
+def test_unfitting_names_are_refused_and_never_moved_to_other_side():
     with pytest.raises(UserError, match="tokens has 2 and 3 texts, but the module attends over 5 × 5"):
         look(whole(), (x(), x()), tokens=(tuple("ab"), tuple("abc")))
     turned = look(whole(), (x(5), x(3)), tokens=(tuple("abc"), FIRST))

@@ -107,7 +107,7 @@ def test_torchs_own_decoder_has_causal_and_cross_attention():
         close(weights_of(record, Kind.CROSS, number), theirs[f"layers.{number}.multihead_attn"])
 
 
-def test_a_whole_transformer_of_equal_lengths_tells_cross_attention_by_what_is_attended():
+def test_cross_attention_is_recognised_at_equal_lengths():
     whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True)
     x = torch.randn(1, 5, 16)
     record = look(whole, (x, x), tokens=(list("abcde"), list("ABCDE")))
@@ -236,7 +236,7 @@ def test_attention_by_hand_is_reported_with_its_module(one_head):
     (nn.LSTM(4, 4), torch.randn(2, 3, 4), "LSTM does not call torch's attention"),
     (nn.Linear(4, 4), torch.randn(2, 5), "Linear could not run on these inputs"),
 ])
-def test_what_is_not_proved_is_refused_with_its_name_and_the_reason(network, inputs, why):
+def test_unverified_module_is_refused_by_name_and_reason(network, inputs, why):
     with pytest.raises(UserError) as refused:
         look(network, inputs)
     said = str(refused.value)

@@ -88,7 +88,7 @@ def test_a_field_of_the_wrong_type_is_said_with_its_file(way, wrong, tmp_path):
     assert f"{folder / 'config.json'} cannot be used as " in sentence
 
 
-def test_a_tokenizer_that_panics_at_one_text_only_is_a_sentence_and_the_next_text_is_read(tmp_path):
+def test_tokenizer_panic_is_one_sentence_and_next_text_is_read(tmp_path):
     """The post-processor of pairs names a token that is not there."""
     folder = damage.sound_folder(tmp_path, "word pieces")
     damage.rewrite(folder / "tokenizer.json", lambda content: content | {"post_processor": {

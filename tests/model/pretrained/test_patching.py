@@ -71,7 +71,7 @@ def test_a_patch_from_the_same_text_changes_nothing(opened, name, kind):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL)])
-def test_where_the_texts_agree_all_heads_of_a_layer_patched_give_the_twins_next_layer(opened, name, kind):
+def test_patching_a_whole_layer_gives_the_twins_next_layer(opened, name, kind):
     """Where a token is the same, so is its embedding; with the twin's attention added to it, its stream is the
     twin's."""
     model = opened(name)

@@ -271,7 +271,7 @@ def test_a_refusal_names_its_cause_and_its_way_out_works(name, sound, tmp_path):
     assert record.verification.status in ("verified", "reported") and record.maps
 
 
-def test_a_text_for_a_model_of_pictures_and_texts_is_shown_as_its_language_models_alone(tmp_path):
+def test_multimodal_model_shows_text_like_its_language_model(tmp_path):
     saved(llava)(tmp_path)
     found = record_of(tmp_path).verification
     assert found.status == "reported"

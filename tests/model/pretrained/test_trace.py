@@ -167,7 +167,7 @@ def hide(name):
     (hide("v_proj"), "no single matrix produces its values"), (hide("q_proj"), "no single matrix produces its queries"),
     (hide("o_proj"), "no matrix takes its heads' outputs as input"),
     (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB and the limit is .* choose a shorter text")])
-def test_what_cannot_be_followed_is_named_and_its_attention_is_shown(tmp_path, report, monkeypatch, plant, named):
+def test_untraceable_module_is_named_and_attention_still_shown(tmp_path, report, monkeypatch, plant, named):
     model = load.open_model(str(tiny.save(tmp_path / "mine", "llama")), report)
     plant(model.network, monkeypatch)
     with pytest.raises(UserError, match=named):
@@ -175,7 +175,7 @@ def test_what_cannot_be_followed_is_named_and_its_attention_is_shown(tmp_path, r
     assert model.record(asked(model), report).verification.status == "verified"   # the way out
 
 
-def test_queries_that_are_turned_in_no_known_way_are_not_guessed():
+def test_unknown_rotations_are_not_guessed():
     before = np.random.default_rng(0).normal(size=(2, 5, 8))
     turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))
     with pytest.raises(trace.Unfollowed, match="queries are rotated in an unknown way"):

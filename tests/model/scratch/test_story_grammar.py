@@ -22,7 +22,7 @@ def said(words: tuple[str, ...]) -> float:
     return prod(following(words[:place])[word] for place, word in enumerate((*words, END)))
 
 
-def test_the_conditional_probabilities_of_a_story_multiply_to_its_own_and_each_sums_to_1():
+def test_story_probabilities_sum_to_one_and_multiply():
     rng = random.Random(1)
     for _ in range(300):
         story = draw(rng)
@@ -61,7 +61,7 @@ def test_animals_of_a_tested_pair_never_meet_in_a_training():
     assert all(story.second in acquaintances(story.first, "test") for story in (draw(rng, "test") for _ in range(50)))
 
 
-def test_the_vocabulary_has_every_word_once_and_each_animal_food_home_and_action_of_its_own():
+def test_story_vocabulary_is_unique_and_animals_have_own_facts():
     known, rng = grammar.vocabulary(), random.Random(5)
     assert len(known) == len(set(known)) and all(word in known for _ in range(200) for word in draw(rng).words)
     for own in (lambda each: each.food, lambda each: each.home, lambda each: each.action[0]):

@@ -55,7 +55,7 @@ def test_the_translator_is_as_good_as_it_says():
     assert sum(translator.exact(model, fresh(40))) >= 79
 
 
-def test_the_decoder_of_stories_foretells_what_is_determined_and_has_the_grammars_probabilities_elsewhere():
+def test_story_decoder_matches_the_grammar():
     """In stories drawn here, of animals that never met in its training; those that the model is worst at included."""
     model, told = models.load(weights_file("stories")[0])
     rng = random.Random("shipped")

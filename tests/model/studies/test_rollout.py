@@ -68,7 +68,7 @@ def test_a_flow_may_have_to_be_sent_back():
                                    atol=2e-8)
 
 
-def test_a_model_that_looks_evenly_is_flat_without_a_mask_and_leans_on_the_first_token_with_one():
+def test_uniform_attention_is_flat_unless_masked():
     for layers in (1, 3):
         full = [rollout.with_residual(rollout.uniform_weights(Full(), 5))] * layers
         np.testing.assert_allclose(rollout.rollout(full)[2][[0, 1, 3, 4]], rollout.rollout(full)[2][0])

@@ -58,7 +58,7 @@ def test_a_model_that_answers_nothing_is_refused():
             lambda fraction, text: None)
 
 
-def test_every_head_of_minilm_is_silenced_once_and_changes_the_vector_as_asked_by_hand():
+def test_silencing_every_head_of_minilm_matches_single_queries():
     query = sources.open_query("minilm", TEXT)
     record = sources.ask(query).result(120)
     found = sources.ask(SilencingQuery(query, Kind.SELF)).result(120)

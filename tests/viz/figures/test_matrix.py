@@ -94,7 +94,7 @@ def test_dots_keep_their_intervals_and_the_ceiling_its_place():
     assert [row[1] for row in figure_rows(one) if row[0] == "mean"] == [0.5, 0.1]
 
 
-def test_the_name_of_a_tile_breaks_where_its_neighbours_begins_and_the_next_row_makes_room():
+def test_tile_names_wrap_at_neighbours_and_rows_make_room():
     pixels = np.zeros((7, 5))
     many, few = (tiles("light", [[("asked with", pixels)] * count, [("key 0", pixels)]]) for count in (8, 3))
     assert [many.layout.annotations[0].text, few.layout.annotations[0].text] == ["asked<br>with", "asked with"]

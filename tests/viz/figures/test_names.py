@@ -38,7 +38,7 @@ def test_the_first_name_has_a_place_and_a_crowded_one_has_none():
     assert found[0] and "" in found
 
 
-def test_an_arrows_name_stands_beyond_its_tip_and_a_points_name_that_has_no_place_is_in_its_hover():
+def test_arrow_names_are_beyond_tips_and_crowded_point_names_in_hover():
     ring = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 6, 20)])
     figure = vector_plane("light", Points(ring, [str(place) for place in range(20)]), axes=("x", "y"),
                           arrows=[("p + k", ring[8]), ("p", ring[3])])

@@ -209,7 +209,7 @@ def test_no_word_of_a_handout_ever_runs(opened):
     assert not plain.locator(".live").is_visible(), "without scripts the printed pictures are shown"
 
 
-def test_a_presentation_uses_the_screen_and_a_dark_room_stays_dark_while_paper_is_white(opened):
+def test_presentation_uses_screen_keeps_dark_theme_and_prints_white(opened):
     shown = opened(Handout("Class", (items.head(), items.curve())), "#present=1")
     shown.set_viewport_size({"width": 1366, "height": 768})
     shown.wait_for_function("document.querySelector('figure.now .live').getBoundingClientRect().height > 500")

@@ -80,7 +80,7 @@ def test_choices_of_a_sentence_are_right_or_wrong_or_nothing(report):
     assert look.said == told["nothing"].format(word="ate", looked="", wanted="fish")
 
 
-def test_the_sentences_that_are_shipped_are_in_its_words_and_every_relation_has_a_control():
+def test_shipped_sentences_use_known_words_and_relations_have_controls():
     words = strings("grammar")
     for language in ("en", "zh"):
         assert words["about"][language].startswith(f"{len(shipped_treebank(language))} simple sentences")

@@ -13,7 +13,7 @@ def page():
     st.button("example", on_click=lambda: st.session_state.update(said="from an example"))
 
 
-def test_a_text_field_is_written_when_the_app_changes_it_and_left_alone_when_a_person_did():
+def test_text_field_is_written_by_app_changes_only():
     app = AppTest.from_function(page).run(timeout=30)
     assert app.text_area[0].value == app.text_area[0].proto.default == "one"
     app.text_area[0].set_value("typed").run(timeout=30)

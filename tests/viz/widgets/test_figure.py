@@ -20,7 +20,7 @@ def page():
            alt=f"Two bars, the first {high}.")
 
 
-def test_a_chart_with_other_numbers_stands_where_it_stood_and_is_sent_them_and_its_words():
+def test_chart_updates_in_place_with_numbers_and_words():
     app = AppTest.from_function(page).run(timeout=30)
     before = app.get("bidi_component")[0].proto
     app.number_input[0].set_value(2.0).run(timeout=30)

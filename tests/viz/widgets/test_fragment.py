@@ -32,7 +32,7 @@ def erring():
     st.button("show", on_click=page.set, kwargs={"show": True})
 
 
-def test_what_goes_wrong_in_a_part_is_a_sentence_in_its_place_and_the_others_are_drawn():
+def test_error_in_one_part_leaves_other_parts_drawn():
     app = AppTest.from_function(erring).run(timeout=30)
     assert not app.exception
     assert [error.value for error in app.error] == [escape_markdown("The text is too *long*; shorten it."),

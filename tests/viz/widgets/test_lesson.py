@@ -61,7 +61,7 @@ def test_a_block_opens_only_boxes_that_are_there(value):
                                                                                          DRAWN) == "add1"
 
 
-def test_each_residual_connection_leaves_before_its_sub_layer_and_ends_where_it_is_added():
+def test_residual_connections_start_before_sub_layer_and_end_at_addition():
     at = [500.0, 400.0, 300.0, 200.0, 100.0, 50.0]
     wires = block_diagram.wires(DRAWN, at)
     rounds = [each for each in wires if len(each) == 8]

@@ -42,7 +42,7 @@ def test_every_lesson_has_answers_and_no_page_of_research_has():
     assert {name for name, found in answers.items() if found} == {*lessons(), "heads"}
 
 
-def test_a_code_has_the_modules_of_its_link_with_a_quiet_zone_and_a_long_link_has_none():
+def test_qr_code_has_quiet_zone_and_long_link_has_no_code():
     link = "https://attention.example.org/softmax?t=0.2&show=1"
     drawn = qr_code(link)
     assert drawn is not None

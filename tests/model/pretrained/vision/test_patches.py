@@ -33,7 +33,7 @@ def test_each_patch_is_found_and_the_probe_stays_as_it_was(network):
     assert (cut.height, cut.width, cut.before, cut.after) == (8, 8, ("[CLS]", "[REG0]", "[REG1]", "[REG2]"), ())
 
 
-def test_a_picture_that_is_no_square_has_more_columns_than_rows_and_a_rest_that_no_patch_sees():
+def test_wide_picture_has_more_columns_and_an_uncovered_rest():
     network = tiny_vision.network("dinov2")
     probe = probe_of(network, 24, 44)
     cut = cut_of(network, probe, probe.tensors["pixel_values"])

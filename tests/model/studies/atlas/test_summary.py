@@ -71,7 +71,7 @@ def test_a_text_that_stands_twice_is_one_example_and_counts_twice():
     assert (found.strongest.text[1:] == -1).all()
 
 
-def test_the_sample_is_of_the_smallest_hashes_and_no_more_texts_are_kept_than_are_examples(monkeypatch):
+def test_sample_has_smallest_hashes_and_only_example_texts_are_kept(monkeypatch):
     monkeypatch.setattr("model.studies.atlas.summary.SAMPLE", 5)
     found = summary(range(TEXTS))
     digests = sorted(read(number).text.digest for number in range(TEXTS))

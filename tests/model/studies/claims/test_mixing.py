@@ -62,7 +62,7 @@ def test_the_ratios_are_those_of_the_formula():
 
 @pytest.mark.parametrize(("stream", "reason"), [(100 * own(), Reason.ABOVE), (-own(), Reason.BELOW)],
                          ids=["long", "cancels"])
-def test_a_long_stream_mixes_less_than_the_weights_say_and_one_that_cancels_the_own_part_more(stream, reason):
+def test_residual_stream_changes_the_mixing_ratio(stream, reason):
     found = mixing(ASKED, FakeModels(lambda query: RECORD, trace=lambda query, report: traced(stream)), quiet)
     assert judge(found.findings).reason is reason and found.findings[0].n == 60
     assert found.picture.page == "explain"

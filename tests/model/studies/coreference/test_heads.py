@@ -90,7 +90,7 @@ def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
     assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
 
 
-def test_a_resolver_looks_at_the_right_noun_of_both_twins_and_the_start_of_its_film_does_not():
+def test_trained_resolver_attends_to_right_noun_and_untrained_does_not():
     cases = tuple(make_case(f"The animal didn't cross the street because it was too {adjective}.", "it", *nouns)
                   for adjective, nouns in (("tired", ("animal", "street")), ("wide", ("street", "animal"))))
     ids = ("resolver-narrow", sources.untrained("resolver-narrow"))

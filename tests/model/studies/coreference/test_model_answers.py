@@ -27,7 +27,7 @@ def test_a_next_word_model_scores_the_words_behind_each_candidate():
         assert text[slice(*span)] == " was too tired."
 
 
-def test_a_masked_word_model_scores_the_candidate_and_so_does_a_pronoun_that_ends_the_sentence():
+def test_masked_word_model_scores_candidates_even_at_sentence_end():
     assert [text[slice(*span)] for text, span in scored_texts(TIRED, "mask")] == ["animal", "street"]
     last = make_case("Tom put the letter beside the lamp before he lit it.", "it", "lamp", "letter")
     for (text, span), noun in zip(scored_texts(last, "next"), ("lamp", "letter")):

@@ -48,7 +48,7 @@ def test_agreement_compares_sizes_over_words_without_the_token_that_answers():
     assert "norm" not in agreement(found, 5, 0)
 
 
-def test_the_report_is_the_mean_over_texts_and_a_head_is_scored_where_it_was_not_chosen():
+def test_report_averages_texts_and_scores_heads_held_out():
     found = [made(seed, truth=(1, 0)) for seed in range(12)]
     groups = [str(seed) for seed in range(12)]
     said = report(found, groups, 5, 0)

@@ -105,7 +105,7 @@ def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
     assert header["bound"] == 0.25 and header["absent"] == [[2], [5]] and not header["sums"]
 
 
-def test_a_side_that_lacks_a_row_and_a_column_says_so_and_one_that_lacks_none_does_not(made):
+def test_comparison_notes_missing_rows_and_columns_only(made):
     shown = fabricate.shown(made)
     lacking = shown.weights.copy()
     lacking[3], lacking[:, 1] = np.nan, np.nan

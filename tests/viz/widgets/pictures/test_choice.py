@@ -16,7 +16,7 @@ def test_a_camera_works_over_https_or_on_this_machine(url, works):
     assert choice.camera_works(url) is works
 
 
-def test_what_can_be_chosen_is_what_the_model_has_what_was_brought_and_what_a_link_names(monkeypatch):
+def test_picture_choice_lists_shipped_uploaded_and_linked(monkeypatch):
     now = Session(state=State("marked-digit", image="12" * 32))
     monkeypatch.setattr(choice, "session", lambda: now)
     monkeypatch.setattr("viz.session.session", lambda: now)
