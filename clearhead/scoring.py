@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from clearhead.models import Model
 from model.ask import sources
 from model.cli.commands import answer_to
-from model.core.query import HeadId, UserError
+from model.core.query import HeadId
 from model.studies import rule
-from model.studies.syntax import SUFFIX, read_treebank
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,17 +49,15 @@ def score(model: Model, cases: str | Path | Iterable[str | Mapping[str, Any]], f
     themselves left out, is one of B's.
 
     cases: texts; mappings such as {"text": "The cat sat.", "verb": "sat", "subject": "cat"}, whose marks are words or
-    (start, end) spans; or the path of a treebank (.conllu). find: (A, B), each a key of the cases, a list of words, a
-    compiled regular expression or "word"; with a treebank a part of speech (VERB) or a relation (nsubj). A whole number
-    is an offset in words. untrained: whether the same is measured on the model with random weights. Raises Error if no
-    pair can be tested. See `model.studies.rule` for the baselines.
+    (start, end) spans; or the path of a treebank (.conllu), a table (.csv, .jsonl) or texts (.txt). find: (A, B), each
+    a key of the cases, a list of words, a compiled regular expression or "word"; with a treebank a part of speech (VERB)
+    or a relation (nsubj). B, or find itself, may be an offset in words. untrained: whether the same is measured on the
+    model with random weights. Raises Error if no pair can be tested. See `model.studies.rule` for the baselines.
     """
     if isinstance(cases, str | Path):
         path = Path(cases)
-        if path.suffix != SUFFIX:
-            raise UserError(f"{path.name} is no treebank; give a {SUFFIX} file, or the cases themselves.")
         with path.open("rb") as file:
-            marked = rule.mark(read_treebank(file, path.name), find)
+            marked = rule.mark(rule.read_cases(file, path.name), find)
     else:
         marked = rule.mark(cases, find)
     answer = answer_to(rule.RuleQuery(model.name, model.revision, marked))
