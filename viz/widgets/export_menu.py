@@ -1,4 +1,4 @@
-"""Export a view: its files in every format."""
+"""The export menu: a view's files in every format."""
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ _ZOOM = Kept(2)   # exported pixels per screen pixel
 
 
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the downloads of the open head in its lens, of the grid and of the numbers; each file is created on
+    """Draw the downloads: the open head under its current lens, the grid, and the numbers. Each file is created on
     click."""
     from viz.export import FORMATS, Options
 
@@ -40,8 +40,7 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _for_a_paper(record: AttentionRecord, view: View) -> None:
-    """Draw the download of a paper figure, one column wide, of the open head and those chosen with it, and its caption
-    as text."""
+    """Draw the download of a one-column paper figure (the open head and those chosen with it) and its caption."""
     from viz.export import caption, columns
     from viz.export.comparison import KINDS
     from viz.paper.columns import WIDTHS
@@ -66,7 +65,7 @@ def _set_zoom(times: int) -> None:
 
 
 def _button(form: "Format", record: AttentionRecord, view: View, options: "Options") -> None:
-    """Draw a download whose file is created in its own thread on click."""
+    """Draw a download button whose file is created in its own thread on click."""
     from viz.export import export, filename
 
     st.download_button(form.name, lambda: export(form.suffix, record, view, options),

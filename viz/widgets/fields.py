@@ -1,4 +1,4 @@
-"""Widgets that show and change one field of the view or one of a page's controls; the URL follows."""
+"""Widgets that show and change one field of the view or one of a page's controls, and keep the URL up to date."""
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,11 +17,10 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
 
 
 def text_value(key: str, text: str) -> dict[str, str]:
-    """Return the arguments that make the text field with this key show `text`. A field that already shows it is left
-    alone: writing to the session sends the value to the browser, where it could overwrite newer typing or the
-    selection."""
+    """Return the arguments that make the text field with this key show `text`, or leave it alone if it already does.
+    Writing to the session sends the value to the browser, where it could overwrite newer typing or the selection."""
     if st.session_state.get(key, text) == text:
-        return {"key": key, "value": text}   # the initial value in a browser that has not drawn the field yet
+        return {"key": key, "value": text}   # initial value for a browser that has not drawn the field yet
     st.session_state[key] = text
     return {"key": key}
 
@@ -41,7 +40,7 @@ def segments(label: str, options: dict[str, str], choose: Callable[..., None], f
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: object,
            quiet: bool = False) -> None:
-    """Draw a choice from many options; options is {value: label}. `quiet` leaves the label to screen readers."""
+    """Draw a choice from many options; options is {value: label}. quiet: show the label only to screen readers."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],
                  label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
@@ -53,8 +52,7 @@ def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> 
 
 def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any,
           key: str) -> None:
-    """Draw small buttons in a row with the chosen one marked, each of which opens something. options: (value,
-    label)."""
+    """Draw a row of small buttons that open things, with the chosen one marked. options: (value, label)."""
     options = dict(options)
     st.session_state[key] = chosen if chosen in options else None
     st.pills(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed", key=key,
@@ -62,7 +60,7 @@ def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., 
 
 
 def log_steps(low: float, high: float, per_decade: int) -> list[float]:
-    """Return values evenly spaced on a log axis from low to high, both included, rounded to two significant digits."""
+    """Return evenly spaced values on a log axis from low to high (inclusive), rounded to two significant digits."""
     count = round(math.log10(high / low) * per_decade) + 1
     return sorted({float(f"{number:.2g}") for number in np.geomspace(low, high, count)} | {low, high})
 
@@ -70,8 +68,8 @@ def log_steps(low: float, high: float, per_decade: int) -> list[float]:
 def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
                say: Callable[[Any], str] = lambda value: f"{value:g}",
           help: str | None = None, closed: bool = False) -> None:
-    """Draw a slider over `options`. A value from a link that is not one of them is added; if no others are allowed
-    (`closed`), the nearest is used, and the page must do the same."""
+    """Draw a slider over `options`. A value from a link that is not an option is added to them. If `closed`, the
+    nearest option is shown instead, and the page must use it too."""
     value, options = page.controls[name], list(options)
     if closed:
         value = min(options, key=lambda option: abs(option - value))
@@ -80,7 +78,7 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
-    """Draw a labelled choice of a few options, all visible; options is {value: words}."""
+    """Draw a labelled choice of a few options, all visible; options is {value: label}."""
     st.segmented_control(label, list(options), format_func=lambda option: options[option], required=True, wrap=True,
                          help=help, **bind(page.set, name, page.controls[name]))
 
@@ -91,7 +89,7 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
-    """Draw a multiple choice of numbered items as small buttons; options is {number: words}."""
+    """Draw a multiple choice of numbered items as small buttons; options is {number: label}."""
     st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
              **bind(page.set, name, list(page.controls[name])))
 

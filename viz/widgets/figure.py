@@ -1,4 +1,4 @@
-"""Draw figures with their downloads, and vectors as coloured strips."""
+"""Figures with their downloads, and vectors as coloured strips."""
 import csv
 import io
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ from viz.text import strings
 from viz.widgets.fields import bind
 from viz.widgets.handout_button import add_item, show_result
 
-WIDE = 720   # pixels, width of a figure's PDF
+WIDE = 720   # width of a figure's PDF in pixels
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
-_CAMERA = Kept("png")                     # the format that a figure's camera saves
+_CAMERA = Kept("png")                     # the format of the camera button's image
 
 
 def page_theme() -> str:
@@ -38,10 +38,12 @@ def page_theme() -> str:
 @st.fragment
 def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, name: str = "",
            on_pick: Callable[[list[int]], None] | None = None, **options: object) -> None:
-    """Draw `draw(theme, *given, **options)`. `key` identifies the figure on the page, and its files unless `name` is
-    given; figures that replace one another share a key, since the browser updates a chart faster than it builds one.
-    `alt` describes it in a sentence, with its numbers. on_pick: as in `viz.components.chart.chart`; the page reruns
-    after it. This is a fragment: its tools work without a rerun of the page."""
+    """Draw `draw(theme, *given, **options)` as a fragment, so that its tools work without rerunning the page.
+
+    key: identifies the figure on the page, and names its files unless `name` is given. Figures that replace one another
+    share a key, because browsers update a chart faster than they build one. alt: one sentence that describes the figure
+    with its numbers. on_pick: as in `viz.components.chart.chart`; the page reruns afterwards.
+    """
     camera, saving, name = _CAMERA.value, _SAVING.value, name_for(name or key, "figure")
     light = partial(draw, "light", *given, **options)
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
@@ -60,7 +62,7 @@ def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, 
     chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
           config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use,
           on_pick=None if on_pick is None else pick)
-    if _PICKED.value == key:   # then the surrounding page reruns
+    if _PICKED.value == key:   # rerun the surrounding page, too
         _PICKED.value = ""
         st.rerun()
     if key in saving:
@@ -81,7 +83,7 @@ def unfinished_figure(place: DeltaGenerator, drawn: FigureSpec, *, key: str) -> 
 
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
-    """Draw the *Save* panel below the chart."""
+    """Draw the *Save* panel below a figure."""
     words, chosen = strings("lesson"), f"save-{key}"
     st.session_state[chosen] = camera
     with st.container(border=True, key=f"open-{chosen}"):
@@ -104,13 +106,12 @@ def _set_camera(name: str) -> None:
 
 
 def html(drawn: FigureSpec) -> bytes:
-    """Return the figure as a self-contained HTML page that needs no other server."""
+    """Return the figure as one HTML page that needs no other server."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
 
 
 def as_pdf(drawn: FigureSpec) -> bytes:
-    """Return the figure as one PDF page of its own size, with vector graphics only. Raises UserError as `printed`
-    does."""
+    """Return the figure as a one-page vector PDF of the figure's size. Raises the same UserErrors as `printed`."""
     figure = drawn.plotly().update_layout(width=WIDE)
     page = figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
     style = f"<style>@page {{ size: {WIDE}px {drawn.height}px; margin: 0; }} body {{ margin: 0; }}</style>"
@@ -118,33 +119,33 @@ def as_pdf(drawn: FigureSpec) -> bytes:
 
 
 def as_csv(drawn: FigureSpec) -> bytes:
-    """Return the figure's numbers as CSV: series, x, y, value; UTF-8, CRLF (RFC 4180), with text that spreadsheets
-    cannot execute."""
+    """Return the figure's numbers as CSV (UTF-8, CRLF, RFC 4180) with columns series, x, y and value. Strings that a
+    spreadsheet would execute are neutralised."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
                                 for row in table.figure_rows(drawn)])
     return text.getvalue().encode("utf-8")
 
 
-STANDING = 520   # pixels: height of columns
+STANDING = 520   # height of upright columns in pixels
 
 
 def columns_switch(page: PageContext, words: dict) -> bool:
-    """Draw the remembered switch and return whether columns are chosen."""
+    """Draw the remembered switch for upright columns; return whether it is on."""
     shown = page.view().transpose
     st.toggle(words["columns"], help=words["columns_help"], **bind(page.set, "transpose", shown))
     return shown
 
 
 def token_name(tokens: Tokens, place: int) -> str:
-    """Return a token with its position, for an axis."""
+    """Return a token's axis label, with its position."""
     return f"{visible_token(tokens.texts[place])} {place}"
 
 
 def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
                   axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
-    """Draw one strip per (name, vector), all of the same length, on one scale symmetric around 0. key, alt, name: as in
-    `figure`."""
+    """Draw one strip per (name, vector) on a common scale symmetric around 0. All vectors have the same length. key,
+    alt, name: as in `figure`."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:

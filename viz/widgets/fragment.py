@@ -1,4 +1,4 @@
-"""Parts of a page: an error in one is shown as a sentence in its place; some rerun alone, and some are folded."""
+"""Parts of a page: errors shown as sentences, fragments that rerun alone, and folded parts."""
 import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -14,13 +14,14 @@ from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import refusal
 
-FETCHING = Kept(("", ""))   # the model being downloaded, and the adapter that needs it, if any
+FETCHING = Kept(("", ""))   # (model, adapter or ""): the download in progress
 log = logging.getLogger("clearhead")
 
 
 @contextmanager
 def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]:
-    """Show an error within the block as a sentence where the drawing ended. part: its name among the page's parts."""
+    """Show an error raised in the block as a sentence in place of what was not drawn. part: name of this part of the
+    page."""
     try:
         yield
     except NotOnDisk as missing:
@@ -35,13 +36,13 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
 
 
 def fetch(page: PageContext, model: str) -> None:
-    """Request a model in a callback; the frame then downloads it, with progress and a stop button."""
+    """Request a model in a callback; the frame then downloads it and shows progress and a stop button."""
     page.set(model=model)
     FETCHING.value = model, model
 
 
 def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:
-    """Draw the offer to download a missing model: what happened, its size, and a button."""
+    """Offer to download a missing model: draw what happened, the model's size, and a button."""
     words = strings("frame")
     if not sources.may_fetch():
         st.info(words["no_fetch"].format(model=escape_markdown(model)))
@@ -57,8 +58,8 @@ def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> 
 
 
 def offer_model(page: PageContext, model: str, key: str) -> None:
-    """Draw a button that downloads a catalogue model for a page that benefits from it, with progress and a stop button;
-    nothing if it is on disk or downloads are disabled."""
+    """Draw a button that downloads a catalogue model, then progress and a stop button. Draws nothing if the model is on
+    disk or downloads are disabled."""
     offer = next((offer for offer in sources.catalogue() if offer.id == model and not offer.on_disk), None)
     if offer is None or not sources.may_fetch():
         return
@@ -74,8 +75,8 @@ def offer_model(page: PageContext, model: str, key: str) -> None:
 
 
 def show_fetching(model: str) -> None:
-    """Draw a download's progress with a stop button. Once the model is on disk the page reruns; raises UserError if the
-    download failed."""
+    """Draw a download's progress and a stop button, and rerun the page when the model is on disk. Raises UserError if
+    the download failed."""
     words, job = strings("frame"), sources.fetch(model, session().id)
     place = st.empty()
     with place.container():
@@ -100,14 +101,14 @@ PLAYING = Kept(False)   # whether an animation or a translation is playing
 
 
 def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> None:
-    """Draw draw(page, *given) as a fragment. Its controls rerun only the fragment, so it must contain everything they
-    change; an error becomes one sentence in its place. `given` is fixed at the page's run."""
+    """Draw draw(page, *given) as a fragment, with an error shown as one sentence. Its controls rerun only the fragment,
+    so everything they change must be inside. `given` keeps the values of the page's last full run."""
     asked = page.about.asks_with(page.controls)
 
     @st.fragment
     def part() -> None:
         if page.about.asks_with(page.controls) != asked:
-            st.rerun()   # model and text appear in the sidebar or leave it
+            st.rerun()   # the sidebar must show or hide model and text
         with errors_as_sentences(page, draw.__name__):
             draw(page, *given)
 
@@ -115,8 +116,8 @@ def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> No
 
 
 def repeat(seconds: float, act: Callable[[], None]) -> None:
-    """Call `act` every few seconds while the page draws this, and rerun the page after each. Call it last on a page, so
-    that the time starts when everything is drawn."""
+    """Call `act` and rerun the page every few seconds while the page draws this. Call it last on a page, so that the
+    interval starts when everything is drawn."""
     page_has_run = False
 
     @st.fragment(run_every=seconds)
@@ -131,7 +132,7 @@ def repeat(seconds: float, act: Callable[[], None]) -> None:
 
 
 def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
-    """Poll `done` every few seconds, starting when the page is drawn, and rerun the page once it is true."""
+    """Poll `done` every few seconds once the page is drawn, and rerun the page when it returns true."""
     page_has_run = False
 
     @st.fragment(run_every=seconds)
@@ -151,7 +152,7 @@ def pause() -> None:
 
 @st.fragment
 def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
-    """Draw a folded part of a page whose body is only built when opened: source code alone would send every browser
+    """Draw an expander whose body is built only when opened. Source code in a body would make every browser load
     Streamlit's 1.6 MB syntax highlighter."""
     with st.expander(title, key=key, on_change="rerun") as opened:
         if opened.open:
@@ -159,7 +160,7 @@ def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
 
 
 def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]) -> str:
-    """Return the functions' source, each under its module's name, and the current shapes."""
+    """Return the functions' source, each under its module's name, followed by the current shapes."""
     parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
     if shapes:
         parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
@@ -169,7 +170,7 @@ def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]
 def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
                    sources: str = "") -> None:
     """Draw the folded explanation of a page that is not a lesson: its formulas in words, the source of the functions
-    that compute it, and references. shown returns the functions when it is opened, so it may import torch."""
+    that compute it, and references. shown: returns these functions; called only on opening, so it may import torch."""
     def inside() -> None:
         st.markdown(text)
         st.code(source_listing(shown(), {}), language="python")

@@ -1,7 +1,7 @@
-"""“Add to My lesson”: the button under every picture and table, and the session's handout.
+"""“Add to My lesson”, the button under every picture and table, and the session's handout.
 
-A handout survives a reload because the server stores it (viz/handout/store.py) under a random name that the browser
-keeps in a cookie. The address bar does not contain it, so a shared link shows the state and not the sender's handout.
+The server stores the handout (viz/handout/store.py) under a random name kept in a browser cookie, so that it survives a
+reload. The name is not in the URL, so a shared link shows the state but not the sender's handout.
 """
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ from viz.text import escape_markdown, strings
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-MakeItem = Callable[[str, str], Item]   # make(where, link) returns the item of a picture or table
+MakeItem = Callable[[str, str], Item]   # make(where, link) returns the item for a picture or table
 
 NAME = Kept("")     # the name under which the server stores the handout
 _TOAST = Kept("")   # the result of adding to the handout, shown once
@@ -34,7 +34,7 @@ STORE = HandoutStore(folder=sources.handout_folder)
 
 
 def _name() -> str:
-    """Return the name under which this session's handout is stored."""
+    """Return this session's handout name, under which the server stores it."""
     NAME.value = NAME.value or STORE.name(st.context.cookies.get(COOKIE))
     return NAME.value
 
@@ -45,24 +45,23 @@ def handout() -> Handout:
 
 
 def stored() -> Stored:
-    """Return the session's handout and whether its file contains it."""
+    """Return the session's handout and whether its file is up to date."""
     return STORE.stored(_name())
 
 
 def update(how: Callable[[Handout], Handout]) -> Handout:
-    """Replace the handout by how(handout). Raises UserError if it cannot be stored."""
+    """Replace the handout with how(handout). Raises UserError if it cannot be stored."""
     return STORE.change(_name(), how)
 
 
 def set_cookie() -> None:
-    """Set the browser's cookie once there is something to find again."""
+    """Set the browser's cookie once there is a handout to find again."""
     if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
         registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()])
 
 
 def page_and_link() -> tuple[str, str]:
-    """Return (where, link): a figure's origin in words, and the address of exactly this state; both "" on a page
-    without the frame."""
+    """Return a figure's origin in words and the URL of exactly this state; both are "" on a page without the frame."""
     state, name = session().state, session().page
     if not name:
         return "", ""
@@ -71,14 +70,14 @@ def page_and_link() -> tuple[str, str]:
     controls = {control.name: control.start for control in page.controls} | state.controls_of(name)
     if page.asks_with(controls):
         return BETWEEN.join([page.title, *asked]), address(own_address(), state, name, page.controls)
-    # the page currently uses no model: it shows a formula, whatever is in other pages' sidebars
+    # the page shows a formula and no model, whatever model other pages' sidebars have
     plain = replace(State(), control_values=state.control_values)
     return page.title, address(own_address(), plain, name, page.controls, named=False)
 
 
 def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:
-    """Draw the button, or only its symbol. make(where, link) creates the item on click; the button is a fragment, so
-    the page does not rerun."""
+    """Draw the button, or only its icon if `sign`. make(where, link) creates the item on click. The button is a
+    fragment, so the page does not rerun."""
     with st.container(width="content"):
         _button(key, make, sign)
 
@@ -92,7 +91,7 @@ def _button(key: str, make: MakeItem, sign: bool) -> None:
 
 
 def add_item(make: MakeItem) -> None:
-    """Add the item to the handout in a callback; `show_result` reports the outcome."""
+    """Add the item to the handout in a callback; `show_result` shows the outcome."""
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
@@ -104,7 +103,7 @@ def add_item(make: MakeItem) -> None:
 
 
 def show_result() -> None:
-    """Report the outcome of `add_item` once."""
+    """Show the outcome of `add_item` once."""
     if _TOAST.value:
         st.toast(_TOAST.value)
         _TOAST.value = ""
@@ -113,14 +112,14 @@ def show_result() -> None:
 
 def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
                    beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a component's picture. records: shown in the picture. beside: draws what is to the left of
-    the button."""
+    """Draw the button under a component's picture. records: the records shown in the picture. beside: draws what is to
+    the left of the button."""
     _button_row(picture.key, item_maker(picture, records), beside)
 
 
 def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> MakeItem:
-    """Return a function that creates a picture's item, for `add_to_handout`. Items with records already state the
-    question, so only the page's title is kept from `where`."""
+    """Return a function that creates a picture's item, for `add_to_handout`. With records, the item states the question
+    itself, so only the page's title is kept from `where`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import picture_item
 
@@ -131,7 +130,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
 
 
 def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
-    """Draw the button under a table, whose index is left out. beside: as in `picture_button`."""
+    """Draw the button under a table, whose index is omitted. beside: see `picture_button`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import table_item
 

@@ -1,4 +1,4 @@
-"""Choose the head and the token that a page is about, and show whether its weights are the model's own."""
+"""The choice of a page's head and token, and the badge that says whether the weights match the model's own."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -25,8 +25,8 @@ def verdict(record: AttentionRecord) -> str:
 
 
 def badge_label(record: AttentionRecord) -> str:
-    """Return the verdict and, for a verified record, the difference in its pass, which a picture's caption also
-    states."""
+    """Return the verdict and, for a verified record, the difference in its forward pass. Captions show the same
+    label."""
     verification = record.verification
     if verification.status != "verified":
         return verdict(record)
@@ -35,7 +35,7 @@ def badge_label(record: AttentionRecord) -> str:
 
 
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
-    """Draw the verification and its numbers below the model's name."""
+    """Draw the verification result and its numbers below the model's name."""
     words, verification = strings("frame"), record.verification
     card = record.card
     changed = f" · {words['version']}" if card.changed else ""
@@ -63,7 +63,7 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
 
 def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                    chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> None:
-    """Draw one token strip, or two. focus, pair, chosen and on_event: as in `token_strip`."""
+    """Draw one token strip, or two for two texts. focus, pair, chosen and on_event: as in `token_strip`."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
             picture = token_strip(tokens, focus=focus, pair=pair, pairs=pairs, chosen=chosen, key=key,
@@ -72,10 +72,10 @@ def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int,
 
 
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:
-    """Draw the choice of kind, head and (if `token`) token, and return the record and the resulting view. Waits for the
+    """Draw the choice of kind, head and (if `token`) token; return the record and the resulting view. Waits for the
     model.
 
-    The choice is also the open head of the page Heads, with the same URL parameters.
+    The chosen head is also the open head of the page Heads, with the same URL parameters.
     """
     record, view = page.record(), page.view()
 
@@ -88,13 +88,13 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind_choice(page, record, view)
         head_choice(strings("lesson")["head"], record[view.kind], (view.layer, view.head), page.set, "head")
-        # shown beside the picture, because a part that reruns alone does not update the sidebar
+        # shown beside the picture, because a fragment cannot update the sidebar
         st.caption(f"{escape_markdown(record.card.title)} · {verdict(record)}", width="content")
     return record, view
 
 
 def kind_choice(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the choice of attention kind, if a record has more than one."""
+    """Draw the choice of attention kind if a record has more than one."""
     words = strings("heads")
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set, "kind",
@@ -103,7 +103,7 @@ def kind_choice(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def head_choice(label: str, attention_map: AttentionMap, chosen: HeadId, choose: Callable[..., None],
                 field: str) -> None:
-    """Draw the choice of a head; a new one is passed to choose(field=…)."""
+    """Draw the choice of a head and pass a new one to choose(field=…)."""
     name = strings("lesson")["head_name"]
     st.selectbox(label, head_ids(attention_map), format_func=lambda head: name.format(layer=head[0], head=head[1]),
                  width=220, **bind(choose, field, chosen))

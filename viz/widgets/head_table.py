@@ -1,5 +1,4 @@
-"""Tables of heads: the one on the page Every head measured (fits, measures, silencing), where a click on a row opens
-the head, and plain ones on other pages."""
+"""Tables of heads: the clickable one on the page Every head measured (fits, measures, silencing), and plain ones."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,11 +26,11 @@ from viz.widgets.handout_button import picture_button, table_button
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SILENCING = Kept[SilencingQuery | None](None)   # the silencing column being computed
+_SILENCING = Kept[SilencingQuery | None](None)   # the silencing column in progress
 
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
-    """Draw the measures of one text, and their download."""
+    """Draw one text's measures and their download."""
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
@@ -69,8 +68,8 @@ def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dic
 
 def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str, alt: str,
                     beside: Callable[[], Any] | None = None) -> None:
-    """Draw a table by (layer, head) with a column of patterns; clicking a cell opens that head on the page Heads. alt:
-    the table in words. beside: draws what is next to "Add to My lesson"."""
+    """Draw a table indexed by (layer, head) with a column of patterns; a click on a cell opens its head on the page
+    Heads. alt: the table in words. beside: draws what is next to "Add to My lesson"."""
     heads = table.index.tolist()
 
     def clicked() -> None:
@@ -88,7 +87,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
 
 
 def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
-    """Return the head whose row was clicked, or None for any other event."""
+    """Return the head whose row was clicked, or None for an invalid event."""
     try:
         picked = [*event["selection"]["rows"], *(cell[0] for cell in event["selection"]["cells"])]
     except (KeyError, TypeError, IndexError):
@@ -98,12 +97,12 @@ def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
 
 def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt: str,
                 config: Mapping[str, object] | None = None) -> None:
-    """Draw a table by (layer, head) with those columns of `titles` that it has, in order and with these titles, and its
-    button; the columns head and paper are its index in words. config: format of a title's column."""
+    """Draw a table indexed by (layer, head), and its button. titles: {column: title}, in order; missing columns are
+    skipped, and the columns head and paper are the index in words. config: {title: column format}."""
     names = {"head": [head_label(*head) for head in table.index],
              "paper": [paper_head_label(*head) for head in table.index]}
     shown = table.assign(**names)[[name for name in titles if name in names or name in table]].rename(columns=titles)
-    shown = shown.loc[:, ~shown.columns.duplicated()]   # a noun may coincide with another column's title
+    shown = shown.loc[:, ~shown.columns.duplicated()]   # two columns may have the same title
     st.dataframe(shown, hide_index=True, column_config=config)
     table_button(key, shown, alt)
 
@@ -111,7 +110,7 @@ def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt:
 def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]],
                   write: Callable[[float], str], *, key: str, records: tuple[AttentionRecord, ...],
                   choose: Callable[..., None]) -> None:
-    """Draw the grid of heads coloured by a number, with ranks on the offered heads and a button for each of them; a
+    """Draw the grid of heads coloured by `values`, with ranks on the offered heads and a button for each of them. A
     click calls choose(head=…)."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
@@ -123,7 +122,7 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
 
 
 def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:
-    """Draw the button that requests the silencing column, and its progress with a stop button."""
+    """Draw the button that requests the silencing column, or its progress with a stop button."""
     words = strings("measures")
     if _SILENCING.value != question:
         st.button(words["silence"], key="silence-all", on_click=_set_silencing, args=(question,))
@@ -145,25 +144,25 @@ def _set_silencing(question: SilencingQuery | None) -> None:
 
 # {name: title}
 AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}
-FROM_FILE = "file_"   # prefix of an average shown next to a measure of one text
+FROM_FILE = "file_"   # prefix of a corpus average shown beside one text's measure
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusResult:
-    """The measures of every head over a file of texts."""
+    """The measures of every head, averaged over a file of texts."""
 
     name: str             # name of the file
-    model: str            # the model
-    revision: str         # of the model
-    averages: Averages    # so far
+    model: str
+    revision: str         # the model's revision
+    averages: Averages    # averages so far
     total: int            # number of texts in the file
 
 
-CORPUS = Kept[CorpusResult | None](None)   # of the last file of texts
+CORPUS = Kept[CorpusResult | None](None)   # the result for the last file of texts
 
 
 def saved_corpus(model: str, revision: str, kind: Kind) -> CorpusResult | None:
-    """Return the last file's measures if they are of this model and kind."""
+    """Return the last file's measures if they are for this model and kind."""
     corpus = CORPUS.value
     if corpus is None or (corpus.model, corpus.revision, corpus.averages.kind) != (model, revision, kind):
         return None

@@ -1,5 +1,5 @@
-"""The scaffold of a lesson page. A lesson is viz/pages/NAME.py and its prose assets/text/en/lessons/NAME.toml; its
-title is in assets/text/en/menu.toml.
+"""The scaffold of a lesson page. A lesson consists of viz/pages/NAME.py, its prose assets/text/en/lessons/NAME.toml
+and its title in assets/text/en/menu.toml.
 
 The page:
 
@@ -8,34 +8,34 @@ The page:
     def render(page: PageContext) -> None:
         lesson = Lesson(page, "softmax")
         lesson.header()                                 # question, lead, minutes
-        revealed = lesson.predict()                     # the prompt; whether what it covers may be seen
-        lesson.fragment(_curves)                        # a control in it draws it again, and nothing else
+        revealed = lesson.predict()                     # the question; whether its answer may be shown
+        lesson.fragment(_curves)                        # its controls rerun only this function
 
-    def _curves(page, lesson):                          # holds everything that its controls change
-        with lesson.section("curves") as words:         # heading and lead; gives the prose of [curves]
+    def _curves(page, lesson):                          # draws everything that its controls change
+        with lesson.section("curves") as words:         # heading and lead; yields the prose of [curves]
             ...widgets, then figure(curves, ..., key="curves", alt=lesson.alt("curves", t=...))
             lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
-The page's controls begin with QUESTIONS, and its render ends with lesson.end(). The first section is visual: one thing
-to move, one sentence and the question beside its picture, all within one screen of 1440 × 900. The other sections say
-why, each with its derivation folded below.
+The page's controls begin with QUESTIONS, and its render ends with lesson.end(). The first section is visual: one
+control, one sentence and the question beside its picture, all on one screen of 1440 × 900 pixels. The other sections
+explain the reasons, each with a folded derivation.
 
 The prose (Markdown with $LaTeX$; {names} are filled from the keyword arguments of explanation and alt):
 
     question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
-        boxes: in the Transformer's figure, viz/components/transformer_diagram
+        boxes: the lesson's boxes in the Transformer's figure, viz/components/transformer_diagram
     remember = [three lines]
     [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
-        why: the sentence that explains it; a second prompt is [predict_NAME], stored in the control guess_NAME
-    [[check]] two of them, like [predict]: questions that the lesson has answered by its end
-    [SECTION]  title, lead, alt, notice = [at most three], more = [...], formula, symbols = [[symbol, what it is on
+        why: one sentence that explains the answer; a second question is [predict_NAME] with the control guess_NAME
+    [[check]] two questions like [predict], whose answers the lesson has given by its end
+    [SECTION]  title, lead, alt, notice = [at most three], more = [...], formula, symbols = [[symbol, its meaning on
         screen], ...], practice, sources = [...]
 
 explanation draws what to notice, then tabs for Formula, Code (the source of the functions in `shown` and the current
-shapes), More to notice, Where it matters and Sources; empty ones are left out. Before computing anything with torch,
-the page must have drawn its header, and it computes inside `with computing():`, which says so while torch is loading.
-Controls are widgets from fields.py, which show page.controls and call page.set; drag handles are in
-`viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`.
+shapes), More to notice, Where it matters and Sources; empty tabs are omitted. The page must draw its header before it
+computes anything with torch, and must compute inside `with computing():`, which shows a notice while torch loads.
+Controls are widgets from fields.py, which show page.controls and call page.set. Drag handles are in
+`viz.components.handles`. `viz.widgets.head_picker` lets the reader choose a head of the record.
 """
 import functools
 import sys
@@ -58,7 +58,7 @@ from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
 from viz.widgets.progress import forget, remember, resume
 from viz.widgets.sheets import notebook_button
 
-# hold the answers to the prompt and to the two questions at the end; a link with them shows the answers
+# answers to the prompt and to the two final questions; a link that contains them reveals the answers
 GUESS = Choice("guess", "", LETTERS)
 CHECKS = Choice("check_1", "", LETTERS), Choice("check_2", "", LETTERS)
 QUESTIONS = (GUESS, *CHECKS)
@@ -66,7 +66,7 @@ QUESTIONS = (GUESS, *CHECKS)
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Wrap a page's arithmetic: show that it is starting while torch is loading (a second or two, once per server)."""
+    """Wrap a page's arithmetic: show a notice while torch loads (a second or two, once per server)."""
     if "torch" in sys.modules:
         yield
         return
@@ -80,11 +80,11 @@ class Lesson:
     def __init__(self, page: PageContext, name: str) -> None:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
         resume(page)
-        self.uncovered = self._uncovered()   # when the page ran
-        self.folded: set[str] = set()        # sections whose title is on their fold
+        self.uncovered = self._uncovered()   # at the page's last full run
+        self.folded: set[str] = set()        # sections whose title is already on their expander
 
     def header(self) -> None:
-        """Draw the title question, the lesson's topic, its duration, and what it builds on."""
+        """Draw the title question, the lesson's topic, its duration, and the lessons it builds on."""
         with st.container(key="lesson-head"):
             st.markdown(f"## {self.prose['question']}")
             st.markdown(self.prose["lead"], width=READABLE)
@@ -92,7 +92,7 @@ class Lesson:
                 self._about()
 
     def _about(self) -> None:
-        """Draw the minutes and the lessons it builds on; without buttons in lecture mode."""
+        """Draw the duration and the lessons it builds on, without buttons in lecture mode."""
         known = pages()
         before = [earlier for earlier in self.prose["builds_on"]
                   if earlier in known and not self.page.state.present]
@@ -106,8 +106,8 @@ class Lesson:
                       args=(self.page, self.name))
 
     def predict(self, control: str = "guess", **measured: float) -> bool:
-        """Draw this control's prompt and return `open`: once that is true, the page draws the answer onto its picture.
-        measured: numbers used in the answers."""
+        """Draw this control's question and return `open`; if true, the page draws the answer onto its picture.
+        measured: numbers to fill into the explanations."""
         prompt = prompts(self.prose)[control]
         if measured:
             answers = [answer | {"why": answer["why"].format(**measured)} for answer in prompt["answers"]]
@@ -117,26 +117,26 @@ class Lesson:
         return self.open(control)
 
     def open(self, control: str = "guess") -> bool:
-        """Return whether the covered part may be shown: the question is answered, or everything is revealed. In lecture
-        mode a question has a screen before its picture."""
+        """Return whether the covered part may be shown: the question is answered or everything is revealed. Always true
+        in lecture mode, where the question has its own screen before the picture."""
         return self.page.state.show or self.page.state.present or bool(self.page.controls[control])
 
     def _uncovered(self) -> list[bool]:
         return [self.page.state.show, *(self.open(name) for name in self._asked())]
 
     def _asked(self) -> list[str]:
-        """Return the controls of the questions before the end."""
+        """Return the controls of all questions except the two final ones."""
         return [name for name in prompts(self.prose) if not name.startswith("check_")]
 
     def covered(self, key: str) -> None:
-        """Draw a placeholder where the answer to the prompt will appear."""
+        """Draw a placeholder for a covered answer."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waits-{key}"):
             st.caption(self.words["waits"], width="content")
             show_me(self.page, f"waits-{key}")
 
     def end(self) -> None:
-        """Draw what to remember (the answers to the questions above), two final questions, and the notebook; the last
-        part of the page."""
+        """Draw the end of the page: what to remember (which answers the questions above), two final questions, and the
+        notebook."""
         with st.container(key="screen-remember"):
             st.markdown(f"### {self.words['remember']}")
             if all(map(self.open, self._asked())):
@@ -152,10 +152,10 @@ class Lesson:
 
     @contextmanager
     def section(self, name: str) -> Iterator[dict]:
-        """Draw a heading and its lead, and yield the section's texts; widgets and figures follow within the block."""
+        """Draw a heading and its lead, and yield the section's texts. Draw widgets and figures inside the block."""
         prose, lead = self.prose[name], self.prose[name].get("lead", "")
         title = "" if name in self.folded else f"### {prose['title']}"
-        if self.page.state.present:   # the lead goes below the picture, in place of the notices
+        if self.page.state.present:   # the lead is below the picture, in place of what to notice
             with st.container(key=f"section-{name}"):
                 st.markdown(title)
                 yield prose
@@ -167,8 +167,8 @@ class Lesson:
             yield prose
 
     def further(self, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
-        """Draw an optional section, draw(): folded, and drawn when opened by hand or by a link that sets one of these
-        controls. In lecture mode it is an ordinary screen."""
+        """Draw an optional section with draw(), in an expander that is opened by hand or by a link that sets one of the
+        controls `opened_by`. In lecture mode it is an ordinary screen."""
         if self.page.state.present:
             draw()
             return
@@ -180,9 +180,9 @@ class Lesson:
                 draw()
 
     def fragment(self, draw: Callable[..., None], *given: object) -> None:
-        """Draw draw(page, lesson, *given), a part that reruns alone and must contain everything its controls change.
-        `given` is fixed at the page's run. If a question inside is answered, the page reruns to reveal what it covers
-        elsewhere."""
+        """Draw draw(page, lesson, *given) as a fragment, which must contain everything its controls change. `given`
+        keeps the values of the page's last full run. Answering a question inside reruns the page to reveal what it
+        covers elsewhere."""
         @functools.wraps(draw)
         def part(page: PageContext, lesson: Lesson, *given: object) -> None:
             if self._uncovered() != self.uncovered:
@@ -198,7 +198,7 @@ class Lesson:
     def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, object] | None = None,
                     notices_in: DeltaGenerator | None = None, **numbers: object) -> None:
         """Draw what to notice in a section's picture, and the tabs below it. shapes: {name: current array, or text}.
-        notices_in: the column for the notices; lecture mode shows them below the picture."""
+        notices_in: the column for what to notice; ignored in lecture mode, which shows it below the picture."""
         prose = self.prose[name]
         if prose.get("notice"):
             column = nullcontext() if notices_in is None or self.page.state.present else notices_in
@@ -215,8 +215,8 @@ class Lesson:
     @st.fragment
     def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...],
                shapes: Mapping[str, object]) -> None:
-        """Draw the tabs as a fragment: nothing is drawn until one is chosen, and then without the page's arithmetic. A
-        choice is used instead of Streamlit's tabs, which cost the browser a tenth of a second per run."""
+        """Draw the tabs as a fragment that does not repeat the page's arithmetic; a tab is drawn once chosen. A
+        segmented control replaces Streamlit's tabs, which cost the browser 0.1 s per run."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
             st.caption(self.words["prove"], width="content")
             tab = st.segmented_control(self.words["tabs_label"], list(texts), key=f"tabs-{name}",
@@ -231,10 +231,10 @@ class Lesson:
         st.code(source_listing(shown, shapes), language="python")
 
     def _formula(self, name: str) -> str:
-        """Return the formula, its symbols and the glossary terms as a single element, since every element takes part in
-        each run of the page."""
+        """Return the formula, its symbols and the glossary terms as a single element: every element slows each run of
+        the page."""
         prose = self.prose[name]
-        # on a phone, a line with several formulas would be cut off: put each on its own line
+        # put each formula on its own line, because a phone would cut off a longer line
         lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
                  "$$", ""]
         lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
@@ -244,7 +244,7 @@ class Lesson:
 
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw the two final questions, folded until the reader, or a link with answers, opens them."""
+    """Draw the two final questions in an expander, which a link with answers opens."""
     words, asked = lesson.words, {each.name: page.controls[each.name] for each in CHECKS}
     with st.expander(words["check"], expanded=page.state.show or any(asked.values()), key="check"):
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
@@ -252,26 +252,26 @@ def _checks(page: PageContext, lesson: Lesson) -> None:
 
 
 def _hall_checks(page: PageContext, lesson: Lesson) -> None:
-    """Draw them in lecture mode: each on a screen, without storing answers."""
+    """Draw the two final questions in lecture mode: one screen each, without storing answers."""
     for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
         with st.container(key=f"predict-{control.name}"):
             ask(page, prompt, control.name)
 
 
 def _listed(sentences: list[str], numbers: Mapping[str, object]) -> str:
-    """Return a Markdown list of the sentences, with {names} filled in from the numbers."""
+    """Return the sentences as a Markdown list, with {names} filled in from `numbers`."""
     return "\n".join(f"- {sentence.format(**numbers) if numbers else sentence}" for sentence in sentences)
 
 
 def lessons() -> list[str]:
-    """Return the names of all lesson pages, those with texts in lessons/, in menu order."""
+    """Return the names of all lesson pages (those with a file in lessons/) in menu order."""
     from viz.text import FOLDER
 
     return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
 
 
 def screens(name: str) -> dict[str, str]:
-    """Return the screens of a lesson that can be shown alone, {name: title}: its questions and sections."""
+    """Return the screens of a lesson that can be shown individually, {name: title}: its questions and sections."""
     prose = strings(f"lessons/{name}")
     question = strings("handout")["add_question"]
     asked = {f"predict-{control}": question.format(ask=prompt["ask"]) for control, prompt in prompts(prose).items()}
@@ -279,17 +279,17 @@ def screens(name: str) -> dict[str, str]:
     return {part: words["title"] for part, words in parts.items()} | asked
 
 
-PLACES = 17   # heights that define the curve
+PLACES = 17   # number of heights that define a drawn curve
 
 
 def drawn_control(name: str = "drawn") -> Numbers:
-    """Return the control that stores a drawn curve; its value is () until one is drawn."""
+    """Return the control that stores a drawn curve; its value is () before drawing."""
     return Numbers(name, (), 0, 1, 0, PLACES)
 
 
 def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
-    """Let the reader draw the curve first, and return whether one is drawn or everything is revealed; the page then
-    shows the real one."""
+    """Ask the reader to draw the curve first. Return whether the page may show the real one: a curve is drawn, or
+    everything is revealed."""
     values = page.controls[control.name]
     if page.state.show and not values:
         return True
@@ -300,8 +300,8 @@ def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
 
 
 def drawn_lines(values: Sequence[float], x: np.ndarray, y_range: tuple[float, float], log: str = "") -> list[Line]:
-    """Return the drawn curve, if any, as a line over the real figure's axes: from x[0] to x[-1] and over y_range; log:
-    which axes are logarithmic, as in `lines`."""
+    """Return the drawn curve, if any, as a line on the real figure's axes, from x[0] to x[-1] and over y_range. log:
+    the logarithmic axes, as in `lines`."""
     if len(values) != PLACES:
         return []
     across = np.log(x) if "x" in log else np.asarray(x, float)

@@ -1,5 +1,5 @@
-"""Lesson questions: answers to choose from, or a count of hands in lecture mode, and then an explanation of each
-answer. They are optional: *Show me* reveals everything, here and on all other pages of the visit."""
+"""Lesson questions: answers to choose from (or, in lecture mode, counts of raised hands), then an explanation of each.
+They are optional: *Show me* reveals every answer, on all pages and for the rest of the visit."""
 from collections.abc import Sequence
 
 import streamlit as st
@@ -13,22 +13,22 @@ LETTERS = ("a", "b", "c", "d")
 
 def prompts(prose: dict) -> dict[str, dict]:
     """Return a lesson's questions by the control that stores the answer: guess for [predict], guess_far for
-    [predict_far], then check_1 and check_2."""
+    [predict_far], check_1 and check_2."""
     first = {table.replace("predict", "guess"): each for table, each in prose.items() if table.startswith("predict")}
     return first | {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
 
 
 def show_me(page: PageContext, key: str) -> None:
-    """Draw the button that reveals all covered answers, on this page and all others."""
+    """Draw the button that reveals every covered answer, on this page and all others."""
     words = strings("lesson")
     st.button(words["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=words["show_help"],
               on_click=page.set, kwargs={"show": True})
 
 
 def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
-    """Ask `prompt` (ask, answers, right, as in a lesson's texts); the page's control of this name stores the answer's
-    letter. Once it is answered, or everything is revealed, each answer shows its explanation. title: a word or two
-    before the question."""
+    """Ask `prompt` (ask, answers and right, as in a lesson's texts) and store the answer's letter in the control. Once
+    it is answered, or everything is revealed, each answer shows its explanation. title: a word or two before the
+    question."""
     words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
@@ -50,7 +50,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
 
 
 def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
-    """Return every answer with its explanation, marking the right one and the chosen one."""
+    """Return every answer with its explanation, marking the correct and the chosen one."""
     signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
     own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
     return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
@@ -58,8 +58,8 @@ def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
 
 
 def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
-    """Draw the answers with a count of hands for each. A click on one, or the next arrow, reveals the explanations,
-    without marking any answer as chosen."""
+    """Draw the answers, each with a count of raised hands. A click on an answer, or the next arrow key, reveals the
+    explanations; no answer is marked as chosen."""
     words, told = strings("lecture"), page.controls[control] in letters
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):

@@ -1,4 +1,4 @@
-"""Show when and where a shipped answer was measured, and offer to measure it here."""
+"""When and where a shipped answer was measured, and the offer to measure it on this machine."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -9,13 +9,13 @@ from viz.text import strings
 
 
 def is_shipped(question: object) -> bool:
-    """Return whether the answer for this exact model is shipped, so that there is nothing to wait for."""
+    """Return whether the answer for this exact model is shipped, so that it needs no computing."""
     return sources.measured_before(question) is not None and not sources.measured_here(question)
 
 
 def measured_line(question: object, key: str, name: str, again: Callable[[], None] | None = None) -> None:
-    """Draw a shipped answer's day and machine, and a button that measures it here. name: of the set in the benchmark
-    that measured it. again: called on click."""
+    """Draw a shipped answer's date and machine, and a button that measures it on this machine. name: the answer's set
+    in its benchmark. again: called on click."""
     known = sources.shipped(question)
     if known is None or not is_shipped(question):
         return

@@ -1,8 +1,7 @@
-"""My lesson: a list of screens that is presented across the pages it names, and the buttons that add a page's screens
-to it.
+"""My lesson: a list of screens from several pages, presented in order, and the buttons that add screens to it.
 
-The list is the handout (viz/handout/files.py). Figures, texts and questions are shown on the list's own page, screens
-on the page that they belong to; the session remembers the current entry and the state before the presentation.
+The list is the handout (viz/handout/files.py). Its figures, texts and questions are presented on the list's own page,
+its screens on their original pages. The session stores the current entry and the state before the presentation.
 """
 from dataclasses import replace
 
@@ -21,7 +20,7 @@ from viz.widgets.handout_button import add_item, handout, show_result
 from viz.widgets.lesson import lessons, screens
 
 HOME = "handout"                        # the list's page
-_PLACE = Kept(0)                        # position in the presented list, from 1; 0 if none is presented
+_PLACE = Kept(0)                        # position in the presented list, from 1; 0 if no list is presented
 _BEFORE = Kept[State | None](None)      # the state before the presentation
 
 
@@ -31,8 +30,8 @@ def base() -> str:
 
 
 def present(page: PageContext, on: bool) -> None:
-    """Begin or end a presentation in a callback: of the list on its own page, of the page itself elsewhere. A list's
-    presentation ends where it began."""
+    """Begin or end a presentation in a callback: of the list if on its own page, otherwise of the current page. When a
+    list's presentation ends, return to where it began."""
     if on and page.name == HOME and handout().items:
         _BEFORE.value = page.state
         _show(page, 1)
@@ -50,8 +49,8 @@ def step(page: PageContext, by: int) -> None:
 
 
 def place_of(page: PageContext) -> tuple[str, str]:
-    """Return the position in the presented list, in words, and the screen of this page to show; both "" if none is
-    presented."""
+    """Return the position in the presented list, in words, and the screen of this page to show; both are "" if no list
+    is presented."""
     items = handout().items if page.state.present and (_PLACE.value or page.name == HOME) else ()
     if not items:
         return "", ""

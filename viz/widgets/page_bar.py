@@ -1,4 +1,4 @@
-"""The top right corner of every page: lecture mode and its keyboard shortcuts."""
+"""The buttons in the top right corner of every page: lecture mode and keyboard shortcuts."""
 import streamlit as st
 
 from viz.components.component import registered
@@ -8,11 +8,11 @@ from viz.text import strings
 from viz.widgets.my_lesson import HOME, add_screens, present
 
 COOKIE, OFF = "clearhead_shortcuts", "off"
-_SHORTCUTS = Kept("")   # as set by the reader in this session; "" for the browser's remembered setting
+_SHORTCUTS = Kept("")   # the reader's setting in this session; "" for the browser's stored one
 
 
 def shortcuts() -> bool:
-    """Return whether single letters and digits are shortcuts (WCAG 2.1.4 requires a way to turn them off)."""
+    """Return whether single letters and digits work as shortcuts (WCAG 2.1.4 requires a way to turn them off)."""
     return (_SHORTCUTS.value or st.context.cookies.get(COOKIE)) != OFF
 
 

@@ -1,4 +1,4 @@
-"""The model's picture: choosing one, its strip, and which pages accept pictures."""
+"""The model's input picture: choosing it, its strip, and which pages accept pictures."""
 import contextlib
 from collections.abc import Callable
 from functools import partial
@@ -28,7 +28,7 @@ _ERROR = Kept("")                         # the error of the last upload
 
 
 def picture_name(sha256: str | None) -> str:
-    """Return a picture's name: a shipped picture's title or the file's name; "" if it is not stored here."""
+    """Return a picture's name: a shipped picture's title or the uploaded file's name; "" if it is not stored here."""
     if sha256 is None:
         return ""
     try:
@@ -46,7 +46,7 @@ def picture_options() -> dict[str, str]:
 
 
 def _bring(page: PageContext, key: str) -> None:
-    """Open a dropped, pasted or taken picture; an error is shown below the field."""
+    """Open a dropped, pasted or photographed picture, or show an error below the field."""
     _ERROR.value = ""
     if st.session_state[key] is None:
         return
@@ -73,7 +73,7 @@ def picture_widgets(page: PageContext) -> None:
     st.selectbox(words["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
                  on_change=_choose, args=(page,))
     _about(chosen)
-    # accepts any type, because Clearhead's own error names the file, while Streamlit has one phrase for all files
+    # accept any type: Clearhead's error names the file, while Streamlit shows the same message for every file
     st.file_uploader(words["own"], key="ask_picture_file", help=words["own_help"],
                      max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
                      args=(page, "ask_picture_file"))
@@ -89,8 +89,8 @@ def picture_widgets(page: PageContext) -> None:
 
 
 def _about(chosen: str | None) -> None:
-    """Draw the chosen picture's author and licence; for an upload, where it is stored, or that it is gone: other pages
-    still work as long as they have the answer."""
+    """Draw the chosen picture's author and licence. For an upload, say where it is stored, or that it was deleted;
+    other pages still work as long as the answer is cached."""
     if chosen is None:
         return
     words = strings("pictures")
@@ -104,15 +104,15 @@ def _about(chosen: str | None) -> None:
 
 
 def camera_works(url: str | None) -> bool:
-    """Return whether a browser allows the page at this address to use the camera: over HTTPS or on the same machine
-    (W3C, Secure Contexts, 2023)."""
+    """Return whether a browser allows the page at this URL to use the camera: over HTTPS or on the same machine (W3C,
+    Secure Contexts, 2023)."""
     address = urlsplit(url or "")
     host = (address.hostname or "").lower()
     return address.scheme == "https" or host in ("localhost", "127.0.0.1", "::1") or host.endswith(".localhost")
 
 
 def picture_pills(page: PageContext) -> None:
-    """Draw the pictures as small buttons in a row."""
+    """Draw the pictures as a row of small buttons."""
     options: dict[str, str] = picture_options()
     st.session_state["picture-pills"] = page.state.image
     st.pills(strings("pictures")["picture"], list(options), format_func=partial(_short, options), wrap=True,
@@ -129,12 +129,12 @@ def _from_pills(page: PageContext) -> None:
         page.set(image=st.session_state["picture-pills"])
 
 
-HIGH = 150   # pixels: height of the picture strip
+HIGH = 150   # height of the picture strip in pixels
 
 
 def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, look: str = "blocky",
                  opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draw the open head's weights from the token in focus, over the picture."""
+    """Draw the open head's weights from the token in focus over the picture."""
     patches = patches_of(record, view.kind, picture_name(record.query.image))
     shown = PatchState(view.token, look, opacity, hidden_tokens(record))
     return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
@@ -142,7 +142,7 @@ def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, 
 
 def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
                 on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draw a small picture with the token in focus, for choosing it like in a token strip. says: replaces the
+    """Draw a small picture in which the token in focus can be chosen, like a token strip. says: replaces the
     instruction."""
     patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
@@ -154,11 +154,11 @@ def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = ""
 FETCHED = "dinov2-small"   # offered if no vision model is on disk
 _TEXT_MODEL = Kept("")      # the last text model, for pages that accept no other
 _PICTURE_MODEL = Kept("")   # the last vision model, for the page Pictures
-_PICTURE = Kept("")         # the last picture, by its sha256
+_PICTURE = Kept("")         # the last picture's sha256
 
 
 def what_it_reads(model: str) -> frozenset[str]:
-    """Return what a model reads: "text", "picture" or both. For a missing model, as stated in the catalogue."""
+    """Return what a model reads: "text", "picture" or both. For a model that is not on disk, use the catalogue."""
     offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
     try:
         sides = sources.sides(model)
@@ -179,7 +179,7 @@ def is_unknown(model: str) -> bool:
 
 
 def picture_models() -> list[str]:
-    """Return the catalogue's vision models on this disk, our own last."""
+    """Return the catalogue's vision models that are on this disk, our own last."""
     return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
 
 
@@ -187,14 +187,14 @@ def _join(image: str | None) -> None:
     """Keep a picture named by a link or a reloaded page for this session, like an upload."""
     if image is None or image in OWN_PICTURES.value:
         return
-    with contextlib.suppress(UserError):   # if it is gone, an error is shown where it would be drawn
+    with contextlib.suppress(UserError):   # a picture that is gone shows its error where it would be drawn
         picture = pictures.join(image, session().id)
         if not picture.licence:
             OWN_PICTURES.value = OWN_PICTURES.value | {image: picture.name}
 
 
 def fit_question(page: PageContext) -> None:
-    """Replace a model that the page does not accept, and add a picture for a vision model; the previous ones return on
+    """Replace a model that the page does not accept, and add a picture for a vision model. The replaced ones return on
     the next page that accepts them."""
     if not page.about.asks_with(page.controls):
         return
@@ -217,7 +217,7 @@ def fit_question(page: PageContext) -> None:
     elif state.image is not None:
         _PICTURE.value = state.image
         page.correct(image=None)
-    # replace the default sentence by the texts to compare a picture with, or vice versa
+    # swap the default sentence and the default texts to compare with a picture
     plain, compared = State().text, strings("pictures")["compared"]
     known, fitting = (plain, compared) if pictured and "text" in reads else (compared, plain)
     if state.text == known:

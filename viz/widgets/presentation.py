@@ -1,8 +1,8 @@
-"""Lecture mode: large type for a room. P toggles it on every page; present=1 in the URL starts with it.
+"""Lecture mode: large type for a room. P toggles it on every page; present=1 in the URL turns it on.
 
-A page becomes a row of screens that arrow keys and clickers step through (viz/components/js/stage.js): several for a
-lesson, including its controls; a single picture for other pages. If a list is presented (viz/widgets/my_lesson.py), the
-step after an entry's last screen leads to the next entry.
+A page becomes a sequence of screens for arrow keys and clickers (viz/components/js/stage.js). A lesson has several
+screens, including its controls; any other page is one picture. When a list is presented (viz/widgets/my_lesson.py), the
+step after an entry's last screen opens the next entry.
 """
 import re
 from pathlib import Path
@@ -22,16 +22,16 @@ FOLDER = Path(__file__).parent.parent
 
 
 def prepare_room(lesson: bool) -> None:
-    """Prepare the layout before anything is drawn: a lesson as screens with its controls, other pages as the picture
-    alone, both enlarged."""
+    """Set the enlarged layout before anything is drawn: a lesson as screens with its controls, any other page as its
+    picture alone."""
     st.html(FOLDER / "lecture.css")
     if not lesson:
         st.html(FOLDER / "present_picture.css")
 
 
 def listen_for_keys(page: PageContext, lesson: bool) -> None:
-    """Listen to keys; draw it last, because it takes a line. lesson: whether the page has several screens. This is a
-    fragment: changing the screen does not rerun the page."""
+    """Listen for keys. Call it last, because its element takes up a line. lesson: whether the page has several screens.
+    This is a fragment, so changing the screen does not rerun the page."""
     turned = False
 
     def hand_on() -> None:
@@ -54,7 +54,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
         words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
                  "lesson": lesson, "only": only, "place": place, "back": went_back(),
                  "text": strings("lecture")} if state.present else {}
-        # within a list, like the slider's message
+        # data must be in a list, like the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
         keys(key="presentation", data=[{"on": state.present, "letters": shortcuts()} | words], on_event_change=hand_on)
 
@@ -62,7 +62,8 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
 
 
 def parse_event(value: object) -> tuple[str, Any] | None:
-    """Parse a browser event: {"on": true or false}, {"step": 1 or -1} or {"screen": name}; None for anything else."""
+    """Parse a browser event: {"on": true or false}, {"step": 1 or -1} or {"screen": name}. Return None if it is
+    invalid."""
     if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
         return "on", value["on"]
     if value in ({"step": 1}, {"step": -1}) and type(value["step"]) is int:

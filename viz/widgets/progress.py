@@ -1,5 +1,5 @@
-"""Track progress through the lessons. The browser remembers each lesson's controls, answers included; a lesson reopens
-where it was left, the start page shows what was answered, and everything can be cleared."""
+"""Progress through the lessons. The browser stores each lesson's controls, including answers, and a lesson reopens
+where it was left. The start page shows what was answered, and can clear everything."""
 from typing import Any
 
 import streamlit as st
@@ -11,16 +11,16 @@ from viz.text import strings
 from viz.widgets.lesson_questions import LETTERS, prompts
 
 KEY = "progress"
-# by lesson, what the browser remembers: {control: value}
+# what the browser remembers: {lesson: {control: value}}
 Progress = dict[str, dict[str, Any]]
-_KNOWN = Kept[Progress | None](None)        # None if the browser has not been asked yet
-_FORGET = Kept[tuple[str, ...]](())         # lessons that the browser should forget
+_KNOWN = Kept[Progress | None](None)        # None until the browser has answered
+_FORGET = Kept[tuple[str, ...]](())         # lessons to delete from the browser's memory
 _RESUMED = Kept[frozenset[str]](frozenset())   # lessons opened during this visit
 
 
 def resume(page: PageContext) -> None:
-    """Restore a lesson to where this browser left it, unless it was already opened during this visit or a link
-    overrides it."""
+    """Restore a lesson to where this browser left it, unless it was opened before during this visit or a link sets its
+    controls."""
     known = _KNOWN.value
     if known is None or page.name in _RESUMED.value:
         return
@@ -32,32 +32,32 @@ def resume(page: PageContext) -> None:
 
 
 def remember(page: PageContext) -> None:
-    """Store this lesson's controls, taken from its address, in the browser (js/progress.js)."""
+    """Store this lesson's controls, taken from its URL, in the browser (js/progress.js)."""
     _tell({"lesson": page.name, "controls": [control.name for control in page.about.controls]})
 
 
 def progress() -> Progress:
-    """Return what this browser remembers, by lesson; empty until it has answered, after which the page reruns."""
+    """Return what this browser remembers, by lesson. Empty until the browser has answered; then the page reruns."""
     _tell({"lesson": "", "controls": []}, again=True)
     return _KNOWN.value or {}
 
 
 def forget(page: PageContext, *names: str) -> None:
-    """Reset these lessons, in this browser and on the pages open here; for a button's callback."""
+    """Reset these lessons in this browser and in the session, in a button's callback."""
     _FORGET.value += names
     page.correct(control_values=frozenset(each for each in page.state.control_values if each[0] not in names))
     page.write_address()
 
 
 def right_answers(name: str, left: dict[str, object]) -> tuple[int, int]:
-    """Return (right, answered) of a lesson's questions."""
+    """Return the numbers of correct answers and of answered questions in a lesson."""
     asked = prompts(strings(f"lessons/{name}"))
     found = [asked[control]["right"] == LETTERS.index(letter) for control, letter in left.items() if control in asked]
     return sum(found), len(found)
 
 
 def _tell(data: dict[str, object], again: bool = False) -> None:
-    """Send data to the browser. again: whether it should repeat what it remembers."""
+    """Send data to the browser. again: request what it remembers once more."""
     registered("progress", "js/progress.js", "module.progress")(
         key=KEY, data=data | {"read": again or _KNOWN.value is None, "known": _KNOWN.value is not None,
                               "forget": list(_FORGET.value)}, on_event_change=_take)
@@ -69,7 +69,7 @@ def _take() -> None:
 
 
 def parse_event(value: object) -> Progress:
-    """Parse what a browser remembers, dropping values that are invalid for the lesson's controls."""
+    """Parse the browser's memory, dropping values that are invalid for the lesson's controls."""
     if not isinstance(value, dict):
         return {}
     known, found = pages(), Progress()

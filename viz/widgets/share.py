@@ -1,4 +1,4 @@
-"""Share a page: its link, a variant for a class, and a QR code of either."""
+"""Sharing a page: its link, a variant for a class, and a QR code for either."""
 from dataclasses import replace
 
 import segno
@@ -12,12 +12,12 @@ from viz.session import Kept
 from viz.state import State
 from viz.text import strings
 
-FINEST = 20   # QR version, 97 modules wide, above which a camera at the back of a room cannot read it
-_WHOSE = Kept("view")   # which link was last requested
+FINEST = 20   # QR version (97 modules wide) that a camera at the back of a room can still read
+_WHOSE = Kept("view")   # the kind of link last chosen
 
 
 def share_button(page: PageContext) -> None:
-    """Draw the button that opens the dialog."""
+    """Draw the button that opens the *Share* dialog."""
     words = strings("share")
 
     @st.fragment
@@ -29,7 +29,7 @@ def share_button(page: PageContext) -> None:
 
 
 def _share(page: PageContext) -> None:
-    """Draw the dialog: what the link shows, the link, its limits, and its QR code."""
+    """Draw the dialog: the link, what it shows, its limits, and its QR code."""
     words, whose = strings("share"), _WHOSE.value if asks(page) else "view"
     st.session_state["share-whose"] = whose
     left, right = st.columns([4, 5], gap="large")
@@ -60,7 +60,7 @@ def _choose() -> None:
 
 
 def qr_code(link: str) -> str | None:
-    """Return the link as a QR code in SVG, black on white in any theme; None if it would be too fine to scan."""
+    """Return the link's QR code as SVG, black on white in any theme; None if it would be too fine to scan."""
     try:
         code = segno.make_qr(link, error="l")
     except segno.DataOverflowError:
@@ -80,8 +80,8 @@ def asks(page: PageContext) -> bool:
 
 
 def for_class(page: PageContext, show: bool) -> State:
-    """Return the state without anyone's answers, outside lecture mode. show: reveal every answer, else cover them; a
-    predicted head is open or covered accordingly."""
+    """Return the state without answers and outside lecture mode. show: reveal every answer, else cover them; a
+    predicted head is revealed or covered accordingly."""
     answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
     if "predict" in page.controls:
         answers |= {"predict": None if show else "cover"}

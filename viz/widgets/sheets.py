@@ -1,4 +1,4 @@
-"""The downloadable classroom sheets and lesson notebooks."""
+"""Downloads of the classroom sheets and lesson notebooks."""
 from collections.abc import Callable
 from functools import partial
 
@@ -16,7 +16,7 @@ from viz.widgets.fields import choice_for
 
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
-    """Draw the download of a lesson's notebook, created on click. link: the lesson's address; words: on the button, ""
+    """Draw the download of a lesson's notebook, created on click. link: the lesson's URL. words: the button's label; ""
     for the default."""
     if name in notebook_names():
         st.download_button(words or strings("sheets")["notebook"]["button"],
@@ -24,12 +24,12 @@ def notebook_button(name: str, link: str, words: str = "", help: str | None = No
                            on_click="ignore", key=f"notebook-{name}", help=help, icon=":material/download:")
 
 
-COPY = Choice("copy", "students", ("students", "teachers"))   # which copy of the sheets a page shows
-DEEPER = 2   # a sheet's headings are two levels below the page's own
+COPY = Choice("copy", "students", ("students", "teachers"))   # whose copy of the sheets a page shows
+DEEPER = 2   # heading levels by which a sheet is nested in the page
 
 
 def sheet_list(page: PageContext) -> None:
-    """Draw all sheets, folded."""
+    """Draw all sheets, each in an expander."""
     words = strings("sheets")
     st.markdown(f"### {words['title']}")
     choice_for(page, "copy", words["copy"], words["copies"])
@@ -44,7 +44,7 @@ def sheet_list(page: PageContext) -> None:
 
 
 def _notebooks(solution: bool) -> None:
-    """Draw every lesson's notebook, with its exercise solved in the teachers' copy."""
+    """Draw the downloads of every lesson's notebook; in the teachers' copy with its exercise solved."""
     words, known, base = strings("sheets")["notebook"], pages(), _base()
     with st.expander(words["all"], key="notebooks"):
         st.markdown(words["about"], width=READABLE)
@@ -54,12 +54,12 @@ def _notebooks(solution: bool) -> None:
 
 
 def _base() -> str:
-    """Return the common prefix of all pages' addresses."""
+    """Return the common prefix of all pages' URLs."""
     return own_address().partition("?")[0].rpartition("/")[0] + "/"
 
 
 def _files(shown: Sheet, name: str) -> None:
-    """Draw a copy's downloads, created on click. name: of the files, without extension."""
+    """Draw a sheet's downloads, created on click. name: file name without extension."""
     words, base = strings("sheets"), _base()
     kinds: list[tuple[str, str, str, Callable[[], bytes | str]]] = [
         ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),

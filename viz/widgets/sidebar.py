@@ -1,4 +1,4 @@
-"""The sidebar: model, verification, text, examples."""
+"""The sidebar: model, verification, text and examples."""
 from typing import Any
 
 import streamlit as st
@@ -38,7 +38,7 @@ def _add(page: PageContext, field: str) -> None:
 
 
 def _import(page: PageContext) -> None:
-    """Open a dropped file; an error is shown below the field."""
+    """Open a dropped file, or show an error below the field."""
     if st.session_state["ask_npz"] is None:
         _IMPORT_ERROR.value = ""
     try:
@@ -64,10 +64,10 @@ def _import_widget(page: PageContext) -> None:
 
 
 def ask_widgets(page: PageContext) -> DeltaGenerator:
-    """Draw the question's widgets.
+    """Draw the question's widgets and return the placeholder for the verification badge.
 
-    Returns the placeholder for the verification badge. In a session's first run the widgets adopt what the browser
-    shows: a page that outlived its server sends what was typed meanwhile, without a callback.
+    In a session's first run the widgets adopt the values shown in the browser: a page that outlived its server sends
+    what was typed meanwhile, without a callback.
     """
     state, first = page.state, "ask_model" not in st.session_state
     typing = "text" in what_it_reads(state.model) and not page.about.own_texts
@@ -90,8 +90,8 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
 
 
 def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
-    """Draw the text with examples, a second text and target, and imported attention; with a picture, only the texts to
-    compare it with."""
+    """Draw the text with examples, the second text and target, and the import of attention; for a picture, only the
+    texts to compare it with."""
     words, beside = strings("frame"), page.state.image is not None
     st.text_area(words["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
                  help=words["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
@@ -114,8 +114,8 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
 
 
 def _reads(model: str, field: str, unknown: bool = True) -> bool:
-    """Return whether a model reads this field besides its text. unknown: the result for a missing model, about which
-    the page shows an error."""
+    """Return whether a model also reads this field. unknown: the result for a missing model, whose error the page
+    shows."""
     try:
         return field in sources.sides(model)
     except UserError:
@@ -123,8 +123,8 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
-    """Draw the choice of model and, if this server accepts models outside the catalogue, the field that adds one;
-    return the badge's placeholder."""
+    """Draw the choice of model and return the badge's placeholder. If this server accepts models outside the catalogue,
+    draw the field that adds one, too."""
     words, model = strings("frame"), page.state.model
     offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
@@ -141,14 +141,14 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
 
 
 def choose_model(page: PageContext, field: str, label: str, names: list[str], **options: Any) -> None:
-    """Draw the choice of a model by id; the chosen one is passed to page.set(field=…)."""
+    """Draw the choice of a model by id, and pass the chosen one to page.set(field=…)."""
     offers = {offer.id: offer for offer in sources.catalogue()}
     st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field),
                  format_func=lambda name: _label(name, offers.get(name)), **options)
 
 
 def add_model(page: PageContext, field: str) -> None:
-    """Draw the field for a hub id or folder, if this server accepts models outside the catalogue."""
+    """Draw the field for a hub id or folder if this server accepts models outside the catalogue."""
     words, key = strings("frame"), f"ask_add_{field}"
     if not sources.catalogue_only():
         st.session_state[key] = ""
@@ -157,7 +157,7 @@ def add_model(page: PageContext, field: str) -> None:
 
 
 def _label(name: str, offer: Entry | None) -> str:
-    """Return a model's label in the menu; if it is not on disk, with the size of the download."""
+    """Return a model's label in the menu, with the download's size if it is not on disk."""
     if offer is None:
         imported = sources.imported_name(name)
         return name if imported is None else strings("frame")["import_label"].format(name=imported)
@@ -165,8 +165,8 @@ def _label(name: str, offer: Entry | None) -> str:
 
 
 def fetch_model(page: PageContext) -> None:
-    """Draw the download of the page's model, if one is running: progress and a stop button. Once the model is on disk
-    the page reruns; raises UserError if the download failed."""
+    """Draw the progress of the page's model download, if any, with a stop button. Reruns the page when the model is on
+    disk; raises UserError if the download failed."""
     model, needed_by = FETCHING.value
     if not model or page.state.model not in (model, needed_by):
         return
@@ -174,7 +174,8 @@ def fetch_model(page: PageContext) -> None:
 
 
 def require_texts(page: PageContext) -> None:
-    """Raise UserError if the link named a text that it did not contain, with a button to continue without it."""
+    """Draw a button to continue without the linked text and raise UserError if the link names a text that is
+    missing."""
     words, absent = strings("frame"), page.state.absent
     if not absent:
         return

@@ -1,4 +1,4 @@
-"""Files and texts that a visitor gives to a page, read in batches that can be stopped."""
+"""Files and texts that a visitor uploads, read in batches that can be stopped."""
 import io
 import math
 from collections.abc import Hashable, Sequence
@@ -16,23 +16,24 @@ from viz.streamlit_patch import DeltaGenerator, forget_upload, is_dropped
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 
-MOST_TEXTS, MEGABYTES = 1000, 5   # most that a session may have read at once; the command line is unlimited
-BATCH = 8                         # texts per question: other visitors are served in between
-Given = tuple[bytes, str]         # content and name
+MOST_TEXTS, MEGABYTES = 1000, 5   # limits per upload; the command line has none
+BATCH = 8                         # texts per question: other visitors are served between batches
+Given = tuple[bytes, str]         # (content, name)
 
-_READ = Kept[dict[str, str]]({})   # the last file from each uploader, to be read once
-_STOPPED = Kept(frozenset[str]())  # runs waiting to be resumed, by key
+_READ = Kept[dict[str, str]]({})   # the last file from each uploader, until it is read
+_STOPPED = Kept(frozenset[str]())  # keys of runs waiting to be resumed
 
 
 def most_megabytes(limit: int) -> int:
-    """Return the limit that an uploader states in whole megabytes for `limit` bytes, never more than the server
+    """Return the whole megabytes that an uploader states as the limit for `limit` bytes, at most what the server
     accepts."""
     return max(1, min(math.ceil(limit / MB), st.get_option("server.maxUploadSize")))
 
 
 def take(key: str) -> tuple[bytes, str] | None:
-    """Return (content, name) of the file dropped on this uploader, in its on_change; it is read once, and Streamlit
-    keeps no copy. None if there is nothing new. Raises UserError for a file that was already dropped from memory."""
+    """Return (content, name) of the file dropped on this uploader, or None if there is no new one. Call it in
+    on_change: the file is read once, and Streamlit keeps no copy. Raises UserError if it was already dropped from
+    memory."""
     file = st.session_state[key]
     if file is None or (is_dropped(file) and _READ.value.get(key) == file.file_id):
         return None
@@ -45,7 +46,7 @@ def take(key: str) -> tuple[bytes, str] | None:
 
 
 def uploader(label: str, key: str, **options: object) -> Any:
-    """Draw st.file_uploader for a file that a page reads in every run; says so if it was dropped to free memory."""
+    """Draw st.file_uploader for a file that a page reads in every run; say so if it was dropped to free memory."""
     file = st.file_uploader(label, key=key, **options)
     if is_dropped(st.session_state[key]):
         st.warning(strings("frame")["upload_dropped"])
@@ -53,8 +54,8 @@ def uploader(label: str, key: str, **options: object) -> Any:
 
 
 def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
-    """Draw a field for pasted texts and one for a file, which takes precedence; return None until there is either.
-    Raises UserError for too much input."""
+    """Draw a field for pasted texts and one for a file, which takes precedence. Return None while both are empty.
+    Raises UserError if the input is too large."""
     words, megabytes = strings("measures"), most_megabytes(MEGABYTES * 10**6)
     st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
@@ -72,8 +73,8 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
 
 
 def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
-    """Return (line, text) for every text, or None until the column with the texts is chosen. Raises UserError for input
-    with no texts or too many."""
+    """Return (line, text) for every text, or None until the text column is chosen. Raises UserError if there are no
+    texts or too many."""
     words, (content, name) = strings("measures"), given
     offered = columns(io.BytesIO(content), name)
     field = offered[0] if len(offered) == 1 else FIELD
@@ -90,8 +91,8 @@ def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
 
 
 def answers_in_batches(key: str, questions: Sequence[tuple[Hashable, int]]) -> list[Any]:
-    """Return the answers to questions about several texts each, with progress and a stop button. After a stop, these
-    are the first answers, which stay cached."""
+    """Return the answers to questions about several texts each, with progress and a stop button. If stopped, return
+    those finished so far, which stay cached."""
     words, answers, done = strings("measures"), list[Any](), 0
     total, place, stopped = sum(count for _, count in questions), st.empty(), key in _STOPPED.value
     with place.container():
@@ -114,8 +115,8 @@ def _stop(key: str, stopped: bool) -> None:
 
 
 def _answer(question: Hashable, bar: DeltaGenerator, counts: tuple[int, int, int]) -> Any:
-    """Return one answer; every poll is a Streamlit call, at which a newer click takes over. counts: texts before it, in
-    it, and in total."""
+    """Return one answer, polling with Streamlit calls so that a newer click can interrupt. counts: texts before this
+    question, in it, and in total."""
     (before, count, total), job = counts, sources.ask(question, session().id)
     try:
         while not job.wait(0.1):

@@ -1,4 +1,4 @@
-"""Handle words that a small model does not know, and browse its vocabulary, for pages that read the user's text."""
+"""Words that a small model does not know, and its vocabulary, for pages that read the user's text."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -11,19 +11,19 @@ from viz.session import Kept
 from viz.text import escape_markdown, strings
 
 _DRAFT = Kept[tuple[str, ...]](())   # phrases assembled by clicking
-NAMED = 8   # most unknown words that an error names
-READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue models that know any word
+NAMED = 8   # most unknown words listed in an error
+READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue models that read any word
 
 
 def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageContext, str], None]) -> None:
-    """Draw the page of a small model that does not know the text's words: the words, an example that it knows, a
-    pretrained model that reads any text, and the vocabulary. fetch(page, model) downloads a model."""
+    """Draw the page for a text with words that a small model does not know: the words, an example that the model can
+    read, a pretrained model that reads any text, and the vocabulary. fetch(page, model) downloads a model."""
     words, card = strings("vocabulary"), record.card
     unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
                             for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
     st.info(words["refused"].format(model=escape_markdown(card.title), words=", ".join(
         f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
-    if record.query.text != page.state.text:   # the text comes from one of the page's fields, where it can be changed
+    if record.query.text != page.state.text:   # the text comes from a field of the page, where it can be changed
         return
     example = words["examples"].get(card.id.split("@")[0].split("-")[0])
     with st.container(horizontal=True):
@@ -42,7 +42,7 @@ def _read(page: PageContext, text: str) -> None:
 
 
 def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[PageContext, str], None]) -> None:
-    """Draw a button that reads the text with another model, stating the download if it is not on disk."""
+    """Draw a button that reads the text with another model, with the download's size if the model is not on disk."""
     words = strings("vocabulary")
     st.button(words["reader" if offer.on_disk else "fetch_reader"].format(
         model=escape_markdown(offer.title), size=offer.size / 1e6), key=f"read-{offer.id}", help=offer.good_for,
@@ -50,8 +50,8 @@ def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[Page
 
 
 def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: bool = False) -> None:
-    """Draw an expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the
-    sentence is to be read. expanded: it is open from the start."""
+    """Draw an expander with every phrase that the model knows; draws nothing for a model that reads any word.
+    use(text): called with the sentence to read. expanded: whether it is initially open."""
     groups = sources.vocabulary(model)
     if not groups:
         return

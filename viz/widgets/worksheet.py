@@ -1,4 +1,4 @@
-"""The worksheet that a teacher makes of a sentence: its choices and its files."""
+"""The worksheet that a teacher makes from a sentence: its options and files."""
 from dataclasses import replace
 
 import streamlit as st
@@ -15,11 +15,11 @@ from viz.theme import READABLE
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import handout
 
-FEWEST, MOST = 3, 5   # questions of a page
+FEWEST, MOST = 3, 5   # number of questions on a worksheet
 
 
 def worksheet_maker(page: PageContext) -> None:
-    """Draw it, folded away."""
+    """Draw the worksheet's options and downloads in an expander."""
     folded(strings("worksheet")["open"], lambda: _maker(page), key="worksheet")
 
 
