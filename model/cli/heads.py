@@ -1,4 +1,4 @@
-"""python -m model compare | score: head by head between two models or texts, and every head by a rule of one's own."""
+"""python -m model compare | score: compare heads between two models or texts, and score heads by a custom rule."""
 from pathlib import Path
 
 import click
@@ -74,8 +74,8 @@ def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untr
 
     A side is a column of the cases, words (it,he,she), a regular expression between slashes (/[A-Z]\\w+/), or word for
     any; with a treebank a part of speech (VERB) or a relation (nsubj). The second may be an offset in words (-1). A
-    head is right if the word it looks at most is a wanted one. Printed beside it: the best fixed offset, what chance
-    gives the best of all heads, the accuracy on held-out sentences, and the same for the model with random weights.
+    head is right if the word with its largest weight matches. Also printed: the best fixed offset, what the best of all
+    heads reaches by chance, the accuracy on held-out sentences, and the same for the model with random weights.
 
     \b
     clearhead score --model minilm --cases trees.conllu --from VERB --to nsubj

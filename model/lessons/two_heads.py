@@ -1,5 +1,5 @@
-"""Two heads of our induction decoder that make one rule: what each looks for, what each writes, and what is left when
-one is silenced (Elhage et al. 2021; Olsson et al. 2022)."""
+"""Two heads of our induction decoder that together implement one rule: what each attends to, what each writes, and what
+remains when one is silenced (Elhage et al. 2021; Olsson et al. 2022)."""
 import random
 from dataclasses import dataclass
 
@@ -10,21 +10,21 @@ from model.core.query import HeadId, Kind, Progress, Query, Silence
 from model.core.trace import AttentionTrace
 
 MODEL = "induction"
-PREVIOUS: HeadId = (0, 1)                      # looks at the token before
-INDUCTION: tuple[HeadId, ...] = (1, 0), (1, 1)   # look at the token after the earlier copy
-SIGNS = tuple("abcdefghij")                    # whose vectors are compared
-LENGTH = 8                                     # signs before the repeated one
-SEQUENCES = 32                                 # over which probabilities are means
+PREVIOUS: HeadId = (0, 1)                      # attends to the previous token
+INDUCTION: tuple[HeadId, ...] = (1, 0), (1, 1)   # attend to the token after the earlier copy
+SIGNS = tuple("abcdefghij")                    # those whose vectors are compared
+LENGTH = 8                                     # characters before the repeated one
+SEQUENCES = 32                                 # sequences averaged
 # which heads are silenced
 BROKEN: dict[str, tuple[HeadId, ...]] = {"none": (), "previous": (PREVIOUS,), "one": INDUCTION[:1], "both": INDUCTION,
                                          "other": ((0, 0),)}
 
 
 def sequence(seed: int) -> tuple[str, int]:
-    """Return a text of different signs, whose last one repeats an earlier one, and the position of its earlier copy
+    """Return a text of different characters whose last one repeats an earlier one, and the position of its earlier copy
     among the model's tokens."""
     rng = random.Random(seed)
-    signs, repeated = rng.sample(SIGNS, LENGTH), rng.randrange(LENGTH - 2)   # not beside the last sign
+    signs, repeated = rng.sample(SIGNS, LENGTH), rng.randrange(LENGTH - 2)   # not next to the last character
     return " ".join([*signs, signs[repeated]]), repeated + 1   # [BOS] comes first
 
 
@@ -35,13 +35,13 @@ def silenced(broken: str) -> frozenset[Silence]:
 
 @dataclass(frozen=True)
 class TwoHeadsQuery:
-    """What the two heads do, in their weights and in SEQUENCES sequences."""
+    """Measure the two heads in their weights and over SEQUENCES sequences."""
 
     model: str
     revision: str
 
     def answer(self, models: Models, report: Progress) -> "TwoHeads":
-        """Return the circuits of the weights, and the mean probability of the right sign in every case."""
+        """Return the circuits of the weights, and the mean probability of the right character in every case."""
         opened = models.open(self, report)
         trace = models.trace(Query(self.model, self.revision, sequence(1)[0]), report)
         embedding = opened.network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
@@ -65,25 +65,25 @@ class TwoHeadsQuery:
 
 @dataclass(frozen=True, eq=False)
 class TwoHeads:
-    """Three maps between signs, float64 (sign, sign), norms left out, and what silencing does."""
+    """Three maps between characters, float64 (character, character), without norms, and the effect of silencing."""
 
-    direct: np.ndarray           # score of the induction head between two signs, each by its embedding
-    through: np.ndarray          # the same where the key is what the previous-token head wrote of the sign
-    copies: np.ndarray           # logit that the induction head gives a sign when it looks at another
-    chances: dict[str, float]    # {case of BROKEN: mean probability of the right sign}
+    direct: np.ndarray           # score of the induction head between two characters, each by its embedding
+    through: np.ndarray          # the same with the previous-token head's output for the key's character as key
+    copies: np.ndarray           # the logit that the induction head adds for a character when it attends to another
+    chances: dict[str, float]    # {case of BROKEN: mean probability of the right character}
 
     nbytes = 3000
 
 
 def question(attention: AttentionTrace, head: int, looking: np.ndarray, looked_at: np.ndarray) -> np.ndarray:
-    """Return the products x W_Q (y W_K)ᵀ of a head, (looking, looked at): its QK circuit."""
+    """Return a head's QK circuit, the products x W_Q (y W_K)ᵀ, (query, key)."""
     query, key = (getattr(attention, name).weight[head].astype(np.float64) for name in ("query", "key"))
     scores: np.ndarray = looking @ query @ (looked_at @ key).T
     return scores
 
 
 def written(attention: AttentionTrace, head: int, looked_at: np.ndarray) -> np.ndarray:
-    """Return what a head writes when it looks at a vector: y W_V W_O, (looked at, d_model): its OV circuit."""
+    """Return a head's OV circuit, y W_V W_O for the vectors it attends to, (key, d_model)."""
     value, output = attention.value.weight[head].astype(np.float64), attention.w_output[head].astype(np.float64)
     vectors: np.ndarray = looked_at @ value @ output
     return vectors

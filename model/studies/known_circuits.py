@@ -1,7 +1,8 @@
-"""What is known about circuits, measured on models that are here: induction (Olsson et al. 2022), indirect objects
-(Wang et al. 2022, with sentences of our own), and whether two methods name the same head.
+"""Measure known circuits on local models: induction (Olsson et al. 2022), indirect objects (Wang et al. 2022, with our
+own sentences), and whether two methods name the same head.
 
-Each finding is one number with its interval, and what chance or a control gives. """
+Each finding is one number with its interval, and the value by chance or for a control.
+"""
 import itertools
 import random
 from collections.abc import Callable, Iterator
@@ -20,11 +21,11 @@ from model.studies.patching import PatchQuery
 from model.studies.paths import READS, PathsQuery
 
 NAN = float("nan")
-FORMED = 0.5                        # a score from 0 to 1 from which a head counts as an induction head
-SEQUENCES = 24                      # drawn for the induction decoder
-LENGTH, REPEATED = 12, 24           # tokens of a repeated piece, and pieces, for the induction decoder
-SHORT, FEW = 10, 2                  # for a pretrained one, in which each head is zeroed in a pass of its own
-TOKENS = 256                        # of all rows of a pass
+FORMED = 0.5                        # score, 0 to 1, from which a head counts as an induction head
+SEQUENCES = 24                      # draws for the induction decoder
+LENGTH, REPEATED = 12, 24           # tokens per repeated piece, and pieces, for the induction decoder
+SHORT, FEW = 10, 2                  # for a pretrained decoder, with one pass per zeroed head
+TOKENS = 256                        # over all rows of a pass
 PAIRS = 24                          # pairs of names in the indirect-object sentences
 NAMES = ("Mary", "John", "Tom", "Anna", "Peter", "Sarah", "Paul", "Emma", "James", "Laura", "David", "Alice")
 TEMPLATES = ("When {a} and {b} walked to the market, {s} handed a basket to",
@@ -37,14 +38,14 @@ TWINS = ("tired", "wide")
 
 @dataclass(frozen=True)
 class Finding:
-    """One measured statement; `name` is its sentence in assets/text."""
+    """A measured statement; `name` refers to its sentence in assets/text."""
 
     name: str
     value: float
     low: float = NAN                # of the 95 % interval
     high: float = NAN
-    chance: float = NAN             # what chance, or the control, gives
-    holds: bool = True              # whether what is known was found here
+    chance: float = NAN             # value by chance or for the control
+    holds: bool = True              # whether the published result holds here
     heads: tuple[HeadId, ...] = ()
 
 
@@ -67,13 +68,13 @@ class KnownCircuitsQuery:
     def answer(self, models: Models, report: Progress) -> KnownCircuits:
         """Return the findings. Raises UserError for any other model."""
         if self.model not in MODELS:
-            raise UserError(f"Nothing is known of the circuits of {self.model}; choose one of {', '.join(MODELS)}.")
+            raise UserError(f"The circuits of {self.model} are unknown; choose one of {', '.join(MODELS)}.")
         return KnownCircuits(tuple(finding for measure in MODELS[self.model]
                                    for finding in measure(self, models, report)))
 
 
 def _mean(name: str, values: np.ndarray, holds: bool, chance: float = NAN, heads: tuple[HeadId, ...] = ()) -> Finding:
-    """Return a finding that is a mean over independent texts."""
+    """Build a finding from a mean over independent texts."""
     found = mean_intervals(np.asarray(values, np.float64)[:, None])[0]
     return Finding(name, found.value, found.low, found.high, chance, holds, heads)
 
@@ -95,7 +96,7 @@ def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> 
 
 
 def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Patch every path into the induction heads on sequences whose twins exchange two tokens: … a b … c d … a."""
+    """Patch every path into the induction heads, on sequences whose twins exchange two tokens: … a b … c d … a."""
     opened = models.open(asked, quiet)
     scores = mean_scores(opened, draws=REPEATED, length=LENGTH)
     previous = scores.heads[int(scores.previous.argmax())]
@@ -137,7 +138,8 @@ def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Itera
 
 
 def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare what induction heads look at with what zeroing each head does to the repeat's log-probabilities."""
+    """Compare the attention of induction heads with the effect of zeroing each head on the repeat's
+    log-probabilities."""
     opened = models.open(asked, quiet)
     scores = mean_scores(opened, draws=FEW, length=SHORT)
     changes = np.array([_zeroed(opened, asked, scores.heads, seed, report) for seed in range(FEW)])
@@ -156,7 +158,7 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
 
 def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, ...], seed: int,
             report: Progress) -> np.ndarray:
-    """Return how many nats each head, zeroed alone, costs the tokens of the repeat, float64 (head)."""
+    """Return the cost of zeroing each head, in nats over the tokens of the repeat, float64 (head)."""
     import torch
 
     tokenizer = opened.tokenizer
@@ -180,7 +182,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
 
 
 def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Measure who gets what: accuracy, the logit difference, and which heads write or move the name."""
+    """Measure indirect objects: accuracy, logit difference, and the heads that write or move the name."""
     rng, differences, controls, grids, moved, flipped = random.Random(1), [], [], [], [], []
     for number in range(PAIRS):
         report(number / PAIRS, f"sentence {number + 1} of {PAIRS}")
@@ -218,7 +220,7 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
 
 
 def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare the head that turns the answer when it is patched with the one that writes it directly."""
+    """Compare the head that changes the answer when patched with the one that writes it directly."""
     text, twin = (Query(asked.model, asked.revision, SENTENCE.format(word=word)) for word in TWINS)
     trace = models.trace(text, quiet)
     kind = trace.blocks[-1].kind
