@@ -33,7 +33,7 @@ from model.studies.atlas.workers import ENGINES, summaries
 
 
 def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
-    """Return a whole number of shards with at least so many texts, after one shard for each worker to begin with."""
+    """Return a whole number of shards with at least `count` texts, preceded by one shard per worker as warm-up."""
     sentences = itertools.cycle(item.text for shard in Corpus((SHIPPED,)).shards() for item in shard)
     total = (workers + -(-count // SHARD)) * SHARD
     items = [Item(number, SHIPPED.name, number + 1, next(sentences)) for number in range(total)]
@@ -41,7 +41,7 @@ def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
 
 
 def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> float:
-    """Texts a second of the model's own forward pass, with the threads that torch has now."""
+    """Return texts per second of the model's own forward pass with torch's current threads."""
     questions = [opened.tokens(Query(model, revision, text)).tensors for text in texts]
     with torch.inference_mode():
         opened.network(**questions[0])
@@ -53,7 +53,7 @@ def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> flo
 
 def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tuple[Item, ...]],
              first: int) -> tuple[float, float, dict[str, bytes]]:
-    """Return (seconds until the first `first` shards are done, texts a second of the others, the tables as files)."""
+    """Return (seconds until the first `first` shards are done, texts per second of the others, the tables as files)."""
     begin, total, started = time.perf_counter(), None, 0.0
     for done, summary in enumerate(make(iter(shards)), 1):
         total = summary if total is None else merge(total, summary)
@@ -65,7 +65,7 @@ def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tu
 
 
 def compare(model: str, texts: int, workers: int) -> dict[str, Any]:
-    """Return every engine, and the plain loop."""
+    """Measure every engine, and the plain loop."""
     revision = sources.revision(model)
     task, shards = Task(model, revision), shards_of(texts, workers)
     opened = models.open(task, quiet)

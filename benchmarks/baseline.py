@@ -1,5 +1,5 @@
-"""A bag of words beside the resolver: which noun is "it", from the words alone, without their order. Linear, one weight
-a word and noun."""
+"""A bag-of-words baseline for the resolver: predict the noun of "it" from the words alone, without their order. Linear,
+one weight per word and noun."""
 import random
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from model.scratch.tasks import resolver
 
 
 def bag(chosen: Sequence[Sentence]) -> Tensor:
-    """Return how often each word of the vocabulary stands in each sentence, float32 (sentence, word)."""
+    """Return each sentence's count of each vocabulary word, float32 (sentence, word)."""
     counts = torch.zeros(len(chosen), len(resolver.WORDS))
     for row, sentence in zip(counts, chosen, strict=True):
         ids = torch.tensor(resolver.encode(sentence)[0])
@@ -20,12 +20,12 @@ def bag(chosen: Sequence[Sentence]) -> Tensor:
 
 
 def antecedents(chosen: Sequence[Sentence]) -> Tensor:
-    """Return the id of the noun that "it" is, int64 (sentence)."""
+    """Return the id of the noun that "it" refers to, int64 (sentence)."""
     return torch.tensor([resolver.TOKENIZER.number(sentence.antecedent.english) for sentence in chosen])
 
 
 def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
-    """Logistic regression over the vocabulary, on as many sentences as steps · size."""
+    """Fit logistic regression over the vocabulary on steps · size sentences."""
     source = sentences(random.Random(f"bag {seed}"))
     model = nn.Linear(len(resolver.WORDS), len(resolver.WORDS))
     nn.init.zeros_(model.weight)
@@ -41,6 +41,6 @@ def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
 
 
 def accuracy(model: nn.Linear, chosen: Sequence[Sentence]) -> float:
-    """Return share of sentences whose antecedent gets the largest of all scores."""
+    """Return the share of sentences whose antecedent has the largest score."""
     with torch.inference_mode():
         return (model(bag(chosen)).argmax(-1) == antecedents(chosen)).float().mean().item()

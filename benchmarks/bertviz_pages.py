@@ -39,7 +39,7 @@ PAINTED = """<script>requirejs(['jquery', 'd3'], () => {
 
 
 def fetch(folder: Path) -> dict[str, bytes]:
-    """Install BertViz into the folder, puts it first on the path, and gives the libraries by name. Exits with what is
+    """Install BertViz into the folder, put it first on the path, and return the libraries by name. Exits with what is
     missing."""
     if shutil.which("npm") is None:
         sys.exit("BertViz's browser libraries come from npm, which is not on this machine; install it (Debian: apt-get "
@@ -65,8 +65,7 @@ def _library(folder: Path, package: str, path: str, digest: str) -> bytes:
 
 
 class Pages:
-    """A server of one page on this machine: BertViz's view of the text that it is asked for, made from the model's pass
-    on."""
+    """A local server of one page: BertViz's view of the requested text, starting with the model's pass."""
 
     def __init__(self, network, tokenizer, libraries: dict[str, bytes]) -> None:
         self.network, self.tokenizer, self.libraries = network, tokenizer, libraries
@@ -102,7 +101,7 @@ class Pages:
         return Handler
 
     def page(self, view: str, text: str) -> bytes:
-        """Return the HTML of a view, as a notebook gets it. head_view gets one head, so that it draws no more than
+        """Return the HTML of a view, as in a notebook. head_view gets one head, so that it draws no more than
         Clearhead's open head."""
         import bertviz
         import torch

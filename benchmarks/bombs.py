@@ -1,7 +1,7 @@
-"""Files that are small and would cost much: `python -m benchmarks.bombs [--json FILE] [--page FILE] [NAME …]`.
+"""Open small files that would be expensive: `python -m benchmarks.bombs [--json FILE] [--page FILE] [NAME …]`.
 
-Each is opened in a process of its own, as the app opens it, and so is a good file of its kind: what the bomb takes
-more, in memory (the process's peak, getrusage) and seconds of the processor, is what it costs.
+Each is opened in its own process, like in the app, and so is a good file of its kind. The cost of a bomb is the
+difference in memory (the process's peak, getrusage) and processor seconds.
 """
 import argparse
 import datetime
@@ -44,7 +44,7 @@ class Cost:
 
 
 def prepare(kind: str) -> Callable[[Path], object]:
-    """Import what opening a file of this kind needs, and gives what opens it."""
+    """Import what opening a file of this kind needs, and return the function that opens it."""
     if kind in ("npz", "safetensors"):
         from model.imported import source
 
@@ -59,9 +59,9 @@ def prepare(kind: str) -> Callable[[Path], object]:
 
 
 def child(kind: str, path: Path) -> None:
-    """Open the file and prints what it took. Raises UserError on Windows, which does not tell a process's peak."""
+    """Open the file and print what it took. Raises UserError on Windows, which does not report a process's peak."""
     if sys.platform == "win32":
-        raise UserError("The bombs are measured on Linux and macOS alone; run this there.")
+        raise UserError("The bombs can only be measured on Linux and macOS; run this there.")
     import resource
 
     open_ = prepare(kind)
@@ -76,8 +76,8 @@ def child(kind: str, path: Path) -> None:
 
 
 def cost(kind: str, name: str, limit: float = 300) -> Cost:
-    """Return what opening this file costs in a process of its own, ended after `limit` seconds. It is made in another
-    one, as a process inherits the peak of whoever starts it."""
+    """Return the cost of opening this file in its own process, killed after `limit` seconds. The file is created in
+    another process, since a process inherits its parent's peak."""
     with tempfile.TemporaryDirectory() as place:
         path, size = json.loads(_run(600, "--make", kind, name, place).stdout)
         try:
@@ -95,7 +95,7 @@ def _run(limit: float, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def make(kind: str, name: str, place: Path) -> None:
-    """Write the file and prints what is to be opened, and the bytes of what matters in it."""
+    """Write the file, and print what to open and the size of its relevant part."""
     path = place / f"mine.{kind}"
     path.write_bytes(FILES[kind][name]())
     print(json.dumps([str(path), path.stat().st_size]))
@@ -115,14 +115,14 @@ def page(costs: list[Cost]) -> str:
 
 
 def missed(costs: list[Cost]) -> list[str]:
-    """Return the files that take more than they may."""
+    """Return the files that exceed the limits."""
     good = {each.kind: each for each in costs if each.name == "good"}
     return [f"{each.kind}: {each.name}" for each in costs
             if each.memory > good[each.kind].memory + MEMORY or each.seconds > good[each.kind].seconds + SECONDS]
 
 
 def main() -> None:
-    """Open every file, or those whose kind or name is given, beside the good ones."""
+    """Open every file, or those whose kind or name is given, as well as the good ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--json", type=Path)

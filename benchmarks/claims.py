@@ -81,7 +81,7 @@ def page(figures: dict) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
-    """Every row of this disk onto this page."""
+    """Measure every row on this disk and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__.splitlines()[0])
     parser.add_argument("--only", action="append", help="only this claim; may be repeated")
     parser.add_argument("--json", type=Path, help="write the rows to this file too")

@@ -59,7 +59,7 @@ class Watch:
         return [words for words in found if float(words[clock]) > since]
 
     def state(self) -> tuple[int, int, int]:
-        """Sessions with a browser, sessions kept for one, questions under way."""
+        """Return sessions with a browser, sessions kept for one, and questions under way."""
         active, kept, jobs = map(int, self.lines("state")[-1][2:])
         return active, kept, jobs
 
@@ -72,7 +72,7 @@ class Watch:
 
 
 async def lesson(server, wanted) -> dict:
-    """Return the whole hour: everybody's answers, and what the server told."""
+    """Run the whole hour and return everybody's answers and the server's log."""
     watch = Watch(server)
     sampling = asyncio.create_task(watch.run())
     teacher = await Session.open(server.address)
@@ -136,7 +136,7 @@ async def haunt(server, clock: float) -> None:
 
 
 async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, float]:
-    """Return how often one question that all ask at once is computed, and the seconds until the last has its answer."""
+    """Return how often one question asked by all at once is computed, and the seconds until the last has its answer."""
     begun, clock, text = time.perf_counter(), time.time(), text_of("everybody", 0, SHORT)
     await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
 
@@ -204,7 +204,7 @@ def bars(found: dict) -> list[dict]:
 
 
 def ratio(times: Sequence[Sequence[float]] | list[np.ndarray]) -> float:
-    """Return the slowest person's median over the fastest one's."""
+    """Return the slowest person's median divided by the fastest one's."""
     medians = [float(np.median(each)) for each in times]
     return max(medians) / min(medians)
 
@@ -219,7 +219,7 @@ def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float
 
 
 def fairness(people: list[Person]) -> str:
-    """Return how much of the clients' ratio is luck, in a sentence."""
+    """Return a sentence on how much of the clients' ratio is chance."""
     times = [each.questions for each in people if (each.kind, each.tokens) == ("client", SHORT) and each.questions]
     if len(times) < 2:
         return ""

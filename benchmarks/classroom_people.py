@@ -26,7 +26,7 @@ WORDS = ("time year people way day man thing woman life child world school state
 
 
 def text_of(person: str, question: int, tokens: int) -> str:
-    """Return a text that nobody else asks, of so many tokens with the two special ones."""
+    """Return a unique text with this many tokens, including the two special ones."""
     chance = random.Random(f"{person} {question}")
     return " ".join(chance.choices(WORDS.split(), k=tokens - 2))
 
@@ -71,12 +71,12 @@ class Hour:
 
 
 def tokens_of(header: dict) -> str:
-    """Return the text whose tokens stand in the open head's message."""
+    """Return the text whose tokens are in the open head's message."""
     return " ".join(header["rows"]["texts"][1:-1])
 
 
 async def attend(person: Person, session: Session, hour: Hour, seat: int) -> None:
-    """One person's questions, with other heads opened in between."""
+    """Ask one person's questions, opening other heads in between."""
     chance, mine = random.Random(person.name), set()
     try:
         await session.until(lambda: not session.running, PATIENCE)
@@ -118,7 +118,7 @@ async def _open(person: Person, session: Session, place: int) -> None:
 
 
 async def vanish(address: str, name: str) -> None:
-    """Somebody who asks a long text and is gone before the answer."""
+    """Ask a long text and disconnect before the answer."""
     session = await Session.open(address)
     await session.until(lambda: not session.running, PATIENCE)
     await session.type("ask_text", text_of(name, 0, 512))
@@ -127,7 +127,7 @@ async def vanish(address: str, name: str) -> None:
 
 
 async def browse(person: Person, page, address: str, hour: Hour, seat: int) -> None:
-    """The same questions in a real browser; the time ends when the grid is painted."""
+    """Ask the same questions in a real browser; the time ends when the grid is painted."""
     from playwright.async_api import Error
 
     page.on("pageerror", lambda error: person.wrong.append(str(error)))
@@ -166,7 +166,7 @@ async def _drawn(page, room: str) -> tuple[float, dict, dict]:
 
 
 async def train(person: Person, page, address: str, end: float) -> None:
-    """Train a small model on the page How heads form and looks at it until the end of the hour."""
+    """Train a small model on the page How heads form and watch it until the end of the hour."""
     from playwright.async_api import Error
 
     page.on("pageerror", lambda error: person.wrong.append(str(error)))

@@ -111,7 +111,7 @@ def write(models: dict, target: Path, file: Path | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
-    """What the command line asks for, or these arguments, onto this page."""
+    """Measure what the command line, or these arguments, request, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__.splitlines()[0])
     parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")
     parser.add_argument("--set", action="append", choices=SETS, help="only this set of those for pretrained models")

@@ -81,7 +81,7 @@ def build_network(model_type: str, reader: "Reader | None" = None):
 
 
 def said(error: BaseException) -> str:
-    """Return what an error says, in one line."""
+    """Return an error's message in one line."""
     words = " ".join(str(error).split())[:300]
     return words if isinstance(error, UserError) else f"{type(error).__name__}: {words}"
 
@@ -203,7 +203,7 @@ def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> 
 
 
 def applicable(record: AttentionRecord) -> dict[str, Callable]:
-    """Return the planted faults that apply to these layers: {name: a function that spoils a call}."""
+    """Return the planted faults that apply to these layers: {name: function that corrupts a call}."""
     layers = [layer for each in record.maps for layer in each.layers]
     some = lambda test: any(test(layer) for layer in layers)
     faults: dict[str, Callable] = {"scale × 1.1": lambda call: {"scale": call.scale * 1.1}}
@@ -225,7 +225,7 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
 
 
 def unwindowed(allowed):
-    """Return the mask with its window or chunks taken away."""
+    """Return the mask without its window or chunks."""
     if isinstance(allowed, Chunk):
         return Causal()
     return allowed if not isinstance(allowed, Window) else Causal() if allowed.ahead == 0 else Full()
@@ -233,7 +233,7 @@ def unwindowed(allowed):
 
 @contextmanager
 def planted(fault: Callable) -> Iterator[None]:
-    """Within, every attention call that Clearhead reads is spoilt in one way. The model itself runs on as it should."""
+    """Corrupt every attention call that Clearhead reads within the block; the model itself runs unchanged."""
     from model.capture import forward_pass
 
     understand = forward_pass.parse_call

@@ -41,7 +41,7 @@ def sweep() -> dict[str, list[list[list[float]]]]:
 
 
 def _trained(kind: str, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Loss and accuracy by step."""
+    """Return loss and accuracy by step."""
     part = scores.start(width, seed)
     return scores.train(part, functools.partial(scores.score, kind, v=part["v"]), seed, lambda step: None)
 

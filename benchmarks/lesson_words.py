@@ -20,12 +20,12 @@ from viz.widgets.lesson import lessons
 
 
 def words_of(text: str) -> int:
-    """Return words of a text: what stands between spaces and has a letter or a digit."""
+    """Return the number of words in a text: whatever is between spaces and has a letter or digit."""
     return sum(bool(re.search(r"\w", part)) for part in text.split())
 
 
 def count(tab: Tab, address: str, name: str) -> int:
-    """Return the words that a lesson shows as it opens."""
+    """Return the number of words that a lesson shows when opened."""
     seen = Watch(tab, address).open(f"/{name}")
     return words_of(seen.main.inner_text())
 
@@ -56,7 +56,7 @@ def measure(names: list[str], at: str = "") -> dict[str, int]:
 
 
 def main() -> None:
-    """Measure and prints."""
+    """Measure and print."""
     options = argparse.ArgumentParser(description=__doc__.split(":")[0])
     options.add_argument("lessons", nargs="*", default=[], help="only these")
     options.add_argument("--json", type=Path, help="where the numbers go, too")
