@@ -50,9 +50,9 @@ def score(model: Model, cases: str | Path | Iterable[str | Mapping[str, Any]], f
 
     cases: texts; mappings such as {"text": "The cat sat.", "verb": "sat", "subject": "cat"}, whose marks are words or
     (start, end) spans; or the path of a treebank (.conllu), a table (.csv, .jsonl) or texts (.txt). find: (A, B), each
-    a key of the cases, a list of words, a compiled regular expression or "word"; with a treebank a part of speech (VERB)
-    or a relation (nsubj). B, or find itself, may be an offset in words. untrained: whether the same is measured on the
-    model with random weights. Raises Error if no pair can be tested. See `model.studies.rule` for the baselines.
+    a key of the cases, a list of words, a compiled regular expression or "word"; with a treebank a part of speech
+    (VERB) or a relation (nsubj). B, or find itself, may be an offset in words. untrained: whether the same is measured
+    on the model with random weights. Raises Error if no pair can be tested. See `model.studies.rule` for the baselines.
     """
     if isinstance(cases, str | Path):
         path = Path(cases)
