@@ -46,7 +46,7 @@ def test_one_number_is_in_force_in_both_places_and_stays(before, environment, fi
 
 @pytest.mark.parametrize(("before", "sentence"), [
     ("import model.core.limits", "read before server.py could set them"),
-    ("from streamlit import config; config.set_option = lambda *_: None", "maxUploadSize is 200 and not 32"),
+    ("from streamlit import config; config.set_option = lambda *_: None", "maxUploadSize is 200 instead of 32"),
 ], ids=["read too early", "Streamlit takes none"])
 def test_a_server_whose_limits_are_not_in_force_does_not_start(before, sentence):
     ran = started(before, "print('started')")
