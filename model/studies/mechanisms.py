@@ -182,7 +182,7 @@ def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None
                 if not earlier[rows, later].any():
                     continue
                 middle = weights.output[rows] @ read[later]                           # (block, d_v, d_k)
-                numbers = np.einsum("hvk,hvw,hwl,kl->h", middle, left[rows], middle, behind[later], optimize=True)
+                numbers = np.einsum("hvk,hvk->h", left[rows] @ middle, middle @ behind[later])   # both symmetric
                 sizes = np.maximum(size_left[rows] * size[later], 1e-300)
                 scores[rows, later] = np.sqrt(np.maximum(numbers, 0)) / sizes
             done((KINDS.index(name) + start / len(layers)) / len(KINDS))
