@@ -6,7 +6,7 @@ temperature lab.
 with the additions of later models: a soft-cap and a bias on the scores, a temperature, a mask, and a sink. Axes: (...,
 query, d_k), (..., key, d_k), (..., key, d_v); leading axes are batch and head.
 
-Arrays are numpy's or torch's, and each result belongs to the same library; small pictures need no torch.
+Arguments are numpy arrays or torch tensors, and results have the same type. Small pictures therefore need no torch.
 """
 import math
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,10 +32,10 @@ def scores(query: Array, key: Array, *, scale: float | None = None, softcap: flo
            bias: Array | None = None) -> Array:
     """Return attention scores before mask and softmax, (..., query, key): query · key · scale, capped, plus bias.
 
-    `scale` is 1/√d_k unless given (section 3.2.1). `softcap` caps them as cap · tanh(score / cap) (Gemma 2, 2024).
+    `scale` defaults to 1/√d_k (section 3.2.1). `softcap` caps the scores as cap · tanh(score / cap) (Gemma 2, 2024).
     """
     product = query @ key.swapaxes(-2, -1)
-    product *= 1 / math.sqrt(query.shape[-1]) if scale is None else scale   # in place: n² numbers once
+    product *= 1 / math.sqrt(query.shape[-1]) if scale is None else scale   # in place, to allocate n² numbers once
     if softcap is not None:
         product = softcap * library(product).tanh(product / softcap)
     return product if bias is None else product + bias

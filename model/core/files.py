@@ -22,12 +22,12 @@ ASSETS = next(each for each in (ROOT / "clearhead" / "assets", ROOT / "assets") 
 
 PATIENCE = 5.0   # seconds to keep retrying while another program has a file open
 PAUSE = 0.02     # seconds between two attempts
-# device names on Windows, whatever the file extension
+# reserved device names on Windows, with any file extension
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
 UNFINISHED = re.compile(r".*\.clearhead-[0-9a-f]{16}\.new", re.DOTALL)   # written beside the target until complete
 ABANDONED = 86_400   # seconds without a write after which an unfinished file counts as abandoned
 
-# why the disk refused, and the way out
+# causes of I/O errors and what to do about them
 REASONS = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "make room and try again")),
     errno.EFBIG: ("files may not be so large there", "choose another place"),
@@ -37,7 +37,7 @@ REASONS = {
     errno.EISDIR: ("it is a folder", "give the name of a file"),
     errno.ENAMETOOLONG: ("its name is too long", "choose a shorter one"),
 }
-RUST = re.compile(r"\(os error (\d+)\)")   # how Rust libraries end the message of an I/O error
+RUST = re.compile(r"\(os error (\d+)\)")   # the end of a Rust library's I/O error message
 
 
 def disk_error(error: BaseException) -> OSError | None:
@@ -76,7 +76,7 @@ def put(new: Path, place: Path) -> None:
 @contextmanager
 def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
     """Hold the lock at `place` within the block. `waiting` is called while another process holds it, and may raise to
-    give up. The system releases the lock when the process ends."""
+    give up. The operating system releases the lock when the process ends."""
     lock = FileLock(place)
     while not lock.is_locked:
         try:
@@ -107,7 +107,8 @@ def writing(place: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def disk_errors(refusal: Callable[[OSError], UserError]) -> Iterator[None]:
-    """Raise what `refusal` returns for any I/O error inside the block, however a library words it."""
+    """Convert any I/O error inside the block, including those of Rust libraries, to the error that `refusal`
+    returns."""
     try:
         yield
     except UserError:
@@ -203,18 +204,18 @@ def clear(folder: Path) -> None:
 
 
 def name_for(text: str, otherwise: str) -> str:
-    """Turn any text into a file name without its extension, made of letters, digits, dots and hyphens; `otherwise` if
-    none of these is left."""
+    """Turn any text into a file name without extension, using only letters, digits, dots and hyphens; return
+    `otherwise` if none of them remain."""
     return no_device(re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60].rstrip("-.") or otherwise)
 
 
 def no_device(name: str) -> str:
-    """Return the name, changed if Windows would take it for a device."""
+    """Return the name, changed if it is a device name on Windows."""
     return f"file-{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
 class TemporaryFolder:
-    """A temporary folder of this process, removed by `remove`, at the end of a `with` block or when the process
+    """A temporary folder of this process, removed by `remove()`, at the end of a `with` block or when the process
     ends."""
 
     def __init__(self, purpose: str) -> None:

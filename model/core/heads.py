@@ -19,12 +19,12 @@ from model.core.record import AttentionMap, Layer, Reported
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, which fits into the processor's
 # cache
 ROWS = 128
-THUMBNAIL = 64    # most cells a side in a thumbnail
+THUMBNAIL = 64    # maximum number of cells per side of a thumbnail
 
 
 @dataclass(frozen=True)
 class OverviewQuery:
-    """Thumbnails of every head of one kind."""
+    """A request for thumbnails of every head of one kind."""
 
     query: Query
     kind: Kind
@@ -36,13 +36,13 @@ class OverviewQuery:
 
 @dataclass(frozen=True, eq=False)
 class Overview:
-    """One thumbnail for each head of one kind."""
+    """Thumbnails of every head of one kind of attention."""
 
     kind: Kind
     layers: tuple[int, ...]         # layer numbers in the model
-    cells: tuple[np.ndarray, ...]   # for each layer uint8 (head, row, column): round(255 · √weight), max-pooled
+    cells: tuple[np.ndarray, ...]   # uint8 (head, row, column) per layer: round(255 · √weight), max-pooled
     pool: tuple[int, int]           # tokens per cell: queries, keys
-    masked_out: tuple[HeadId, ...] = ()   # heads whose mask allows no key at all, (layer, head)
+    masked_out: tuple[HeadId, ...] = ()   # (layer, head) of heads whose mask allows no key
 
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
@@ -69,7 +69,7 @@ def whole(layer: Layer | Reported) -> np.ndarray:
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
     """Return the weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0
-    if the mask allows it no key. `rows` selects queries."""
+    if it has no allowed key. `rows` selects queries."""
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]
@@ -176,7 +176,7 @@ def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]
 
 
 def json_rows(table: "DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a frame as JSON has them: NaN is null."""
+    """Return the rows of a frame for JSON, with NaN as null."""
     return [{name: None if value != value else value for name, value in row.items()}
             for row in table.to_dict("records")]
 
@@ -189,9 +189,9 @@ def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "D
 
 
 def as_csv(frame: "DataFrame", provenance: str) -> str:
-    """Return the frame with its index as CSV (RFC 4180). Numbers have the fewest digits that restore them; missing ones
-    are empty. The last column of the first row holds the provenance as JSON without semicolons, which some spreadsheets
-    take for separators."""
+    """Return the frame with its index as CSV (RFC 4180). Numbers have the fewest digits that restore them exactly;
+    missing ones are empty. The last column of the first row holds the provenance as JSON, its semicolons escaped
+    because some spreadsheets treat them as separators."""
     cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
     return frame.assign(provenance=cells).to_csv(lineterminator="\r\n")
 
@@ -201,10 +201,10 @@ Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, r
 
 @dataclass(frozen=True)
 class Measure:
-    """A question about a head whose answer is one number."""
+    """A quantity that describes a head by one number."""
 
     name: str              # the key in URLs and tables
-    title: str             # for the page: what a head with a large value does
+    title: str             # shown on the page: behaviour of a head with a large value
     equation: str          # LaTeX, for one query i with weights w_ij
     unit: str              # unit of the number
     paper: str             # who defined it
@@ -226,7 +226,7 @@ BY_NAME = {measure.name: measure for measure in MEASURES}
 
 @dataclass(frozen=True)
 class MeasuresQuery:
-    """The measures of every head of one kind."""
+    """A request for the measures of every head of one kind."""
 
     query: Query
     kind: Kind
@@ -280,8 +280,8 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
 
 
 def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
-    """Average the measures over the queries that see something, `sees` bool (head or 1, query); NaN if there are none.
-    The first token has no previous token and the last no next one, so those two measures have one row fewer."""
+    """Average the measures over the queries with an allowed key, `sees`, bool (head or 1, query); NaN if there are
+    none. The first token has no previous token and the last no next one, so those two measures have one row less."""
     totals: dict[str, np.ndarray] = {}
     for rows, keys, block in blocks:
         for name, part in _block_sums(block, rows, keys, special, square).items():
@@ -296,7 +296,7 @@ def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, squar
 
 def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[Block]:
     """Yield blocks like `weight_blocks` for uniform weights on the allowed keys. `sees`, bool (head, query), marks the
-    rows that attend at all where the weights have no mask."""
+    rows with any weight, for reported weights without a mask."""
     for start in range(0, shape[0], ROWS):
         rows = slice(start, min(start + ROWS, shape[0]))
         keys = allowed.reach(rows, shape[1])
@@ -311,7 +311,7 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
     special, square = np.array(attention_map.keys.special), attention_map.kind.base is not Kind.CROSS
     values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
     uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}
-    baselines: dict[int, dict[str, np.ndarray]] = {}   # keyed by the identity of the mask, which layers share
+    baselines: dict[int, dict[str, np.ndarray]] = {}   # keyed by the mask's id, since layers share masks
     left_out = []
     for layer in attention_map.layers:
         key, shape, sees = id(layer.allowed), layer.shape[1:], ~layer.sees_nothing

@@ -1,4 +1,4 @@
-"""Bounds on input from outside, on memory and on torch's threads; and how a forward pass is stopped."""
+"""Limits on untrusted input, memory and torch's threads, and a way to stop a forward pass."""
 import ctypes
 import functools
 import gc
@@ -30,14 +30,14 @@ MB = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds in force."""
+    """The limits in force."""
 
     # an opened file
     file_bytes: int = 200 * MB               # compressed
     session_bytes: int = 512 * MB
     total_bytes: int = 512 * MB
     import_bytes: int = 256 * MB
-    record_cells: int = 1_000_000_000        # weights in one saved record, computed when drawn
+    record_cells: int = 1_000_000_000        # weights in one saved record, computed on display
     arrays: int = 5_000
     heads: int = 20_000
     layers: int = 512
@@ -45,7 +45,7 @@ class Limits:
     header_bytes: int = 25 * MB              # per file of tensors
     tokens: int = 4_096
     json_bytes: int = 64 * MB
-    json_values: int = 5_000_000             # at most, estimated from its characters
+    json_values: int = 5_000_000             # estimated from its characters
     depth: int = 64                          # nested lists and objects
     case_rows: int = 20_000                  # per file of cases
     corpus_text: int = 20_000                # characters per text in a file of texts
@@ -83,17 +83,17 @@ class Limits:
     link_text: int = 1_500                   # bytes of text stored uncompressed in a link; longer text is compressed
     link_unpacked: int = 200_000             # bytes
     link_length: int = 8_000                 # characters
-    # what one answer may use
+    # resources for answers
     longest_wait: float = 600.0
     measure_bytes: int = 1024 * MB
     cache_bytes: int = 1024 * MB
-    kept_bytes: int = 256 * MB               # records on disk, see model/ask/kept.py
+    kept_bytes: int = 256 * MB               # records on disk; see model/ask/kept.py
     models_bytes: int = 6144 * MB
     trainings: int = 2
 
     def refuse_above(self, name: str, amount: float, whose: str, way_out: str) -> None:
-        """Raise UserError if `amount` exceeds the limit `name`. `whose` names the file or object that is too large;
-        `way_out` says what to do besides changing the setting, if there is one."""
+        """Raise UserError if `amount` exceeds the limit `name`. `whose` names the oversized file or object. `way_out`
+        says what to do, besides changing the setting if there is one."""
         most = getattr(self, name)
         if amount > most:
             more = f", or set {setting_of(name)} higher" if name in SETTINGS else ""
@@ -102,7 +102,7 @@ class Limits:
             raise UserError(f"{whose} has {has} and the limit is {limit.removesuffix(same)}; {way_out}{more}.")
 
 
-# what an operator can set, and what it bounds
+# the settings an operator can change, and what each limits
 SETTINGS = {
     "file_bytes": "one uploaded file, as it is packed",
     "session_bytes": "the imported files of one session",
@@ -165,7 +165,7 @@ LIMITS = from_environment(os.environ)
 
 
 def as_rows(limits: Limits) -> list[dict[str, object]]:
-    """Return one row per setting: its name, value, default and what it bounds, in the setting's unit."""
+    """Return one row per setting: its name, what it limits, and its value and default in the setting's unit."""
     return [{"setting": setting_of(name), "of": of,
              **{key: getattr(each, name) / (MB if name.endswith("_bytes") else 1)
                 for key, each in (("value", limits), ("default", Limits()))}} for name, of in SETTINGS.items()]
@@ -215,10 +215,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Plan:
-    """What an answer's memory and time depend on."""
+    """The sizes that determine an answer's memory and time."""
 
     parameters: int             # number in the model
-    width: int                  # numbers per token in the widest set that a layer holds
+    width: int                  # most numbers per token that a layer holds at once
     vocabulary: int             # numbers per token that the output head computes at once, 0 if few
     shapes: tuple[Shape, ...]   # one per attention layer
     keeps_weights: bool         # whether every matrix is kept, as for reported models
@@ -236,7 +236,7 @@ class Plan:
 
 
 def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
-    """Raise UserError if n tokens need too much memory or time; it states the numbers and the longest length that
+    """Raise UserError if n tokens need too much memory or time. The message states both and the longest length that
     fits."""
     if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
         return
@@ -311,8 +311,8 @@ def on_own_pages(array: np.ndarray) -> np.ndarray:
 def share_heaps() -> None:
     """Limit glibc to two malloc arenas instead of eight per core. Call once, before a server starts its threads.
 
-    Each script run is a thread, and memory freed in one arena cannot be reused from another. Thirty visitors for three
-    minutes on two cores took 598 MB at most and 530 typically; without this 713 and 620.
+    Each script run is a thread, and memory freed in one arena cannot be reused from another. For thirty visitors in
+    three minutes on two cores, it reduced memory from 713 to 598 MB at most and from 620 to 530 MB typically.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
@@ -320,8 +320,8 @@ def share_heaps() -> None:
 
 
 def release_free_pages() -> None:
-    """Return the heap's free pages to the system with glibc's malloc_trim, where available: the arrays that each layer
-    discards leave holes too small for the next layer's."""
+    """Return the heap's free pages to the system with glibc's malloc_trim, if available. Without this, arrays discarded
+    by one layer leave holes too small for those of the next."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(0)
@@ -355,8 +355,7 @@ def byte_cache(most: int, more: int = 0) -> LRUCache[Any, Any]:
 
 
 class Cancelled(BaseException):
-    """Raised when nobody waits for an answer any more. A BaseException, so that `except Exception` does not swallow
-    it."""
+    """Raised when an answer is no longer awaited. A BaseException, so that `except Exception` does not swallow it."""
 
 
 _look: ContextVar[Callable[[], None]] = ContextVar("clearhead_look", default=lambda: None)
@@ -388,7 +387,7 @@ def _look_first(_layer: "nn.Module", _inputs: tuple) -> None:
 
 SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: about thirty tokens of MiniLM
 
-# the limit of the enclosing block, which inner blocks do not exceed
+# the enclosing block's limit, which also binds inner blocks
 _most: ContextVar[int] = ContextVar("clearhead_threads", default=2**15)
 # torch has one random generator for all threads, used for weights and dropout: without a lock, two sessions that draw
 # at once would share one sequence

@@ -1,7 +1,7 @@
-"""Masks say which keys a query may attend to, biases are added to the scores; both are stored in O(n), not n².
+"""Masks, which say which keys a query may attend to, and biases, which are added to the scores. Both take O(n) memory.
 
-Callers request them by block, so that nothing n² is allocated: `block(rows, keys)` with two slices of positions returns
-the piece (rows, keys) or (head, rows, keys). Rows are always queries, columns keys.
+Callers request blocks, to avoid allocating n² values: `block(rows, keys)` takes two slices of positions and returns an
+array (rows, keys) or (head, rows, keys). Rows are always queries, columns keys.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -134,7 +134,7 @@ class Hidden:
 
 @dataclass(frozen=True)
 class Narrowed:
-    """Another mask restricted to the last `width` keys of each query, itself included, and the text's `first` keys (the
+    """Another mask restricted to each query's last `width` keys, including its own, and the text's `first` keys (the
     edit `Window`; Xiao et al. 2024)."""
 
     base: "Mask"
@@ -174,7 +174,7 @@ class Relative:
 
 Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
-ROWS = 256   # rows of a mask processed at once, so that long texts never cost n² of memory
+ROWS = 256   # rows of a mask processed at once, so that long texts never need n² memory
 
 
 def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:

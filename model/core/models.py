@@ -1,4 +1,4 @@
-"""What a question can access: open models, and the answers to other questions.
+"""The interfaces that questions use: open models, and the answers to other questions.
 
 A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/sources.py;
 `OpenModel` by model/capture/model.py for every network and by model/imported/source.py for imported files.
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class ModelInput:
     """A query as the network's input."""
 
-    source: Tokens                      # of the text, the pair or the picture
+    source: Tokens                      # tokens of the text, pair or picture
     target: Tokens | None               # the other side of an encoder–decoder
     tensors: "dict[str, Tensor]"        # arguments of the network's forward: (1, token), or a picture
     omitted: Omission | None            # None if the whole text was read
-    notes: tuple[str, ...]              # sentences on how the text was read differently from what was typed
+    notes: tuple[str, ...]              # sentences on differences between typed and tokenised text
     picture: np.ndarray | None = None   # uint8 (height, width, 3), the input of a vision model
 
     @property
@@ -61,7 +61,7 @@ class Vocabulary(Protocol):
 
     @property
     def neutral(self) -> int:
-        """The id that stands in for a removed token."""
+        """The id that replaces a removed token."""
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class Vocabulary(Protocol):
 
 
 class NamesModel(Protocol):
-    """Anything that names the model it is put to: a query, or a question without its own text."""
+    """Anything addressed to a model: a query, or a question without its own text."""
 
     @property
     def model(self) -> str:
@@ -87,14 +87,14 @@ class NamesModel(Protocol):
 
 
 class OpenModel(Protocol):
-    """A model that is ready to answer. What it cannot do raises a UserError with the way out.
+    """A model that is ready to answer. Unsupported operations raise a UserError that says what to do instead.
 
-    Studies are functions over these methods. An imported file only has a card and its record.
+    Studies are functions that use these methods. An imported file supports only `card` and `record`.
     """
 
     @property
     def card(self) -> Card:
-        """What the model is."""
+        """A description of the model."""
 
     @property
     def nbytes(self) -> int:
@@ -110,11 +110,11 @@ class OpenModel(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that it can answer with."""
+        """The words that the model can answer with."""
 
     @property
     def task(self) -> str:
-        """What it predicts: next, mask, target, label, vector or none."""
+        """The kind of prediction: next, mask, target, label, vector or none."""
 
     @property
     def ours(self) -> bool:
@@ -126,7 +126,7 @@ class OpenModel(Protocol):
 
     @property
     def vector_of(self) -> str:
-        """The tokens whose vectors make up the sentence vector: mean or first."""
+        """How the sentence vector is formed: "mean" of all tokens, or "first" token."""
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
         """Return the query as the network's input."""
@@ -161,8 +161,7 @@ class Models(Protocol):
     """All open models, and the records and traces of their passes, each computed once."""
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
-        """Return the model that the question is put to, opening it if necessary. Raises UserError if it does not
-        exist."""
+        """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """Return the answer to a query."""
@@ -173,7 +172,7 @@ class Models(Protocol):
 
 @dataclass(frozen=True)
 class TraceQuery:
-    """Everything from the embeddings to the last block in one query's pass."""
+    """A request for everything from the embeddings to the last block in one query's pass."""
 
     query: Query
 
@@ -184,7 +183,7 @@ class TraceQuery:
 
 @dataclass(frozen=True)
 class LastVectorsQuery:
-    """The output of the last block of one kind only, at the cost of a plain pass."""
+    """A request for the output of the last block of one kind, at the cost of a plain pass."""
 
     query: Query
     kind: Kind

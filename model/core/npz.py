@@ -13,18 +13,18 @@ from model.core.record import AttentionMap, AttentionRecord, Tokens
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
     """Write float32 arrays KIND (layer, head, query, key), padded with NaN where layers have fewer heads; heads_KIND
-    (layer) then holds the numbers of heads. Further arrays are queries_KIND and keys_KIND (token texts), layers_KIND
-    (layer numbers) and provenance (JSON; by default the question and its verification). Raises UserError if the file
-    cannot be written.
+    (layer) then holds the number of heads per layer. The other arrays are queries_KIND and keys_KIND (token texts),
+    layers_KIND (layer numbers) and provenance (JSON; by default the question and its verification). Raises UserError if
+    the file cannot be written.
 
-    Where tokens are patches of a picture, boxes_KIND are float32 (token, 4): left, top, right, bottom as shares of the
-    picture, NaN for a token without a box; special_KIND, bool (token), marks [CLS], registers and the like. Both
-    describe the keys, which are also the queries there.
+    If tokens are patches of a picture, boxes_KIND, float32 (token, 4), holds left, top, right and bottom as fractions
+    of the picture's size, NaN for a token without a box; special_KIND, bool (token), marks [CLS], registers and similar
+    tokens. Both describe the keys, which are also the queries of such models.
 
-    Where a layer has a sink, rows sum to 1 minus its share, stored in sink_KIND, float32 (layer, head, query): 0 in
-    layers without a sink, NaN for missing heads.
+    If a layer has a sink, rows sum to 1 minus the sink's share, which is stored in sink_KIND, float32 (layer, head,
+    query): 0 in layers without a sink, NaN for missing heads.
 
-    NUL in a token's text is written as U+0000 because numpy drops it from the end of a string.
+    NUL characters in a token's text are written as "U+0000", because numpy drops trailing ones.
     """
     query = record.query
     asked: dict[str, object] = {"model": query.model, "revision": query.revision, "text": query.text,
@@ -44,8 +44,8 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
 
 
 def boxes_of(tokens: Tokens) -> np.ndarray:
-    """Return the tokens' boxes, float32 (token, 4): left, top, right, bottom as shares of the picture; NaN without a
-    box."""
+    """Return the tokens' boxes, float32 (token, 4): left, top, right, bottom as fractions of the picture's size, or
+    NaN."""
     return np.array([box or (np.nan,) * 4 for box in tokens.boxes], np.float32)
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-SCAN = b"\xff\xda"   # marker of a JPEG scan; inside a scan, byte 255 only precedes 0
+SCAN = b"\xff\xda"   # marker of a JPEG scan; inside a scan, byte 255 is only followed by 0
 BAND = 1_048_576     # pixels converted at once
 
-_decoding = threading.Lock()   # one at a time, as each may use LIMITS.picture_work_bytes
+_decoding = threading.Lock()   # decode one picture at a time: each may use LIMITS.picture_work_bytes
 
 
 def decode(content: bytes, name: str) -> "Image":
@@ -35,8 +35,8 @@ def decode(content: bytes, name: str) -> "Image":
 
 
 def _refuse_format(content: bytes, name: str) -> None:
-    """Raise UserError for any other format, judged by its first bytes, so that none of Pillow's other readers ever
-    runs."""
+    """Raise UserError unless the first bytes are those of PNG, JPEG or WebP, to keep Pillow's other readers from
+    running."""
     webp = (content[:4], content[8:12]) == (b"RIFF", b"WEBP")
     if not webp and not content.startswith((b"\x89PNG", b"\xff\xd8\xff")):
         raise UserError(f"{name} is not a PNG, JPEG or WebP picture; export it as one of these, and a phone's "
@@ -56,7 +56,7 @@ def _upright(content: bytes, name: str) -> "Image":
             LIMITS.refuse_above("picture_scans", scans, name, "save it again")
             _refuse_work(round(pixels * bytes_a_pixel(image, scans)), f"{name} ({image.width:,} × {image.height:,})")
             if scale < 1:
-                image.draft("RGB", size)   # a JPEG is decoded at a half, a quarter or an eighth where that suffices
+                image.draft("RGB", size)   # decode a JPEG at 1/2, 1/4 or 1/8 of its size if that is enough
             orientation = image.getexif().get(0x0112)
             plain = _shrunk(image, size)
     except UserError:
@@ -75,7 +75,7 @@ def _upright(content: bytes, name: str) -> "Image":
 
 
 def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
-    """Raise UserError for too many pixels, in total or per byte of the file: a few kilobytes of one colour may declare
+    """Raise UserError for too many pixels, in total or per byte of the file. A few kilobytes of one colour can declare
     millions of pixels."""
     whose, pixels = f"{name} ({width:,} × {height:,})", width * height
     LIMITS.refuse_above("picture_pixels", pixels, whose, "make it smaller")
@@ -85,14 +85,14 @@ def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
 
 
 def bytes_a_pixel(image: "Image", scans: int) -> float:
-    """Estimate the bytes per pixel that decoding takes, as measured for Pillow and its libraries: a PNG's pixels, four
-    copies of a WebP's, the coefficients of a JPEG in several scans, plus a smaller copy of each."""
+    """Estimate the memory for decoding, in bytes per pixel, from measurements of Pillow and its libraries: the pixels
+    of a PNG, four copies of those of a WebP, or the coefficients of a multi-scan JPEG, plus a smaller copy."""
     from PIL.JpegImagePlugin import JpegImageFile
 
     if isinstance(image, JpegImageFile):
         _, across, down, _ = zip(*image.layer, strict=True)
         share = sum(a * d for a, d in zip(across, down, strict=True)) / (max(across) * max(down))
-        return 2 * share + 1 if scans > 1 else 1   # a JPEG in one scan is decoded at a fraction of its size
+        return 2 * share + 1 if scans > 1 else 1   # a single-scan JPEG is decoded at a fraction of its size
     if image.format == "WEBP":
         return 21 if image.mode == "RGBA" else 16
     return 2 if image.mode in ("1", "L", "P") else 3 if image.mode.startswith("I;16") else 6
@@ -106,8 +106,8 @@ def _refuse_work(amount: int, whose: str) -> None:
 
 
 def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":
-    """Resize the picture and convert it to RGB. Palettes, 16-bit channels and transparency are converted band by band,
-    and each band is shrunk by a whole number first, to save memory."""
+    """Resize the picture and convert it to RGB. Palettes, 16-bit channels and transparency are converted in bands, each
+    first shrunk by an integer factor, to save memory."""
     from PIL import Image
 
     if image.size != size and image.mode in ("L", "RGB", "CMYK", "YCbCr"):
@@ -138,7 +138,7 @@ def _rgb(image: "Image") -> "Image":
 
 
 SHIPPED = ASSETS / "images" / "pictures"
-EXAMPLES = ASSETS / "images" / "examples"   # one folder for each model with its own pictures
+EXAMPLES = ASSETS / "images" / "examples"   # one folder per model with its own pictures
 OWN = "your own file"
 GONE = ("That picture is no longer in this server's memory, which takes {session} MB of one visitor's and "
         "{total} MB of everybody's; open it again, or choose one that is shipped.")
@@ -146,10 +146,10 @@ GONE = ("That picture is no longer in this server's memory, which takes {session
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A stored picture: upright, RGB, without the file's metadata (place, camera, date)."""
+    """A stored picture: upright, RGB, without the file's metadata (location, camera, date)."""
 
     sha256: str      # of the original file, 64 hexadecimal digits
-    name: str        # of the file, or the title of a shipped picture
+    name: str        # file name, or the title of a shipped picture
     width: int       # pixels, upright, after shrinking
     height: int      # pixels
     licence: str     # as its source states it; "" for the user's own file
@@ -173,12 +173,12 @@ class Shipped(NamedTuple):
     """A picture shipped with the program, as listed in its folder's pictures.toml."""
 
     key: str                 # a short name, for links and lists
-    file: str                # in that folder
+    file: str                # its name in `folder`
     name: str                # its title
     licence: str             # as its source states it
-    source: str              # who made it and where it is from
+    source: str              # author and origin
     sha256: str              # of the file
-    folder: Path = SHIPPED   # that contains it
+    folder: Path = SHIPPED   # the folder that contains it
 
     @property
     def path(self) -> Path:
@@ -190,8 +190,8 @@ _store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMIT
 
 
 def keep(content: bytes, name: str, session: str = "") -> Picture:
-    """Decode a picture and store it. `session` identifies who uploaded it, for the limit per session. Raises UserError
-    if it is not a picture, is damaged or is too large, before memory is allocated for it."""
+    """Decode a picture and store it. `session` identifies the uploader, for the limit per session. Raises UserError if
+    it is not a picture, is damaged or is too large, before memory is allocated for it."""
     digest = hashlib.sha256(content).hexdigest()
     if digest in _shipped_by_hash():
         return _read_shipped(digest)
@@ -206,8 +206,8 @@ def find(sha256: str) -> Picture:
 
 
 def join(sha256: str, session: str) -> Picture:
-    """Return the picture and keep it for this session too, which followed a link to it or reloaded its page. Raises
-    UserError as `find` does."""
+    """Return the picture and keep it for this session too, after a reload or a followed link. Raises UserError as
+    `find` does."""
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.join(sha256, session)
 
 
@@ -224,7 +224,7 @@ def shipped() -> tuple[Shipped, ...]:
 
 @functools.cache
 def examples() -> dict[str, tuple[Shipped, ...]]:
-    """Return {model: the pictures shipped for it alone}, for the models trained here."""
+    """Return the pictures that belong to a single model, {model: pictures}, for the models trained here."""
     return {folder.name: _listed(folder) for folder in sorted(EXAMPLES.iterdir())}
 
 
@@ -239,8 +239,8 @@ def offered(model: str) -> tuple[Shipped, ...]:
 
 
 def fitting(model: str, sha256: str) -> str:
-    """Return the picture to start with after a change of model: the current one, unless it is a shipped one and the new
-    model has its own pictures, or it belongs to another model."""
+    """Return the picture to show after a change of model: the current one, unless it is shipped and either the new
+    model has its own pictures or it belongs to another model."""
     own = {entry.sha256 for entry in examples().get(model.split("@")[0], ())}
     of_others = {entry.sha256 for entries in examples().values() for entry in entries} - own
     fits = sha256 in own if own else sha256 not in of_others
@@ -259,7 +259,7 @@ def _read_shipped(sha256: str) -> Picture:
 
 
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
-    """Decode a picture into a `Picture`. Raises UserError for a file that is refused."""
+    """Decode a file into a `Picture`. Raises UserError as `decode` does."""
     upright = decode(content, name)
     target = io.BytesIO()
     upright.save(target, "PNG", compress_level=1)   # level 6 takes five times as long and saves little

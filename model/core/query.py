@@ -1,5 +1,5 @@
-"""What can be asked: the wiring, the edits and the `Query`, built from primitives so that it serves as a cache key and
-fits into a link. Also type names shared by many signatures, and the errors that users can act on."""
+"""Queries and their parts: kinds of attention, edits and the `Query` itself, built from primitives so that it can be a
+cache key and part of a URL. Also type aliases used in many signatures, and the errors that users can act on."""
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Record = TypeVar("Record", covariant=True)
 Item = TypeVar("Item")
-MOST_STREAMS = 16  # per wiring in a record
+MOST_STREAMS = 16  # per kind of attention in a record
 # upper bound of an edit's window: longer than any text, and small enough that no mask index overflows
 MOST_KEYS = 10**9
 
@@ -28,11 +28,12 @@ class Opens(Protocol[Record]):
     """The part of `model.core.models.Models` that a query needs."""
 
     def open(self, asked: "Query", report: Callable[[float, str], None]) -> Reads[Record]:
-        """Return the model that the query is put to."""
+        """Return the model that the query names."""
 
 
 class Kind(StrEnum):
-    """The wiring: which stack attends to which. Each layer's `allowed` says which keys are really visible."""
+    """The kind of attention: which stack attends to which. Each layer's `allowed` says which keys are actually
+    visible."""
 
     SELF = "self"      # an encoder to itself
     CAUSAL = "causal"  # a decoder to its own past
@@ -40,7 +41,7 @@ class Kind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Kind | None":
-        """Return a further stream of the same wiring, for example of a second encoder: "self 2", up to MOST_STREAMS."""
+        """Return a numbered stream of the same kind, such as "self 2" of a second encoder, up to MOST_STREAMS."""
         base, _, number = str(value).partition(" ")
         if base not in cls.__members__.values() or number not in map(str, range(2, MOST_STREAMS + 1)):
             return None
@@ -50,16 +51,16 @@ class Kind(StrEnum):
 
     @classmethod
     def every(cls) -> "list[Kind]":
-        """Return all wirings, each with its further streams."""
+        """Return all kinds, each followed by its numbered streams."""
         return [cls(name) for base in cls for name in (base, *(f"{base} {n}" for n in range(2, MOST_STREAMS + 1)))]
 
     @property
     def base(self) -> "Kind":
-        """The wiring without its stream number."""
+        """The kind without its stream number."""
         return Kind(self.partition(" ")[0])
 
     def label(self, words: Mapping[str, str]) -> str:
-        """Return the wiring's name from `words`, numbered if it is a further stream."""
+        """Return the kind's name from `words`, with its stream number if it has one."""
         return words[self.base] if self is self.base else f"{words[self.base]} (stream {self.partition(' ')[2]})"
 
 
@@ -82,7 +83,7 @@ def quoted(text: str, longest: int = 80) -> str:
 
 
 class NotOnDisk(UserError):
-    """The model is not on this disk, but could be fetched; `wanted` is what to fetch: of an adapter its base."""
+    """The model is not on this disk but can be fetched. `wanted` names the model to fetch; for an adapter, its base."""
 
     def __init__(self, sentence: str, wanted: str) -> None:
         super().__init__(sentence)
@@ -99,7 +100,8 @@ class NoNextWord(UserError):
 
 @dataclass(frozen=True, order=True)
 class Silence:
-    """Set this head's slice of the attention output to 0 or to its mean over positions; later biases stay."""
+    """Set this head's slice of the attention output to 0 or to its mean over positions; biases added later still
+    apply."""
 
     kind: Kind
     layer: int
@@ -143,8 +145,8 @@ class Hide:
 class Window:
     """Restrict a decoder's tokens to the last `width` keys, their own included, and the text's `first` keys.
 
-    This is window attention; with some first keys it keeps attention sinks (Xiao et al. 2024, section 3.2), except that
-    tokens keep their positions in the text. Bidirectional attention is unchanged.
+    This is window attention. Keeping some first keys preserves attention sinks (Xiao et al. 2024, section 3.2), except
+    that tokens keep their positions in the text. Bidirectional attention is unchanged.
     """
 
     width: int       # keys, from 1
@@ -159,7 +161,7 @@ class Window:
 @dataclass(frozen=True)
 class Patch:
     """Replace this head's slice of the attention output by the one from the pass of `from_query`, at every position;
-    later biases stay.
+    biases added later still apply.
 
     This is activation patching, or interchange intervention (Vig et al. 2020; Geiger et al. 2021). Both passes need the
     same number of tokens on the query side: the source for an encoder's heads, the target for a decoder's,
@@ -198,14 +200,14 @@ def pictures_only(title: str) -> UserError:
 
 @dataclass(frozen=True)
 class Query:
-    """What was asked: a cache key that a link can encode, hence primitives only."""
+    """A question to a model. It is a cache key and can be encoded in a URL, so it only contains primitives."""
 
-    model: str                             # its id
+    model: str                             # the model's id
     revision: str                          # the resolved fingerprint of weights, config and tokenizer
     text: str                              # what the model reads; "" if it reads only a picture
     text_b: str | None = None              # the second text of a pair
     target: str | None = None              # the decoder's text, for encoder–decoder models
-    # generated token ids; continuing from them gives the same text as the model's generate
+    # generated token ids; continuing from them gives the same text as the model's `generate`
     continuation: tuple[int, ...] = ()
     edits: frozenset[Edit] = frozenset()   # changes inside the model
     image: str | None = None               # the picture, by the sha256 of its file; stored in `model.core.pictures`
@@ -228,19 +230,20 @@ class Query:
             raise UserError("Only one window can be applied at a time; remove the other.")
 
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
-        """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if it is impossible."""
+        """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if the model cannot answer."""
         return models.open(self, report).record(self, report)
 
 
-# called with the share done, 0 to 1, and what is being done; may raise to stop
+# called with the fraction done, 0 to 1, and a description of the current step; may raise to stop
 Progress = Callable[[float, str], None]
-HeadId = tuple[int, int]                  # layer, head: within one kind of attention that the context names
+HeadId = tuple[int, int]                  # layer, head; the kind of attention is known from the context
 KindHeadId = tuple[Kind, int, int]        # kind, layer, head
-Span = tuple[int, int]                    # characters of a text, from 0, end excluded
+Span = tuple[int, int]                    # start and end in characters of a text, end excluded
 
 
 class Box(NamedTuple):
-    """Part of a picture: its sides as shares of the picture's width and height, 0 to 1 from the upper left corner."""
+    """A rectangle in a picture: its sides as fractions of the picture's width and height, from the upper left
+    corner."""
 
     left: float
     top: float
@@ -258,14 +261,14 @@ def quiet(fraction: float, text: str) -> None:
 
 
 def counted(items: Sequence[Item], report: Progress, what: str) -> Iterator[tuple[int, Item]]:
-    """Yield each item with its number, and report it: "sentence 3 of 60"."""
+    """Yield each item with its number, and report progress such as "sentence 3 of 60"."""
     for number, item in enumerate(items):
         report(number / len(items), f"{what} {number + 1} of {len(items)}")
         yield number, item
 
 
 class NotFinite(UserError, ValueError):
-    """NaN or infinity among a model's numbers; `where` says in which."""
+    """The model computes NaN or infinity; `where` says in which numbers."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -281,6 +284,7 @@ def check_finite(where: str, numbers: npt.ArrayLike) -> None:
 
 
 def largest(errors: Iterable[float]) -> float:
-    """Return the largest of some differences: 0 if there are none, infinity if one is NaN, which `max` would ignore."""
+    """Return the largest of these differences: 0 if there are none, infinity if one is NaN, which `max` would
+    ignore."""
     numbers = np.array([0.0, *errors])
     return float(numbers.max()) if np.isfinite(numbers).all() else float("inf")

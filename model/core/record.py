@@ -1,8 +1,8 @@
 """The answer to a query: `AttentionRecord` and its parts. numpy only.
 
-A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record
-(`model.core.heads`). One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads
-count from 0. Everything is frozen, arrays are read-only, and each type validates itself on creation.
+A record keeps queries, keys and values instead of attention matrices, which `model.core.heads` computes from them. The
+axis order is always layer, head, query, key. Queries are rows; layers and heads count from 0. Everything is frozen,
+arrays are read-only, and each type validates itself on creation.
 """
 import functools
 import itertools
@@ -38,8 +38,8 @@ class Tokens:
     """
 
     texts: tuple[str, ...]      # readable, as typed; for a patch its row and column from 0: 3,5
-    ids: tuple[int, ...]        # numbers in the vocabulary; for a patch its number among the patches
-    special: tuple[bool, ...]   # whether the token is a marker and not text, whether added or typed
+    ids: tuple[int, ...]        # vocabulary ids; for a patch its number among the patches
+    special: tuple[bool, ...]   # true for markers such as [SEP], whether added or typed
     spans: tuple[Span, ...]     # (start, end) in code points of the text
     words: tuple[int, ...]      # pieces of one word share a number; -1 outside words
     segments: tuple[int, ...]   # 0 for the first text, 1 for the second, -1 for neither
@@ -64,8 +64,8 @@ class Tokens:
         return len(self.texts)
 
     def index(self, wanted: object) -> int:
-        """Return a token's position, given by number, by text, or by text#2 for the second token with this text. Raises
-        UserError for anything else, and for a text that several tokens share."""
+        """Return a token's position. `wanted` is a position, a token's text, or text#2 for the second token with this
+        text. Raises UserError if nothing or more than one token matches."""
         if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
             if 0 <= (place := wanted.__index__()) < len(self):
                 return place
@@ -125,10 +125,10 @@ class Tokens:
 
 def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after: Sequence[str] = (),
                  covered: tuple[float, float] = (1, 1)) -> Tokens:
-    """Return the tokens of a picture that is cut into rows × columns patches, with special tokens before and after.
+    """Return the tokens of a picture cut into rows × columns patches, with special tokens before and after.
 
-    covered: the shares of the picture's width and height that the patches cover, from the upper left corner; no patch
-    covers the rest at the right and bottom.
+    covered: the fractions of the picture's width and height that the patches cover, from the upper left corner; the
+    rest, at the right and bottom, has no patches.
     """
     width, height = covered[0] / columns, covered[1] / rows
     boxes = [Box(column * width, row * height, min((column + 1) * width, 1), min((row + 1) * height, 1))
@@ -144,7 +144,7 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
 if TYPE_CHECKING:
     from torch import Tensor
 
-CANDIDATES = 20           # kept per predicted position: the best ones, never full logits
+CANDIDATES = 20           # best predictions kept per position, instead of full logits
 ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some models round them to 16 bits
 
 
@@ -188,14 +188,14 @@ def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> tuple[np.
     return np.where(block, np.float32(0), np.float32(-np.inf)), np.logical_not(block.any(-1, keepdims=True))
 
 
-# all layers have the same mask; caching saves a seventh of the overview of SmolLM2 at 1,024 tokens
+# layers share a mask; caching it saves a seventh of the time of SmolLM2's overview at 1,024 tokens
 @functools.lru_cache(16)
 def _kept_additive(allowed: Mask, *ends: int) -> tuple[np.ndarray, np.ndarray] | None:
     return _additive(allowed, slice(*ends[:2]), slice(*ends[2:]))
 
 
 class Attends:
-    """Compute equation (1) for one layer: the only place where it meets grouped heads, masks, biases, soft-caps,
+    """Equation (1) for one layer. Only this class combines it with grouped heads, masks, biases, soft-caps,
     temperatures and sinks."""
 
     query: np.ndarray                # (head, q, d_k)
@@ -213,7 +213,7 @@ class Attends:
         return np.asarray(self._scores(heads, rows, keys))
 
     def _scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "np.ndarray | Tensor":
-        """Return the same scores from numpy or torch, whichever is faster for this size."""
+        """Return the scores as an array or a tensor, computed by numpy or torch, whichever is faster for this size."""
         from model.core import attention
 
         wanted = np.arange(len(self.query))[heads]
@@ -331,7 +331,7 @@ class Layer(Attends):
 
 @dataclass(frozen=True, eq=False)
 class Reported:
-    """One layer's weights as the model itself reported them: the fallback, shown as reported and never as verified."""
+    """One layer's weights as the model itself reported them: a fallback that is never shown as verified."""
 
     index: int            # the layer's number in the model
     weights: np.ndarray   # float32 (head, query, key)
@@ -418,7 +418,7 @@ class AttentionMap:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A model's answer at p positions: the best CANDIDATES of each, or one vector. Full logits are never kept."""
+    """A model's answer at p positions: the best CANDIDATES for each, or one vector. Full logits are never kept."""
 
     kind: str                                           # next, mask, target, label or vector
     positions: tuple[int, ...] = ()                     # (p), the tokens whose outputs predict
@@ -452,7 +452,7 @@ class Card:
     id: str                  # its name on the Hub, or one of ours
     title: str               # its name on the pages
     revision: str            # fingerprint of weights, configuration and tokenizer
-    architecture: str        # the class that computes it
+    architecture: str        # class of the network
     parameters: int          # count
     d_model: int             # dimensions of a token's vector
     d_head: int              # dimensions of a head's query
@@ -465,7 +465,7 @@ class Card:
     max_tokens: int          # per text
     dtype: str = "float32"   # of the weights
     note: str = ""           # a sentence on anything else that readers must know
-    changed: str = ""        # a sentence, if the model differs from what was first opened here under this name
+    changed: str = ""        # a sentence if the model changed since it was first opened here
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 biases, tokens, the card and the verification. `model.imported.record_file` reads it.
 
 Arrays are the file's tensors; everything else is JSON in its metadata under "clearhead", where {"array": name} refers
-to an array. This module does not name the record's types, which import it: values are written by type and fields, and
-masks and biases are read the same way, so new types need no code here.
+to an array. The record's types import this module, so it cannot name them. Values are written as a type name and
+fields, and masks and biases are read the same way, so new types need no code here.
 """
 import dataclasses
 import json
@@ -19,7 +19,7 @@ from model.core.query import UserError
 
 SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
-FIELDS = ("card", "verification", "omitted", "notes", "picture")   # parts of the record, besides query and maps
+FIELDS = ("card", "verification", "omitted", "notes", "picture")   # the record's parts besides query and maps
 
 
 class _Arrays:
@@ -39,8 +39,8 @@ class _Arrays:
 
 
 def save(record: Any, path: str | Path) -> Path:
-    """Write the record and return the path. Raises UserError for a name without the file extension, for a record whose
-    size exceeds the limits for opening it, or if the file cannot be written."""
+    """Write the record and return the path. Raises UserError for a name without the file extension, for a record too
+    large to be opened again, or if the file cannot be written."""
     place = Path(path)
     if place.suffix.lower() != SUFFIX:
         raise UserError(f"{place.name} has no file extension that says its format; end the name in {SUFFIX}.")
@@ -66,14 +66,14 @@ def encode(record: Any, **more: Any) -> bytes:
 
 
 def query_of(query: Any) -> dict[str, Any]:
-    """Return the question's texts, and its edits in words, since a file cannot be asked again."""
+    """Return the query's texts and a description of its edits, since a file cannot be queried again."""
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
     edits = sorted(repr(edit)[:300] for edit in query.edits)
     return {name: getattr(query, name, None) for name in names} | {"edits": edits}
 
 
 def _typed(value: Any, name: str, arrays: _Arrays) -> dict[str, Any]:
-    """Return a value of one of several types as its type's name and fields."""
+    """Return a dataclass as its type's name and its fields."""
     fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
               for field in dataclasses.fields(value)}
     return {"type": type(value).__name__, **fields}

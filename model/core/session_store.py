@@ -1,4 +1,4 @@
-"""Hold visitors' files in this process, with limits in bytes per session and in total."""
+"""Keep visitors' files in memory, with limits in bytes per session and in total."""
 import threading
 from collections import OrderedDict, deque
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -12,7 +12,7 @@ class Sized(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that its visitor gave it."""
+        """The name that the visitor gave it."""
 
     @property
     def nbytes(self) -> int:
@@ -26,12 +26,12 @@ class Held(NamedTuple, Generic[File]):
     """A file in memory."""
 
     file: File
-    sessions: frozenset[str]   # that uploaded it or look at it
+    sessions: frozenset[str]   # those that uploaded or opened it
 
 
 class SessionStore(Generic[File]):
-    """Files by fingerprint, evicting the least recently used: first those of a session above its own limit.
-    Thread-safe.
+    """A thread-safe store of files by fingerprint. It evicts the least recently used files, first those of a session
+    above its own limit.
 
     gone: the error message for a file that is missing or was evicted, with the two limits in megabytes as {session} and
     {total}.
@@ -58,8 +58,8 @@ class SessionStore(Generic[File]):
         return [key for key, held in self._files.items() if session in held.sessions]
 
     def _drop(self, most: int, among: list[str]) -> None:
-        """Evict from these, in order, until they fit into `most` bytes; the newest stays, since its size was already
-        checked."""
+        """Evict the files `among`, in order, until the rest fit into `most` bytes. The newest stays, since its size was
+        already checked."""
         size = sum(self._files[key].file.nbytes for key in among)
         for key in among[:-1]:
             if size <= most:
@@ -76,15 +76,15 @@ class SessionStore(Generic[File]):
             return self._files[fingerprint].file
 
     def join(self, fingerprint: str, session: str) -> File:
-        """Return the file and keep it for this session too, which reloaded its page or followed a link. Raises
-        UserError if it is missing."""
+        """Return the file and keep it for this session too, after a reload or a followed link. Raises UserError if it
+        is missing."""
         file = self.get(fingerprint)
         self.put(fingerprint, file, session)
         return file
 
     def forget(self, session: str) -> None:
-        """Mark the files that only this session uses for removal. It never waits for the lock, so a session may call it
-        during garbage collection, even inside another call to this store; the next call removes the files."""
+        """Mark the files that only this session uses for removal. Never waits for the lock, so it is safe during
+        garbage collection, even inside another call to this store; the next call removes the files."""
         self._ended.append(session)
         if self._lock.acquire(blocking=False):
             try:

@@ -88,13 +88,13 @@ def critical_rho(count: int, draws: int = 20_000) -> float:
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean over texts with its 95 % interval. NaN if no text has the number; low and high are also NaN for a single
+    """A mean over texts with its 95 % interval. NaN if no text has a value; low and high are also NaN for a single
     group of texts."""
 
     value: float
     low: float
     high: float
-    texts: int   # number of texts that have the number
+    texts: int   # number of texts with a value
 
 
 UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0)
@@ -123,11 +123,11 @@ def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list
 
 
 def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """Return the bootstrap percentile interval of Σ above / Σ below, both (group), drawn together."""
+    """Return the bootstrap percentile interval of Σ above / Σ below, both (group), resampled together."""
     from scipy import stats
 
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")   # draws in which no group has the number
+        warnings.simplefilter("ignore")   # draws in which no group has a value
         drawn = stats.bootstrap((above, below), lambda one, other, axis: one.sum(axis) / other.sum(axis), paired=True,
                                 vectorized=True, n_resamples=DRAWS, method="percentile",
                                 rng=np.random.default_rng(SEED)).bootstrap_distribution
@@ -168,13 +168,14 @@ class HeldOut:
 
 
 def best_column(correct: np.ndarray, weight: np.ndarray) -> int:
-    """Return the most accurate column; of equal ones that with more weight. Both (text, column)."""
+    """Return the most accurate column; ties go to the one with more weight. Both arrays are (text, column)."""
     return int(np.lexsort((weight.mean(0), correct.mean(0)))[-1])
 
 
 def held_out_accuracy(correct: np.ndarray, weight: np.ndarray, groups: np.ndarray, half: np.ndarray) -> HeldOut | None:
-    """Score each half of the texts by the column that was best on the other; `chosen` are the best of `half` (text,
-    bool) and of the rest. None where one half is empty. correct and weight: (text, column)."""
+    """Score each half of the texts with the column that was best on the other half. `half`, bool (text), marks one
+    half; `chosen` holds its best column, then that of the rest. Return None if one half is empty. correct and weight:
+    (text, column)."""
     if half.all() or not half.any():
         return None
     chosen = tuple(best_column(correct[part], weight[part]) for part in (half, ~half))

@@ -1,8 +1,8 @@
 """What a model computes around its attention: embeddings, residual stream, projections per head, layer-norm scales and
 feed-forward activations.
 
-A `TraceQuery` (model/core/models.py) is answered by a `Trace` of the same pass as the query's record, so the two agree
-to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are
+A `Trace` answers a `TraceQuery` (model/core/models.py). It comes from the same pass as the query's record, so the two
+agree to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are
 read-only views of the model's memory; `nbytes` counts only what belongs to the trace.
 """
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class LastVectors:
 
 
 def _freeze(owner: object, **axes: int) -> None:
-    """Check the named arrays' numbers of axes and make them read-only; None is kept."""
+    """Check that the named arrays are float32 with this number of axes, and make them read-only; skip None."""
     for name, count in axes.items():
         array = getattr(owner, name)
         if array is None:
@@ -96,8 +96,8 @@ class AttentionTrace:
 
 def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
            pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Rotate vectors (…, d_k) as rotary positions rotated `before` into `after`: each pair of dimensions is a complex
-    number, which a rotation multiplies."""
+    """Apply to vectors (…, d_k) the rotation that rotary positions applied to `before` to get `after`. Each pair of
+    dimensions is treated as a complex number."""
     found = np.array(vectors, np.float64)
     for a, b in pairs:
         turn = (after[..., a] + 1j * after[..., b]) / (before[..., a] + 1j * before[..., b])
@@ -141,10 +141,10 @@ class Norm:
 class FeedForwardTrace:
     """One feed-forward layer over t vectors."""
 
-    activation: str      # its name
+    activation: str      # name of the activation function
     before: np.ndarray   # (t, d_ff): x · W_1 + b_1
     active: np.ndarray   # (t, d_ff): the activation of `before`
-    hidden: np.ndarray   # (t, d_ff): the input of W_2: `active`, in a gated layer times a second projection
+    hidden: np.ndarray   # (t, d_ff): the input of W_2: `active`, times a second projection in a gated layer
     output: np.ndarray   # (t, d_model)
 
     def __post_init__(self) -> None:
@@ -179,7 +179,7 @@ class Embedded:
     """A stack's embedding layer."""
 
     kind: Kind                                  # kind of the stack's self-attention
-    # (name, (t, d_model)), whose sum is normalised; empty if the embedding is computed differently
+    # (name, (t, d_model)) pairs whose sum is normalised; empty if the embedding is computed differently
     parts: tuple[tuple[str, np.ndarray], ...]
     norm: Norm | None                           # of the sum
     output: np.ndarray                          # (t, d_model): the input of the first block

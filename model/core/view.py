@@ -1,5 +1,5 @@
-"""How a record is displayed: which head, which token, which filters. A view selects; it never computes and never asks
-for another record."""
+"""Display settings for a record: head, token and filters. A view only selects from its record and never requests
+another."""
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -29,15 +29,15 @@ QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows from the first letter's text, c
 class View:
     """A way to display a record. Tokens are positions in the map's queries and keys."""
 
-    kind: Kind = Kind.SELF                # of the open head
-    layer: int = 0                        # of the open head, by number in the model
+    kind: Kind = Kind.SELF                # the open head's kind of attention
+    layer: int = 0                        # the open head's layer, by number in the model
     head: int = 0                         # the open head
     token: int | None = None              # the query token in focus
-    pair: tuple[int, int] | None = None   # the pair of tokens that the heads are ranked by: (query, key)
+    pair: tuple[int, int] | None = None   # (query, key): tokens whose weight ranks the heads
     lens: str = "matrix"                  # one of LENSES: how the head is drawn
     scale: str = "linear"                 # one of SCALES: maps weight to colour
     transpose: bool = False               # draw keys as rows
-    overlay: tuple[HeadId, ...] = ()      # heads that the lines lens draws together with the open one
+    overlay: tuple[HeadId, ...] = ()      # further heads drawn in the lines lens
     keep: float = 1.0                     # share of each row's weight to show, above 0 and up to 1
     hide_special: bool = False            # leave out special tokens
     renormalise: bool = False             # rescale rows to sum to 1 after filtering
@@ -56,8 +56,8 @@ class View:
                              f"row's mass to show.")
 
 
-BLIND_NAMED = 6      # most rows without an allowed key that a note lists
-MAX_UNPOOLED = 2048  # a head with more tokens than this is shown pooled, with exact tiles
+BLIND_NAMED = 6      # how many rows without an allowed key a note lists
+MAX_UNPOOLED = 2048  # heads with more tokens are shown pooled, with exact tiles
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
-    """Keep the fewest largest weights of each row that reach `share` of its sum and set the others to 0. float32 (row,
-    column)."""
+    """Keep the fewest largest weights of each row that reach `share` of its sum and set the others to 0. Arrays are
+    float32 (row, column)."""
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
@@ -248,8 +248,7 @@ def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
 
 
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
-    """Max-pool a head with more than MAX_UNPOOLED tokens over size × size tokens, block by block, so that nothing n² is
-    held in memory."""
+    """Max-pool a head with more than MAX_UNPOOLED tokens over size × size tokens, in blocks that avoid n² memory."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
     weights = np.zeros((len(rows), len(columns)), np.float32)
@@ -293,7 +292,7 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class TokenRankingQuery:
-    """Rank the heads of one kind by their weights at one token."""
+    """A request to rank the heads of one kind by their weights at one token."""
 
     query: Query
     kind: Kind
@@ -306,7 +305,7 @@ class TokenRankingQuery:
 
 @dataclass(frozen=True)
 class Link:
-    """The largest weight of one head between a token and another."""
+    """One head's largest weight between a token and any other."""
 
     layer: int      # number of the layer in the model
     head: int       # number of the head in the layer
@@ -316,16 +315,16 @@ class Link:
 
 @dataclass(frozen=True)
 class TokenRanking:
-    """Each head at most once in either direction, largest weight first, ties in model order."""
+    """The strongest link of each head in either direction, largest weight first, ties in model order."""
 
     from_token: tuple[Link, ...]
     at_token: tuple[Link, ...]   # empty for cross-attention, whose queries cannot be attended to
 
 
 def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
-    """Rank the heads for one token. Excluded as partners are the token itself, its neighbours, special tokens and, in
-    causal models, the first token, since most heads rest on those. Heads whose weights to all partners are 0 are left
-    out."""
+    """Rank the heads by their strongest link at one token. Links to the token itself, its neighbours, special tokens
+    and, in causal models, the first token are ignored, because most heads attend to these. Heads without any other
+    weight are left out."""
     if attention_map.kind.base is Kind.CROSS:
         return TokenRanking(links_from(attention_map, token), ())
     columns = ((layer.index, _column(layer, token)) for layer in attention_map.layers)
@@ -333,7 +332,7 @@ def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
 
 
 def links_from(attention_map: AttentionMap, token: int) -> tuple[Link, ...]:
-    """Return only the links from the token, which needs one row per head."""
+    """Return only the links from the token, which needs just one row per head."""
     partners = _partners(attention_map.keys, None if attention_map.kind.base is Kind.CROSS else token)
     if attention_map.kind.base is Kind.CAUSAL:
         partners[0] = False
