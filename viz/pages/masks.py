@@ -179,7 +179,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
         # no token follows the last one of a causal text
-        heard = (masks["random"] & ~np.eye(n, dtype=bool)).any(0)[:n - causal]
+        heard = np.sum(masks["random"] & ~np.eye(n, dtype=bool), axis=0)[:n - causal] > 0
         with left:
             figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
                    key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))

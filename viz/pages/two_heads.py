@@ -94,7 +94,8 @@ def _break(page: PageContext, lesson: Lesson) -> None:
 def _questions(page: PageContext, lesson: Lesson) -> None:
     """Which sign the induction head looks for, directly and through the first head, and what it then writes."""
     with lesson.section("questions") as words, computing():
-        found, numbers = _asked(page), {}
+        found = _asked(page)
+        numbers: dict[str, float] = {}
         for column, name in zip(st.columns(3, gap="small"), ("direct", "through", "copies"), strict=True):
             cells = getattr(found, name)
             numbers |= {name: float(np.diag(cells).mean()),
