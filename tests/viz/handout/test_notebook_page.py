@@ -82,7 +82,7 @@ def test_tokens_are_chosen_by_text_and_what_is_not_in_the_record_is_refused():
     assert parts(by_text.page, "self") != parts(show(made, layer=0, head=0, token=3, pair=(2, 1)).page, "self")
     assert parts(show(made, layer=0, head=0, token="the#2").page, "self") == parts(
         show(made, layer=0, head=0, token=3).page, "self")
-    for wrong, said in (({"token": 400}, "no token 400"), ({"token": "dog"}, "among: the animal it the"),
+    for wrong, said in (({"token": 400}, "no token 400"), ({"token": "dog"}, "from: the animal it the"),
                         ({"token": "the"}, "positions 0, 3"), ({"token": True}, "not by 'True'"),
                         ({"pair": ("it", "dog")}, "no token 'dog'"), ({"pair": "it"}, "must be two tokens"),
                         ({"pair": (1, -1)}, "no token -1"), ({"head": 1.0}, "head 1.0"),

@@ -108,7 +108,7 @@ def test_two_sessions_and_two_processes_that_add_at_once_lose_nothing(folder):
 
 @pytest.mark.parametrize("content, reason", [
     (b"{", "not a handout"), (b"", "not a handout"),
-    (save(Handout("x")).replace(b'"version": 1', b'"version": 9'), "a newer Clearhead")])
+    (save(Handout("x")).replace(b'"version": 1', b'"version": 9'), "a newer version of Clearhead")])
 def test_a_file_that_cannot_be_read_is_set_aside_and_its_place_is_said(folder, content, reason):
     file = folder / f"{NAME}.handout.json"
     folder.mkdir()
