@@ -1,1 +1,1 @@
-"""The pages, one file each. A page asks the frame for records and shows them; it never imports another page."""
+"""The pages, one module each. A page asks the frame for records and draws them. Pages never import one another."""

@@ -1,5 +1,5 @@
-"""What is in one block? Its parts with the current model's tensors, then normalisation step by step, the feed-forward
-layer, dropout and depth."""
+"""A lesson on one Transformer block: its parts with the current model's tensors, normalisation step by step, the
+feed-forward layer, dropout and depth."""
 import numpy as np
 import streamlit as st
 
@@ -28,13 +28,13 @@ PAGE = Page("head", controls=(
     Number("word", 1, 0, 99_999, whole=True), Choice("which", "first", ("first", "last")),
     Number("units", 8, 0, 32, whole=True), Number("drop", 0.1, 0, 0.9), Number("draw", 0, 0, 99, whole=True),
     Number("depth", 12, 2, 24, whole=True)))
-ROWS = 40         # most tokens of a tensor that are drawn
-OUTLIER = 5       # multiple of the average dimension that counts as an outlier
+ROWS = 40         # largest number of tokens drawn of a tensor
+OUTLIER = 5       # an outlier is this many times the average dimension
 X = np.linspace(-1, 1, 201)
-TARGET = np.sin(5 * X) + 0.5 * np.cos(11 * X)      # any function with bends would do
+TARGET = np.sin(5 * X) + 0.5 * np.cos(11 * X)      # an arbitrary function with bends
 RATES = tuple(round(0.05 * step, 2) for step in range(19))
-DRAWS, MANY = 100, 200                             # seeds to choose from, and draws averaged
-STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the lines about depth
+DRAWS, MANY = 100, 200                             # seeds to choose from, and number of draws in the mean
+STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the lines over depth
 
 
 def render(page: PageContext) -> None:
@@ -56,8 +56,8 @@ def render(page: PageContext) -> None:
 
 
 def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecord] | None, bool]:
-    """Draw the block's diagram, the tensors behind its boxes, and the question beside them. Returns what the other
-    parts also show, or None, and whether the question is answered."""
+    """Draw the block's diagram, the tensors behind its boxes, and the question beside them. Return the trace and record
+    for the other sections (None if there are none), and whether the question is answered."""
     with lesson.section("parts") as words:
         left, right = st.columns([7, 3], gap="medium")
         with right:
@@ -82,13 +82,13 @@ def _block(page: PageContext, trace: Trace) -> Block:
 
 
 def _name(lesson: Lesson, trace: Trace, this_block: Block) -> str:
-    """Return a block's name: its number, and its stack if there are two."""
+    """Return a block's name: its number, preceded by its stack if the model has two."""
     two = len({one.kind for one in trace.blocks}) > 1
     return f"{lesson.prose['parts']['stacks'][this_block.kind]} {this_block.index}" if two else str(this_block.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
-    """Draw the diagram, the open box's output with one row per token, and the tensors behind it."""
+    """Draw the diagram, the selected box's output with one row per token, and the tensors behind it."""
     words, this_block = lesson.prose["parts"], _block(page, trace)
     boxes, inner = block.boxes(this_block), this_block.feed_forward
     names = {box.name: words["names"][box.kind] for box in boxes}
@@ -128,7 +128,7 @@ def _leaves(lesson: Lesson, name: str, output: np.ndarray | None, tokens: Tokens
 
 
 def _tensors(box: block.Box, this_block: Block, words: dict) -> list[tuple[str, np.ndarray]]:
-    """Return the tensors behind a box, (name, (t, …) or the weights by head), its output first."""
+    """Return the tensors behind a box, its output first: (name, (t, …) array or weights by head)."""
     tensors = [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):
         around = next(one for one in this_block.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
@@ -155,8 +155,8 @@ def _length(rows: np.ndarray) -> float:
 
 
 def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, revealed: bool) -> None:
-    """Draw one token's normalisation, one strip per step. Covered until the question is answered, since every strip
-    reveals what the mean is taken over."""
+    """Draw the normalisation of one token, one strip per step. Nothing is drawn before the question is answered,
+    because every strip reveals the dimensions that the mean is taken over."""
     with lesson.section("norm") as words:
         if not this_block.norms:
             st.info(words["none"])
@@ -190,7 +190,8 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
 
 
 def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
-    """Return a token normalised by the model's kind of norm, and by the other kind with the same gain and no bias."""
+    """Return the steps of a token under the model's kind of norm, and under the other kind with the same gain and no
+    bias."""
     x, gain = norm.input[word], norm.gain.astype(np.float64)
     layer = block.layer_norm(x, gain, norm.bias if norm.kind == "layer" else None, norm.epsilon)
     rms = block.rms_norm(x, gain, norm.epsilon)
@@ -198,7 +199,7 @@ def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
 
 
 def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
-    """Draw the answer on the picture: one mean and one spread per token."""
+    """Draw the answer on the picture: each token's mean and spread."""
     x = norm.input[:ROWS].astype(np.float64)
     names = [token_name(tokens, place) for place in range(len(x))]
     figure(bars, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
@@ -207,7 +208,7 @@ def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
 
 
 def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -> None:
-    """Draw values before and after this block's activation, and the inactive units block by block."""
+    """Draw the values before and after this block's activation, and the inactive units of every block."""
     with lesson.section("feed_forward") as words:
         inner = this_block.feed_forward
         if inner is None:
@@ -237,7 +238,7 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
 
 
 def _bend(page: PageContext, lesson: Lesson) -> None:
-    """Draw one input and one output feature: what ReLU units can do and matrices alone cannot."""
+    """Draw a function of one feature that ReLU units can fit and matrices alone cannot."""
     units = page.controls["units"]
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
@@ -252,7 +253,7 @@ def _bend(page: PageContext, lesson: Lesson) -> None:
 
 
 def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens) -> None:
-    """Draw attention's output for one token: the row, one dropout draw, and the mean of many."""
+    """Draw attention's output for one token: without dropout, with one random dropout mask, and averaged over many."""
     rate, seed, output = page.controls["drop"], page.controls["draw"], this_block.attentions[0].output
     word = min(page.controls["word"], len(output) - 1)
     row = output[word].astype(np.float64)
@@ -273,7 +274,7 @@ def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Token
 
 def _depth(page: PageContext, lesson: Lesson) -> None:
     """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
-    one depth, and the last layer's gradient at every depth with the theory for pre-LN."""
+    one depth, and the last layer's gradient at every depth with the theoretical curve for pre-LN."""
     runs, about = block.depth_runs()
     layers = min(block.DEPTHS, key=lambda depth: abs(depth - page.controls["depth"]))
     depths, here = np.array(block.DEPTHS), {kind: found[layers] for kind, found in runs.items()}

@@ -1,4 +1,4 @@
-"""Which heads work together? What each is made to do, which pairs compose, what one path carries, and what is known."""
+"""The page on circuits: each head's function, pairs of heads that compose, path patching, and known circuits."""
 import dataclasses
 import math
 from typing import Any
@@ -28,20 +28,20 @@ from viz.widgets.head_table import clickable_table, clicked_head
 from viz.widgets.measured import measured_line
 
 MEASURES = ("induction", "previous", "duplicate", "copying", "matching")
-SHOWN, REMOVED = 200, 6   # pairs in the table; heads that are removed beside the paths
-TALL = 460                # pixels of a table and of a grid
+SHOWN, REMOVED = 200, 6   # pairs in the table; heads in the ablation table
+TALL = 460                # height of a table or grid in pixels
 PAGE = Page("record", controls=(
     Choice("colour", "", MEASURES), Choice("by", "K", KINDS), Words("twin"), Words("answer", longest=60),
     Words("rival", longest=60), Number("sender", -1, -1, 9999, whole=True),
     Number("into", -1, -1, 9999, whole=True), Choice("reads", "all", READS)))
-_RUNNING = Kept[PathsQuery | None](None)   # the paths that are being patched
+_RUNNING = Kept[PathsQuery | None](None)   # the path patching in progress
 
 
 def render(page: PageContext) -> None:
     """Draw the page."""
     words, model = strings("circuits")["page"], page.state.model
     example = strings("vocabulary")["examples"].get(model, "")
-    if example and page.state.text == State().text != example:   # nobody typed it, and the model may not know its words
+    if example and page.state.text == State().text != example:   # the model may not know its words
         page.correct(text=example)
         st.rerun()
     st.markdown(f"## {words['question']}\n\n{words['lead']}", width=READABLE_WIDE)
@@ -55,7 +55,7 @@ def render(page: PageContext) -> None:
 
 
 def _heads(page: PageContext, found: Mechanisms) -> None:
-    """The measures of every head as a table, and one of them as the colour of the grid."""
+    """Draw every head's measures as a table, and one of them as the colours of the grid."""
     page.follow()
     words, table = strings("circuits")["page"], found.frame()
     st.markdown(f"##### {words['heads']}")
@@ -79,7 +79,7 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
 
 
 def _grid(page: PageContext, found: Mechanisms, values: dict[HeadId, float], label: str, key: str) -> None:
-    """One number a head as its colour; a click opens the head on the page Heads."""
+    """Draw the grid coloured by one number per head; a click opens the head on the page Heads."""
     view = page.view()
     kind = Kind.CAUSAL if Kind.CAUSAL in page.record().kinds else Kind.SELF
 
@@ -94,14 +94,14 @@ def _grid(page: PageContext, found: Mechanisms, values: dict[HeadId, float], lab
 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
-    """The pairs whose composition is above that of random heads; a click opens either head."""
+    """Draw the pairs whose composition exceeds that of random heads; a click opens either head."""
     page.follow()
     words, by = strings("circuits")["page"], page.controls["by"]
     st.markdown(f"##### {words['pairs']}")
     choice_for(page, "by", words["by"], words["by_names"])
     pairs, (mean, limit) = found.pairs(), found.null[by]
     pairs = pairs[pairs["kind"] == by]
-    total = int((found.composition[by] == found.composition[by]).sum())   # NaN where the first is not earlier
+    total = int((found.composition[by] == found.composition[by]).sum())   # NaN unless the first layer is earlier
     claims = [words["pairs_claim"].format(count=len(pairs), limit=format_number(limit), total=total)]
     earlier, later = ([*zip(pairs[f"{side}_layer"].tolist(), pairs[f"{side}_head"].tolist(), strict=True)]
                       for side in ("earlier", "later"))
@@ -130,7 +130,7 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
 
 
 def _clicked_column(event: Any) -> str:
-    """Return the title of the column whose cell was clicked; "" for whatever else a browser sends."""
+    """Return the title of the column whose cell was clicked, or "" for an invalid event."""
     try:
         return str(event["selection"]["cells"][-1][1])
     except (KeyError, TypeError, IndexError):
@@ -138,7 +138,7 @@ def _clicked_column(event: Any) -> str:
 
 
 def _paths(page: PageContext, found: Mechanisms) -> None:
-    """The paths from one head or all into one receiver, and the same heads removed."""
+    """Draw path patching from one head or all heads into one receiver, and the effect of ablating the same heads."""
     page.follow()
     words, turned = strings("circuits")["paths"], page.controls
     st.markdown(f"##### {words['title']}\n\n{words['lead']}", width=READABLE_WIDE)
@@ -175,7 +175,7 @@ def _run(asked: PathsQuery | None) -> None:
 
 
 def _path_fields(page: PageContext, found: Mechanisms) -> None:
-    """The twin, the two words, and the two ends of the path."""
+    """Draw the fields for the twin sentence, the two words, and the two ends of the path."""
     words, turned = strings("circuits")["paths"], page.controls
     example = words["examples"].get(page.state.model, words["examples"]["other"])
     st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:", on_click=page.set,
@@ -194,7 +194,8 @@ def _path_fields(page: PageContext, found: Mechanisms) -> None:
 
 
 def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result: Paths) -> None:
-    """What the paths change: a sentence, the grid, the table; and the strongest senders removed."""
+    """Draw what the paths change (a sentence, the grid and a table), and the effect of ablating the strongest
+    senders."""
     words, table = strings("circuits")["paths"], result.frame()
     if not len(table):
         return
@@ -228,7 +229,7 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
 
 
 def _known(page: PageContext) -> None:
-    """What was measured beforehand on the models whose circuits are known."""
+    """Draw the shipped measurements on the models with published circuits."""
     from pandas import DataFrame
 
     words, titles = strings("circuits")["known"], {offer.id: offer.title for offer in sources.catalogue()}
@@ -255,7 +256,8 @@ def _known(page: PageContext) -> None:
 
 
 def _shipped(model: str) -> Shipped | None:
-    """The shipped findings of a model, whether it is on this disk or not; None where the model here is another one."""
+    """Return a model's shipped findings, or None if the model on this disk differs from the measured one. The model
+    need not be on this disk."""
     asked = KnownCircuitsQuery(model, "")
     try:
         asked = dataclasses.replace(asked, revision=sources.revision(model))

@@ -1,4 +1,4 @@
-"""Which published claims about attention heads hold here? Each is measured again, one row per claim and model."""
+"""The page that replicates published claims about attention heads, one row per claim and model."""
 import inspect
 from collections import Counter
 from collections.abc import Collection
@@ -36,27 +36,27 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 
-ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested here
-ERRORS = Kept[dict[ClaimQuery, str]]({})           # why a measurement failed
+ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested in this session
+ERRORS = Kept[dict[ClaimQuery, str]]({})           # the errors of failed measurements
 COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
 PAGE = Page("nothing", controls=(Switch("all"),))
-# placeholders of a row's verdict and numbers, and of the heads they refer to
+# placeholders for a row's verdict and numbers, and for the heads they refer to
 Places = tuple[DeltaGenerator, DeltaGenerator]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is known about a row: a measurement, or why there is none."""
+    """A row's measurement, or the reason why there is none."""
 
-    measured: Measurement | None     # None if not measured
+    measured: Measurement | None     # None if there is no measurement
     error: str = ""                  # why it cannot be measured
-    open: bool = False               # whether it can be measured but has not been yet
-    shipped: Shipped | None = None   # if it was measured in advance
-    here: bool = True                # whether its model is on this disk
+    open: bool = False               # whether it can still be measured
+    shipped: Shipped | None = None   # set if the result is shipped
+    here: bool = True                # whether the model is on this disk
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict by the rule; None for a row that has not been measured."""
+        """The verdict by the claim's rule; None if the row has not been measured."""
         if self.measured is not None:
             return judge(self.measured.findings).verdict
         return None if self.open else Verdict.UNTESTED
@@ -75,20 +75,20 @@ def render(page: PageContext) -> None:
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)
     folded(words["rule_title"], _rule, key="claims-rule")
     _count(counted, list(results.values()))
-    for row in waiting:   # in order, each in its place; a click stops and keeps what is done
+    for row in waiting:   # one at a time; a click stops the rest and keeps finished results
         _wait_for(page, row, places[row])
         _count(counted, [result_of(each) for each in table])
 
 
 def all_rows() -> list[Row]:
-    """Return every claim with each model that is on this disk or has a shipped result."""
+    """Return every claim paired with each model that is on this disk or has a shipped result."""
     here = {offer.id for offer in sources.catalogue() if offer.on_disk}
     return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if sources.shipped(
         ClaimQuery(claim.name, model, ""))}) if row.claim is claim]
 
 
 def _controls(page: PageContext, table: list[Row]) -> list[Row]:
-    """Draw the buttons and return the rows still to be measured."""
+    """Draw the buttons and return the rows to measure."""
     words, every = strings("claims"), page.controls["all"]
     there = [row for row in table if row.model and question(row).revision]
 
@@ -111,7 +111,7 @@ def _ask(row: Row) -> None:
 
 
 def _count(place: DeltaGenerator, results: list[Result]) -> None:
-    """Draw how many rows have which verdict so far."""
+    """Draw the number of rows with each verdict so far."""
     words, count = strings("claims"), Counter(result.verdict for result in results)
     names = {verdict: words["verdicts"][verdict] for verdict in Verdict} | {None: words["not_yet"]}
     place.markdown(" · ".join(words["counts"].format(verdict=name, count=count[verdict])
@@ -126,7 +126,7 @@ def _rule() -> None:
 
 
 def question(row: Row) -> ClaimQuery:
-    """Return the query of a row with a model; without a revision if the model is not on this disk."""
+    """Return the query of a claim and model, with an empty revision if the model is not on this disk."""
     try:
         return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
     except UserError:
@@ -134,7 +134,7 @@ def question(row: Row) -> ClaimQuery:
 
 
 def result_of(row: Row) -> Result:
-    """Return what is known about a row without running a model."""
+    """Return a row's result without running a model."""
     if not row.model:
         return Result(None, missing(row))
     asked = question(row)
@@ -148,19 +148,19 @@ def result_of(row: Row) -> Result:
 
 
 def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
-    """Draw one claim with all its models; return, for each row, the placeholders for what is measured later."""
+    """Draw one claim with all its models. Return the placeholders of each row that is still to be measured."""
     claim, words, places = next(iter(results)).claim, strings("claims"), {}
     with st.container(key=f"claim-{claim.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
-            # drawn with the page, so that it also opens during measurements
+            # drawn with the page, so that the popover also opens during measurements
             with st.popover(words["details"], type="tertiary", key=f"details-{claim.name}"):
                 heads = _details(results)
         for row, result in results.items():
             places[row] = st.empty(), heads[row]
             with places[row][0].container():
-                if row in waiting:   # its numbers are drawn once available
+                if row in waiting:   # the numbers are drawn once measured
                     st.markdown(f":gray-badge[{words['not_yet']}] :gray[{row.model}]")
                 else:
                     _body(page, row, result)
@@ -168,7 +168,7 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
 
 
 def _wait_for(page: PageContext, row: Row, places: Places) -> None:
-    """Measure a row, with progress in its place."""
+    """Measure a row, and show the progress in its placeholder."""
     body, heads = places
     sources.measure_again(question(row))
     with body.container():
@@ -183,7 +183,7 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
 
 
 def _body(page: PageContext, row: Row, result: Result) -> None:
-    """Draw the verdict beside the numbers, one per line; an unmeasured row gets a button to measure it."""
+    """Draw the verdict beside the numbers, one per line. An unmeasured row has a button to measure it."""
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
     model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
@@ -211,7 +211,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
 
 
 def _origin(result: Result) -> None:
-    """Draw when and where it was measured, and whether the local model differs."""
+    """Draw when and where a row was measured, and whether the model on this disk differs."""
     words, known = strings("claims"), result.shipped
     if known is not None:
         stale = f" :orange-badge[{words['stale']}]" if known.stale and result.here else ""
@@ -224,7 +224,7 @@ def _capital(sentence: str) -> str:
 
 
 def _number(key: str, found: Finding) -> None:
-    """Draw one finding: text, figure, numbers. key: of its row."""
+    """Draw one finding: its text, figure and numbers. key: the row's key."""
     words = strings("claims")
     what = words["findings"][found.name]["what"]
     shown = {name: _written(getattr(found, name), found.unit)
@@ -240,7 +240,7 @@ def _number(key: str, found: Finding) -> None:
 
 
 def _written(value: float | None, unit: str) -> str:
-    """Return a number with its unit; shares in per cent."""
+    """Return a number with its unit; fractions in per cent."""
     if value is None:
         return ""
     if unit == "share":
@@ -249,8 +249,8 @@ def _written(value: float | None, unit: str) -> str:
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
-    """Draw the published and the local measurement, both as BibTeX; return, for each row, the placeholder for its
-    chosen heads."""
+    """Draw the published and the local measurement, and both as BibTeX. Return each row's placeholder for its chosen
+    heads."""
     words, claim = strings("claims"), next(iter(results)).claim
     said = words["claims"][claim.name]
     st.markdown(f"**{words['there']}.** {said['there']}  \n**{words['here']}.** {said['here']}")
@@ -270,7 +270,7 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
 
 
 def _chosen_heads(row: Row, result: Result) -> str:
-    """Return the heads that the numbers refer to, or ""."""
+    """Return the names of the heads that the numbers refer to, or ""."""
     heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
              for head in found.heads]
     said = strings("claims")["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads)))
@@ -278,7 +278,7 @@ def _chosen_heads(row: Row, result: Result) -> str:
 
 
 def _open(page: PageContext, picture: Picture) -> None:
-    """Open the page of a picture with its exact view."""
+    """Open the page of a picture in the picture's exact view."""
     view: dict = {}
     if picture.model:
         view = {"model": picture.model, "text": picture.text, "text_b": None, "target": None}

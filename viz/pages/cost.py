@@ -1,5 +1,5 @@
-"""What does attention cost? Counted, measured on this machine, and computed in tiles; and the paper's table of layer
-types."""
+"""A lesson on the cost of attention: counted, measured on this machine, and computed in tiles; and the paper's table of
+layer types."""
 from dataclasses import replace
 from typing import Any
 
@@ -24,21 +24,21 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
 from viz.widgets.measured import is_shipped, measured_line
 
-LENGTHS = cost.LENGTHS                   # tokens that are counted and measured, each the double of the one before
-WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
+LENGTHS = cost.LENGTHS                   # numbers of tokens counted and measured, each double the previous
+WIDTHS = (64, 128, 256, 512)             # values of d_model counted and measured
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
 TILES = (1, 2, 3, 4, 6, 12)
 PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)),
            "equal": (1.0,) * 12}
-CHECKED = (1024, 64)                     # tokens and tile size in the comparison with the plain formula
+CHECKED = (1024, 64)                     # tokens and tile size for the comparison with the plain formula
 RANGE = "\u2060–\u2060"                 # prevents a line break in a range
-# sizes in the table, each chosen with a slider
+# sizes in the table of layer types, each with a slider
 SIZES = {"n": tuple(2**power for power in range(4, 17)), "d": tuple(2**power for power in range(4, 13)),
          "k": tuple(2**power for power in range(1, 6)), "r": tuple(2**power for power in range(2, 13))}
-SPAN = np.geomspace(2, 65_536, 64)       # lengths in the table's curves
-GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # range of the curve drawn by hand, relative to its start
+SPAN = np.geomspace(2, 65_536, 64)       # text lengths of the table's curves
+GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # range of the hand-drawn curve, relative to its first value
 DRAWN = drawn_control()
-PATH = 8                                 # tokens in the pictures of paths
+PATH = 8                                 # tokens in the path diagrams
 PATHS = ("convolution", "recurrent", "attention")
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Number("width", 512, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
@@ -47,7 +47,7 @@ PAGE = Page("nothing", controls=(
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
     Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", cost.COLUMNS), DRAWN,
     Number("from", 2, 1, PATH, whole=True), Number("to", 7, 1, PATH, whole=True)))
-Found = dict[str, dict[int, cost.Cost]]   # results by method and length
+Found = dict[str, dict[int, cost.Cost]]   # {method: {length: result}}
 
 
 def render(page: PageContext) -> None:
@@ -69,7 +69,7 @@ def render(page: PageContext) -> None:
 
 
 def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
-    """Draw the question with the curve to draw by hand, then the memory of each method. Returns whether that is
+    """Draw the question with a curve to draw by hand, then the memory of each method. Return whether the memory is
     shown."""
     names, lengths = lesson.prose["ways"], np.array(LENGTHS, float)
     with lesson.section("held") as words:
@@ -100,7 +100,7 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
 
 
 def _counted(lesson: Lesson, width: int) -> None:
-    """Draw the multiplications of one layer over the text's length."""
+    """Draw one layer's multiplications over the text length."""
     names, even, lengths = lesson.prose["ways"], cost.balanced_length(width), np.array(LENGTHS, float)
     with lesson.section("counted") as words:
         drawn = [Line(words["square"] if way == "plain" else names[way],
@@ -118,7 +118,8 @@ def _counted(lesson: Lesson, width: int) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
-    """Draw what the ways cost: as shipped, or on this machine, measured length by length while the switch is on."""
+    """Draw the methods' measured costs: the shipped ones, or this machine's, measured at each length while the switch
+    is on."""
     words, names, question = lesson.prose["measured"], lesson.prose["ways"], cost.CostsQuery(width)
     kept = None if page.controls["run"] or not is_shipped(question) else sources.shipped(question)
     found: Found = {way: {} for way in cost.WAYS} if kept is None else kept.answer
@@ -170,8 +171,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
 
 
 def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, width: int) -> bool:
-    """Measure every method that is still missing at n tokens; without the switch, only use known results. Returns
-    whether anything was measured now."""
+    """Measure every method that is still missing at n tokens. With the switch off, only use cached results. Return
+    whether anything was measured."""
     new = False
     for way in cost.WAYS:
         if way in ended:
@@ -181,7 +182,7 @@ def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, wid
         if reason is None and answer is None and page.controls["run"]:
             try:
                 answer, new = page.ask(question, height=0), True
-            except UserError:   # other processes have taken the memory since
+            except UserError:   # other processes have used up the memory meanwhile
                 reason = "memory"
         if reason is not None or answer is None:
             ended[way] = reason or "stopped"
@@ -191,14 +192,13 @@ def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, wid
 
 
 def _series(found: Found, way: str, field: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return (lengths, numbers), for seconds or peak memory."""
+    """Return (lengths, numbers) of a field, such as seconds or peak memory."""
     return (np.array(list(found[way]), float),
             np.array([getattr(each, field) for each in found[way].values()], float))
 
 
 def _fit(found: Found, way: str, field: str) -> tuple[float, float, float] | None:
-    """Return (exponent, factor, start) of the power law that fits the longest lengths, or None while there are too
-    few."""
+    """Return (exponent, factor, start) of the power law fitted to the longest lengths; None if there are too few."""
     lengths, numbers = _series(found, way, field)
     return (*cost.power(lengths, numbers), lengths[-cost.FITTED]) if len(lengths) > cost.FITTED else None
 
@@ -259,7 +259,7 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
 
 
 def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
-    """Return the weights after each tile as if the text ended there, (tile, key); NaN for unread keys."""
+    """Return the weights after each tile, as if the text ended there, (tile, key); NaN for keys not yet read."""
     weights = np.full((len(taken), len(scores)), np.nan)
     for row, state in zip(weights[:step], taken, strict=False):
         row[:state.keys[1]] = np.exp(scores[:state.keys[1]] - state.m) / state.l
@@ -287,7 +287,8 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
 
 
 def _types(page: PageContext, lesson: Lesson) -> None:
-    """Draw the paper's table 1 at n, d, k and r, one of its columns as a figure, and what each type assumes."""
+    """Draw the paper's table 1 for the chosen n, d, k and r, one of its columns as a figure, and each type's
+    assumptions."""
     column, at = page.controls["column"], {name: page.controls[name] for name in SIZES}
     n, d, k, r = at.values()
     moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}

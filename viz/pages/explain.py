@@ -1,5 +1,5 @@
-"""Does attention explain the answer? One answer, each token's importance for it, and what methods that read attention
-say."""
+"""The page on explanations: does attention explain an answer? Each token's importance for the answer, compared with
+methods that read attention."""
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
 from viz.widgets.measured import is_shipped, measured_line
 
-PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # without an answer to explain
+PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # scratch has no answer to explain
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share"),
@@ -52,10 +52,10 @@ PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   
 GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
           ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
 KINDS = ("next", "mask", "label", "target", "vector")
-HIGH = 430    # pixels per matrix
+HIGH = 430    # height of a matrix in pixels
 DRAWS = 100
 FEW = (("weight_head", "weight_layer"),)   # methods drawn by default
-FAINT = 0.05   # weights below this are negligible
+FAINT = 0.05   # smaller weights are negligible
 
 
 def render(page: PageContext) -> None:
@@ -86,8 +86,8 @@ def render(page: PageContext) -> None:
 
 
 def _question(page: PageContext, way: str) -> AttributionQuery:
-    """Build the question from the controls; those that the model does not read are left out, so that equal questions
-    share an answer."""
+    """Return the query for the page's controls. Controls that the model does not read are omitted, so that equal
+    questions share a cached answer."""
     controls, query = page.controls, page.query()
     if way == "vector":
         return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
@@ -109,7 +109,7 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def answer_kind(record: AttentionRecord) -> str:
-    """Return how the model answers: next, mask, label, target or vector; "" for any other."""
+    """Return the kind of answer: next, mask, label, target or vector; "" for any other."""
     answered = record.prediction
     kind = "mask" if answered is None else answered.kind
     return kind if kind in KINDS else ""
@@ -137,7 +137,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
             if event.token is not None and not tokens.special[event.token]:
                 page.set(at=tokens.spans[event.token][0])
 
-        # the word to explain; None for the next word
+        # the token of the word to explain; None for the next word
         focus = next((token for token, (start, end) in enumerate(tokens.spans)
                       if start <= at < end and not tokens.special[token]), None)
         sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
@@ -150,8 +150,8 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:
-    """Return the view with the kind of attention in the answer's row; for an encoder–decoder that over the source,
-    keeping the open head if it exists there, else its first."""
+    """Return the view with the kind of attention in the answer's row (for an encoder–decoder, cross-attention). The
+    open head stays if it exists in that kind; otherwise its first head is opened."""
     kind = kind_of(record)
     first = record[kind].layers[0].index
     if kind is view.kind:
@@ -169,7 +169,7 @@ def comparison_sentence(page: PageContext) -> str:
 
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
-    """Draw every measure of every token."""
+    """Draw every token's importance by every measure."""
     words, answer = strings("explain")["picture"], attribution.answer
     measured, count = attribution.by_method(view.layer, view.head), len(attribution.tokens)
     flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
@@ -193,7 +193,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 
 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
-    """Draw a caption: the tokens set apart and why, the uniform rows, and the missing measures."""
+    """Draw the caption: the unranked tokens and the reason, the uniform rows, and the missing measures."""
     words, apart = strings("explain")["picture"], apart_claim(attribution)
     sentences, whole = [apart] if apart else [], page.controls["all"]
     toggle_for(page, "all", words["all"])
@@ -209,8 +209,8 @@ def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) ->
 
 
 def verdict(attribution: Attribution, view: View) -> str:
-    """Return the decisive sentence: how far the open head's attention agrees with the tokens' importance, and the
-    chance level."""
+    """Return the main finding: how far the open head's attention agrees with the tokens' importance, and the chance
+    level."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if no_order(attribution):
         return ""
@@ -242,8 +242,11 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
 
 def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.ndarray, view: View, top: float, *,
                     key: str, alt: str, chance: tuple[float, str] | None = None) -> None:
-    """Draw the rank agreement of each measure with each removal, (measure, removal), or with intervals (measure,
-    removal, 3), or None for the mean only. top: the ceiling. chance: the critical |ρ| and its label."""
+    """Draw each measure's rank agreement with each way of removing tokens.
+
+    values: (measure, removal), or with intervals (measure, removal, 3), or None to draw only `mean`. top: the ceiling.
+    chance: the critical |ρ| and its label.
+    """
     words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
     names = {name: label(name, view.layer, view.head) for name in measures}
     columns = {} if values is None else {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
@@ -259,7 +262,7 @@ def label(name: str, layer: int, head: int) -> str:
 
 
 def value_claim(attribution: Attribution) -> str:
-    """Describe the number that is explained."""
+    """Describe the number to explain."""
     words, answer = strings("explain")["value"], attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
@@ -267,7 +270,7 @@ def value_claim(attribution: Attribution) -> str:
 
 
 def apart_claim(attribution: Attribution) -> str:
-    """Say which tokens are not ranked and why, or ""."""
+    """Say which tokens are not ranked, and why; "" if all are."""
     words, tokens = strings("explain")["picture"], attribution.tokens
     there = {"special": any(tokens.special), "place": attribution.place is not None,
              "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
@@ -276,7 +279,7 @@ def apart_claim(attribution: Attribution) -> str:
 
 
 def no_order(attribution: Attribution) -> str:
-    """Say why nothing can be correlated (too few tokens, or equal effects), or ""."""
+    """Say why nothing can be correlated (too few tokens, or equal effects); "" if it can."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if count < FEWEST:
         return words["few"].format(count=count)
@@ -306,8 +309,8 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
-    """Draw the set: its texts, the question, and the result. Each text is one question, so that a click stops it and
-    others are served in between."""
+    """Draw the set of texts, the question about it, and the result. Each text is one query, so that a click can stop
+    the run and other visitors are served in between."""
     words, model = strings("explain")["set"], page.state.model
     which = sources.text_set(model, kind, page.controls["set"])
     st.markdown(f"##### {words['title']}")
@@ -342,7 +345,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
 
 
 def _result(set_report: Report, view: View, count: int) -> None:
-    """Draw every measure with its intervals over the texts, and what to notice."""
+    """Draw every measure with its interval over the texts, and what to notice."""
     words, top = strings("explain")["set"], set_report.ceiling[-1].value
     shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
     if not shown:
@@ -372,7 +375,7 @@ def _layers(attributions: list[Attribution]) -> None:
 
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
-    """Draw the open head with its rows shuffled and made uniform."""
+    """Draw the effect of shuffling the open head's rows, and of making them uniform."""
     words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
@@ -398,7 +401,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
 
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """Draw the open head beside its share among the heads of its layer."""
+    """Draw the open head's weights beside its share among its layer's heads."""
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
@@ -425,7 +428,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
 
 
 def _literature() -> None:
-    """Draw short quotes with their sources."""
+    """Draw short quotations with their sources."""
     words = strings("explain")["published"]
     st.caption(words["lead"])
     for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
@@ -461,8 +464,8 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
 
 def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
                 heads: int) -> str:
-    """Describe a head's shares among the heads of its layer, and what they hide. weights and share: (query, key);
-    names: of both."""
+    """Describe a head's shares among its layer's heads, and what they hide. weights, share: (query, key). names: the
+    tokens of both."""
     words, sums = strings("explain")["share"], share.sum(1)
     if heads == 1:
         return str(words["one"])

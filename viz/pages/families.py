@@ -1,5 +1,5 @@
-"""Encoder, decoder or both? What passes from one stack to the other, three families side by side, a text as a product
-of probabilities, an open question."""
+"""A lesson on encoders, decoders and both: the connection between the two stacks, three families side by side, a text's
+probability as a product, and an open question."""
 import re
 import textwrap
 from contextlib import closing
@@ -33,12 +33,12 @@ PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
     Number("hide", 5, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
-FAMILIES = ("encoder", "both", "decoder")   # the decoder is the largest, so the others are drawn while it computes
-PLACES = (0, 2, 1)                          # indices of their columns
+FAMILIES = ("encoder", "both", "decoder")   # the decoder is last: it is the largest, and the others are drawn meanwhile
+PLACES = (0, 2, 1)                          # column of each family
 ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
 KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
-BEGIN, SHORT = 19, 10   # characters of the target in its box, and of a token's label
-MOVED = 1e-4            # relative change of a vector that has seen what was hidden
+BEGIN, SHORT = 19, 10   # most characters of the target in its box, and of a token's label
+MOVED = 1e-4            # smallest relative change of a vector that depends on the hidden word
 
 
 def render(page: PageContext) -> None:
@@ -72,13 +72,13 @@ def _sentence(page: PageContext) -> str:
 
 
 def _families(text: str) -> list[Query]:
-    """Return the same sentence as a query to each of FAMILIES."""
+    """Return the sentence as a query to each of FAMILIES."""
     return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder())]
 
 
 def _inputs(page: PageContext, lesson: Lesson) -> bool:
-    """Draw the two stacks with the shapes for this sentence, and the question beside them. Returns whether it is
-    answered, since only then the text says what passes between them."""
+    """Draw the two stacks with this sentence's shapes, and the question beside them. Return whether it is answered:
+    only then does the text say what passes between them."""
     widgets = lesson.prose["widgets"]
     with lesson.section("inputs") as words:
         left, right = st.columns([2, 3], gap="medium")
@@ -109,16 +109,16 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _columns() -> list:
-    """Return the columns of FAMILIES."""
+    """Return the columns in the order of FAMILIES."""
     columns = st.columns(3, gap="medium")
     return [columns[place] for place in PLACES]
 
 
 def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the masks of the three models and their predictions; cross-attention's shape answers the question above."""
+    """Draw the three models' masks and predictions. The shape of cross-attention answers the question above."""
     words, seen, part = lesson.prose["three"], {}, page.controls["part"]
     choice_for(page, "part", words["part"], words["parts"])
-    # each is drawn while the next one is computed
+    # draw each family while the next one is computed
     with closing(page.ask_each(_families(_sentence(page)), height=330)) as answers:
         for column, name, record in zip(_columns(), FAMILIES, answers, strict=True):
             with column:
@@ -136,7 +136,7 @@ def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _allowed(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
-    """Draw one family's mask and return it, bool (query, key)."""
+    """Draw one family's mask, and return it, bool (query, key)."""
     words, allowed = lesson.prose["three"], families.allowed(record[kind])
     rows, columns = _short(record[kind].queries), _short(record[kind].keys)
     figure(matrix, np.where(allowed, 1.0, np.nan), rows, columns,
@@ -151,8 +151,8 @@ def _short(tokens: Tokens) -> list[str]:
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
-    """Return the best guess at the last position, or for an encoder–decoder at each; "…" if there is none; for an
-    encoder the vector's size."""
+    """Return the best guess at the last position, or at each position for an encoder–decoder ("…" if there is none);
+    for an encoder, the vector's size."""
     answer = record.prediction
     if name == "encoder":
         return str(record.card.d_model)
@@ -164,14 +164,14 @@ def best_guess(record: AttentionRecord, name: str) -> str:
 
 
 def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
-    """Return the edits that hide one word's tokens on the source side; a causal model's first token stays, since its
-    row has no other key."""
+    """Return the edits that hide one word's tokens on the source side. The first token of a causal model stays, because
+    it is the only key of its row."""
     return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
 def _hidden_word(page: PageContext, lesson: Lesson) -> None:
-    """Draw the effect of hiding one word: how far each token's final vector moves shows which tokens saw it."""
+    """Draw the effect of hiding one word: the tokens whose final vectors change have attended to it."""
     text = _sentence(page)
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     with lesson.section("hidden") as words:
@@ -183,7 +183,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
                    closed=True)
         records, touched, word = list(page.ask_each(_families(text))), {}, escape_markdown(text[slice(*spans[at])])
         questions: list[LastVectorsQuery] = []
-        for record in records:   # final vectors of the stack that reads the sentence, unedited and with the word hidden
+        for record in records:   # final vectors of the stack that reads the sentence, with and without the word
             query, kind = record.query, record.kinds[0]
             hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))
             questions += [LastVectorsQuery(query, kind), LastVectorsQuery(hidden, kind)]
@@ -201,7 +201,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
 
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
-    """Draw a text's factors and their product; for a translation, beside another one."""
+    """Draw a text's conditional probabilities and their product; for a translation, beside those of another one."""
     text = _sentence(page)
     with lesson.section("factors") as words:
         choice_for(page, "whose", words["whose"], words["whoses"])
@@ -227,7 +227,7 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
 
 
 def french_of(chain: SequenceLikelihood) -> str:
-    """Return the words as French text without the end token; no space after an elision."""
+    """Return the words as French text without the end token, and without a space after an elision."""
     return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
 
 
@@ -238,7 +238,7 @@ def swap_gender(french: str) -> str:
 
 
 def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -> None:
-    """Draw bars and cumulative product of one or two texts; the text states the numbers of the last."""
+    """Draw bars and the cumulative product of one or two texts. The explanation states the numbers of the last one."""
     words, (name, chain) = lesson.prose["factors"], list(chains.items())[-1]
     count, places = len(chain.ids), range(max(len(one.ids) for one in chains.values()))
     padded = {title: np.pad(one.log_probabilities, (0, len(places) - len(one.ids)), constant_values=np.nan)
@@ -267,8 +267,8 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
 
 
 def _steps(page: PageContext, lesson: Lesson) -> None:
-    """Draw y_t from its preceding tokens, and y_t from one pass over the whole target: teacher forcing changes
-    nothing."""
+    """Draw the probability of y_t given only the preceding tokens, and in one pass over the whole target: teacher
+    forcing does not change it."""
     words, text = lesson.prose["steps"], _sentence(page)
     whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1

@@ -1,4 +1,4 @@
-"""Every measure and term of Clearhead: equation, unit, paper, and links to where it is shown."""
+"""The glossary: each measure and term with its equation, unit, paper, and links to the pages that show it."""
 from itertools import groupby
 
 import streamlit as st
@@ -42,10 +42,10 @@ def render(page: PageContext) -> None:
 
 
 def _card(term: Term, words: dict, wide: bool = False) -> None:
-    """Draw one term, with its title as a link to it."""
+    """Draw one term; its title is a link to it."""
     places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in places_of(term))
     menu = words["menu"].format(menu=escape_markdown(term.menu)) if term.menu else ""
-    # one equation per line, for a phone
+    # one equation per line, so that it fits on a phone
     equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
                       key=f"term-{term.name}"):

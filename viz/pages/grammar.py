@@ -1,5 +1,5 @@
-"""Do heads follow grammar? A treebank, its relations in a table, and a sentence with its tree above and a head's
-choices below."""
+"""The page on grammar: a treebank, how well heads follow each of its relations, and a sentence with its tree above and
+a head's choices below."""
 import io
 from typing import TYPE_CHECKING
 
@@ -38,13 +38,13 @@ from viz.widgets.upload import most_megabytes, uploader
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# from Universal Dependencies 2: universaldependencies.org/u/dep
+# the relations of Universal Dependencies 2, universaldependencies.org/u/dep
 RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
              "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list",
              "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "punct", "reparandum", "vocative",
              "xcomp")
-MOST_SENTENCES, MEGABYTES = 300, 5   # most that a session may have read at once; the command line is unlimited
-LONGEST = 60                         # most words of a sentence that is drawn
+MOST_SENTENCES, MEGABYTES = 300, 5   # limits per upload; the command line has none
+LONGEST = 60                         # most words of a sentence that can be drawn
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 PAGE = Page("record", own_texts=True, controls=(
     Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
@@ -72,7 +72,7 @@ def render(page: PageContext) -> None:
 
 
 def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
-    """Return the chosen treebank; the user's own comes from the file dropped here."""
+    """Return the chosen treebank, or the reader's own from the uploaded file."""
     words = strings("grammar")
     if chosen != "own":
         return shipped_treebank(chosen)
@@ -87,7 +87,7 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
 
 
 def claims(report: SyntaxReport) -> list[str]:
-    """Return sentences about the table, with numbers counted from it."""
+    """Describe the table in sentences, with numbers counted from it."""
     words, counts = strings("grammar")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
@@ -106,7 +106,8 @@ def claims(report: SyntaxReport) -> list[str]:
 
 
 def beyond(score: RelationScore) -> bool:
-    """Return whether the whole interval is above the fixed offset and above the null's 95th percentile."""
+    """Return whether the whole interval exceeds the fixed offset's accuracy and the 95th percentile of the null
+    distribution."""
     return (score.held_out is not None and score.offset is not None
             and score.held_out.low > max(score.offset, score.luck.high))
 
@@ -123,8 +124,8 @@ def _table(report: SyntaxReport) -> None:
 
 
 def table_of(report: SyntaxReport) -> "DataFrame":
-    """Return one row per relation with the page's titles, shares in per cent; the column of masked tests is left out if
-    there are none."""
+    """Return one row per relation with the page's titles and shares in per cent. The column on masking is omitted if no
+    relation was tested by masking."""
     columns = strings("grammar")["columns"]
     frame = report.frame().reset_index()
     frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
@@ -138,12 +139,12 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 
 def name_of(choice: HeadChoice) -> str:
-    """Return the name of a head and the word that it attends from."""
+    """Return the name of a head with its direction."""
     return strings("grammar")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
-    """Draw the choices of relation, sentence and head; the drawing, and what it shows."""
+    """Draw the choices of relation, sentence and head, and the resulting drawing with its description."""
     words = strings("grammar")
     st.markdown(f"##### {words['sentence']}")
     names = [score.name for score in report.relations]
@@ -172,7 +173,7 @@ def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
 
 
 def _first(report: SyntaxReport) -> RelationScore:
-    """Return the relation to open first: the most frequent one that some head follows, else the most frequent one."""
+    """Return the relation to open first: the most frequent one that a head follows, or simply the most frequent one."""
     return next((score for score in report.relations if beyond(score)), report.relations[0])
 
 
@@ -187,12 +188,12 @@ def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoic
 
 
 def sentence_at(report: SyntaxReport, place: int) -> Sentence:
-    """Return the sentence at this index among those used."""
+    """Return the sentence at this index of the sentences used."""
     return report.query.sentences[int(report.choices.numbers[place])]
 
 
 def drawable(report: SyntaxReport, relation: str) -> list[int]:
-    """Return the indices of drawable sentences with this relation, in the file's order."""
+    """Return the indices of drawable sentences with this relation, in file order."""
     found = report.choices
     ends = np.cumsum(found.lengths)
     asked = (found.relations == relation) & (found.tree != test.ROOT)
@@ -201,8 +202,8 @@ def drawable(report: SyntaxReport, relation: str) -> list[int]:
 
 
 def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice) -> list[Look]:
-    """Return the head's choices in this sentence, from every source word of the relation; a word with several
-    dependents is drawn once, and counts as right if one of them is chosen."""
+    """Return the head's choices in this sentence from every source word of the relation. A word with several dependents
+    is drawn once, and is right if the head chose one of them."""
     found, sentence = report.choices, sentence_at(report, place)
     start = int(found.lengths[:place].sum())
     looked = found.looked[found.heads.index((choice.layer, choice.head))]

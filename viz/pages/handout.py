@@ -1,5 +1,5 @@
-"""My lesson: screens, figures, texts and questions in the user's order, with captions; presented, or exported as a
-link, HTML, PDF or a file."""
+"""My lesson: the user's list of screens, figures, texts and questions with captions, which can be presented or exported
+as a link, HTML, PDF or a file."""
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -34,9 +34,9 @@ from viz.widgets.worksheet import worksheet_maker
 
 PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),
                                  Words("list", longest=MOST_PACKED)))
-_ERROR = Kept("")   # the error of the last dropped handout file
+_ERROR = Kept("")   # error of the last dropped handout file
 _REVEALED = Kept("")   # the question whose answer is revealed in lecture mode
-STAGE = 390   # pixels of a picture before enlarging: with its caption it fits a projector's 900
+STAGE = 390   # height of an unscaled picture in pixels; enlarged with its caption it fits a 900-pixel projector
 
 
 def _draw(item: Item, height: int | None = None) -> None:
@@ -96,7 +96,7 @@ def _say_how_much(figures: Handout) -> None:
 
 
 def _linked(frame: PageContext, figures: Handout) -> None:
-    """Draw a link's list: adopted directly if there is none yet, else offered."""
+    """Draw the list contained in a link: adopt it if the session has none, else offer it."""
     words, text = strings("handout"), frame.controls["list"]
     if not text:
         return
@@ -120,7 +120,7 @@ def _linked(frame: PageContext, figures: Handout) -> None:
 
 
 def _write() -> None:
-    """Draw the fields for a text or question of the user's own."""
+    """Draw the fields for the user's own text or question."""
     words = strings("handout")
     for kind in ("text", "question"):
         with st.popover(words[f"{kind}_add"], key=f"write-{kind}"), \
@@ -141,14 +141,14 @@ def _with(item: Item, known: Handout) -> Handout:
 
 
 def _say_what_is_wrong(known: Stored) -> None:
-    """Draw a warning if the handout's file does not contain it, or an unreadable one was set aside."""
+    """Warn if the handout could not be saved, or if an unreadable file was set aside."""
     for name, reason in (("unsaved", known.unsaved), ("aside", known.aside)):
         if reason:
             st.warning(escape_markdown(strings("handout")[name].format(reason=reason)))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:
-    """Change the handout; errors are shown on the page."""
+    """Update the handout; an error is shown on the page."""
     try:
         update(how)
     except UserError as error:
@@ -195,7 +195,7 @@ def _in(figures: Handout) -> None:
             given = take("handout-file")
             if given is None:
                 return
-            loaded = load(given[0])   # outside the change, for which others would wait
+            loaded = load(given[0])   # loaded before the update, which would block others
         except UserError as error:
             _ERROR.value = str(error)
         else:
@@ -207,7 +207,7 @@ def _in(figures: Handout) -> None:
 
 
 def _card(place: int, item: Item, count: int) -> None:
-    """Draw one figure as exported, with fields for its caption and its position."""
+    """Draw one figure as it will be exported, with fields for its caption and position."""
     words = strings("handout")
     with st.container(border=True, key=f"item-{item.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -259,7 +259,7 @@ def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
 
 
 def _stage(frame: PageContext, figures: Handout) -> None:
-    """Draw one figure as large as the screen allows."""
+    """Draw one figure as large as fits on the screen."""
     words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
     item = figures.items[place - 1]
     if item.kind not in WORDS:
@@ -268,7 +268,7 @@ def _stage(frame: PageContext, figures: Handout) -> None:
         return
     said = item.said
     with st.container(key="stage-words"):
-        if item.kind == "screen":   # of a page that does not exist here
+        if item.kind == "screen":   # a screen of a page that does not exist here
             st.markdown(words["missing"].format(title=escape_markdown(said["title"])))
         st.markdown(_lines(item.caption))
         if said["answer"] and _REVEALED.value == item.id:
@@ -278,7 +278,7 @@ def _stage(frame: PageContext, figures: Handout) -> None:
 
 
 def _lines(text: str) -> str:
-    """Return the text as Markdown that keeps its line breaks."""
+    """Return the text as Markdown with its line breaks preserved."""
     return "  \n".join(map(escape_markdown, text.splitlines()))
 
 

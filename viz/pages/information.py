@@ -1,5 +1,5 @@
-"""What information do heads carry and share? Mutual information, a map of heads by divergence, their subspaces, and a
-bound that training raises."""
+"""A lesson on the information that heads carry and share: mutual information, a map of heads by divergence, their
+subspaces, and a bound that training raises."""
 import numpy as np
 import streamlit as st
 
@@ -22,10 +22,10 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 SIZES = (2, 4, 8, 16, 32, 64)
-SHARES = np.linspace(0, 3, 61)   # how much the bound's model has learned
+SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
 NEAREST = 5
 ROUNDING = 1e-6    # bits
-LEAST = 3          # fewest heads for a map
+LEAST = 3          # fewest heads on a map
 MOST_TEXTS = 50
 PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
@@ -51,7 +51,8 @@ def render(page: PageContext) -> None:
 
 
 def _toy(page: PageContext, lesson: Lesson) -> bool:
-    """Draw a head with a single function, its three numbers and the question; returns whether it is answered."""
+    """Draw a toy head with a single function, its three numbers and the question. Return whether the question is
+    answered."""
     name, n = page.controls["toy"], page.controls["size"]
     weights, places = information.toy(name, n, page.controls["sharp"]), list(map(str, range(n)))
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
@@ -85,8 +86,8 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the sections about the same heads and texts; layer by layer only once the question is answered, because the
-    middle picture reveals the answer."""
+    """Draw the sections on the model's heads. The layer section is drawn only once the question is answered, because
+    its middle picture reveals the answer."""
     pool = _measured(page, lesson)
     if pool is None:
         return
@@ -97,8 +98,8 @@ def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
-    """Return the measures on one or more texts. Each text is one question, so that a click stops it and others are
-    served in between. By default it is the sidebar's text."""
+    """Return the measures on one or more texts, by default the sidebar's text. Each text is one query, so that a click
+    can stop the run and other visitors are served in between."""
     with lesson.section("texts") as words:
         choice_for(page, "texts", words["which"], words["names"])
         if page.controls["texts"] == "own":
@@ -179,7 +180,7 @@ def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
 
 
 def _subspaces(page: PageContext, lesson: Lesson) -> None:
-    """Draw the principal angles between the ranges of a chosen layer's heads, compared with slices."""
+    """Draw the principal angles between the subspaces of a chosen layer's heads, compared with slices."""
     view, name = page.view(), page.controls["matrix"]
     with lesson.section("subspaces") as words:
         choice_for(page, "matrix", words["matrix"], words["matrices"])
@@ -219,7 +220,7 @@ def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
 
 
 def _bound(page: PageContext, lesson: Lesson) -> None:
-    """Draw H(Y) minus cross-entropy over how much a model has learned, below I(X;Y)."""
+    """Draw H(Y) minus the cross-entropy, which stays below I(X;Y), over how much a model has learned."""
     learnt, bond = page.controls["learnt"], page.controls["bond"]
     bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
     proved = bound.entropy - bound.cross_entropy

@@ -1,5 +1,5 @@
-"""Where does attention come from? A sentence that did not fit into one vector, kernel regression, the choice of score,
-and a memory."""
+"""A lesson on the origins of attention: a sentence that does not fit into one vector, kernel regression, the choice of
+score, and associative memory."""
 import functools
 import json
 
@@ -21,12 +21,12 @@ from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
 
-# x, y
+# alternating x and y
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
                        -1.2), -3, 3, 18, 18)
 DRAWN = drawn_control()
 SEEDS = 100
-DRAWS = 200                              # damaged copies per digit behind the error curve
+DRAWS = 200                              # damaged copies of each digit behind the error curve
 DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # x positions of the curves
@@ -34,7 +34,7 @@ BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
 SMOOTH = 10                              # steps averaged per point of a training curve
 RUNS = ASSETS / "lessons" / "kernels.json"   # written by python -m benchmarks.kernels
-COPIERS = {"fixed": (1, "solid"), "wide": (4, "dash"), "attention": (0, "solid")}   # colour and style
+COPIERS = {"fixed": (1, "solid"), "wide": (4, "dash"), "attention": (0, "solid")}   # colour and dash
 SCORE_COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 PAGE = Page("nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
@@ -67,13 +67,13 @@ def shipped_runs() -> dict:
 
 
 def _copying(page: PageContext, lesson: Lesson) -> None:
-    """Draw the copying encoder–decoders: accuracy by length, from assets/lessons or a live training, and the attention
-    during copying."""
+    """Draw the encoder–decoders that copy: their accuracy by length, shipped or from a live training, and the attention
+    while copying."""
     from model.lessons.recurrent import Copier
 
     turned, shipped, lengths = page.controls, shipped_runs(), np.array(kernels.LENGTHS)
     with lesson.section("copying") as words:
-        # lecture mode has a separate screen for the question, so the pictures are below
+        # lecture mode has a separate screen for the question, so the pictures are below it
         left, right = ([st.container(), st.container()] if page.state.present
                        else st.columns([2, 3], gap="medium"))
         with left:
@@ -132,7 +132,7 @@ def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _regression(page: PageContext, lesson: Lesson) -> None:
-    """Draw the weighted mean of the points around any x, beside the nearest neighbours' mean."""
+    """Draw the kernel-weighted mean of the points at any x, and the mean of the nearest neighbours."""
     (x, y), words, turned = _points(page), lesson.prose["widgets"], page.controls
     with lesson.section("regression") as prose:
         choice_for(page, "kernel", words["kernel"], words["kernels"])
@@ -170,7 +170,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
 
 
 def _relabelled(page: PageContext, lesson: Lesson) -> None:
-    """Draw the same average in attention's terms, beside the question; and with the dot product."""
+    """Draw the same average in attention's terms beside the question, and with the dot product as the score."""
     (x, y), turned = _points(page), page.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
     keys, query, everywhere = (kernels.lift(places, how) for places in (x, np.array([q]), X))
@@ -209,7 +209,7 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
 
 
 def _scores(page: PageContext, lesson: Lesson) -> None:
-    """Draw three scores that learn a lookup: shipped runs over d_k, and a live training at the chosen d_k."""
+    """Draw three scores that learn a lookup: shipped runs for each d_k, and a live training at the chosen one."""
     d_k, trains, shipped = page.controls["dk"], page.controls["train"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     ends = {kind: each[-1].mean() for kind, each in runs.items()}
@@ -257,7 +257,7 @@ def _scores(page: PageContext, lesson: Lesson) -> None:
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:
-    """Draw the memory: digits that recall letters, queried with a damaged digit."""
+    """Draw the memory: stored pairs of digits and letters, queried with a damaged digit."""
     turned = page.controls
     pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
     asked = min(turned["asked"], pairs - 1)
@@ -301,8 +301,8 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
 
 @functools.lru_cache(32)
 def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return kernels.errors over TEMPERATURES, and the error at the best temperature on the same damaged digits; cached
-    for other sliders."""
+    """Return kernels.errors over TEMPERATURES, and the squared error at the best temperature for the same damaged
+    digits. Cached, so that other sliders do not recompute it."""
     squared, on_right = kernels.errors(*kernels.stored_pairs(pairs), share,
                                        np.append(TEMPERATURES, kernels.best_temperature(share)), draws=DRAWS)
     return squared[:-1], on_right[:-1], float(squared[-1])

@@ -1,5 +1,5 @@
-"""How does a model learn? The loss as lengths, its targets, Adam, the learning rate and clipping; and the effect of
-each on a training of a few seconds."""
+"""A lesson on training: the loss as lengths, targets, Adam, the learning rate and clipping, and the effect of each on a
+training that takes seconds."""
 import math
 from dataclasses import replace
 from typing import Any
@@ -56,7 +56,7 @@ def render(page: PageContext) -> None:
 
 
 def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw smoothing, Adam and the rate, and the run with their settings."""
+    """Draw label smoothing, Adam and the learning rate, and a training with these settings."""
     lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size", "where"))
     lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
     lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
@@ -69,8 +69,8 @@ def _said(number: float) -> str:
 
 
 def _lengths(page: PageContext, lesson: Lesson) -> bool:
-    """Draw the question beside the true distribution; once answered, the model's, and the loss as the lengths of
-    entropy and divergence of P and Q, also swapped. Returns whether it is answered."""
+    """Draw the question beside the true distribution. Once it is answered, draw the model's distribution, and the loss
+    as lengths for entropy and divergence, also with P and Q swapped. Return whether it is answered."""
     with lesson.section("lengths") as words:
         left, right = st.columns(2, gap="medium")
         with left:
@@ -116,8 +116,8 @@ def _whole(values: tuple[float, ...]) -> np.ndarray:
 
 
 def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw next-character prediction, distillation and fine-tuning on one student: the same loss and slope with
-    different targets."""
+    """Draw next-character prediction, distillation and fine-tuning on one student: they share loss and gradient and
+    differ in their targets."""
     known, vocabulary, turned = learning.steps(), learning.vocabulary(), page.controls
     with lesson.section("targets") as words:
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
@@ -167,7 +167,7 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the loss over the right word's probability, and the lowest loss over ε."""
+    """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
     epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
     with lesson.section("smoothing") as words:
         first, second, third = st.columns([2, 2, 3], gap="medium")
@@ -206,7 +206,7 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
-    """Draw Adam's steps for a sequence of gradients, with the paper's settings and the reader's."""
+    """Draw Adam's steps for a sequence of gradients, with the paper's settings and with the reader's."""
     kind, beta2, epsilon = (page.controls[name] for name in ("signal", "b2", "ae"))
     with lesson.section("adam") as words:
         choice_for(page, "signal", words["signal"], words["signals"])
@@ -234,7 +234,7 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
-    """Draw the paper's learning rate, and the short run's."""
+    """Draw the paper's learning rate and that of the short training."""
     peak, warm_up, decay = (page.controls[name] for name in ("rate", "warm", "decay"))
     with lesson.section("rate") as words:
         left, right = st.columns(2, gap="medium")
@@ -260,7 +260,7 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
-    """Draw gradient descent on a landscape with a wall, with and without clipping."""
+    """Draw gradient descent on a landscape with a cliff, with and without clipping."""
     limit = page.controls["limit"]
     start = tuple(low + share * (high - low)
                   for low, high, share in zip(learning.LOW, learning.HIGH, page.controls["start"], strict=True))
@@ -288,8 +288,8 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
 
 
 def run_question(controls: dict[str, Any]) -> RunQuery:
-    """Return the run for the page's controls; settings irrelevant to a target are at their defaults, so that equal runs
-    are one question."""
+    """Return the query for a training with the page's controls. Settings that the target ignores have their defaults,
+    so that equal trainings share a cached answer."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
                         warm_up=controls["warm"], decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
     return replace(question, epsilon=controls["eps"],
@@ -297,13 +297,14 @@ def run_question(controls: dict[str, Any]) -> RunQuery:
 
 
 def reference_question(question: RunQuery) -> RunQuery:
-    """Return the run to compare with: the paper's optimiser scaled to this run; for fine-tuning, the same from
-    untrained weights."""
+    """Return the training to compare with: the paper's optimiser scaled to this training, or for fine-tuning the same
+    settings from random weights."""
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
 def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw a run of a few seconds with the page's settings, beside the same run with the paper's optimiser."""
+    """Draw a training of a few seconds with the page's settings, beside the same training with the paper's
+    optimiser."""
     controls, question = page.controls, run_question(page.controls)
     with lesson.section("run") as words:
         st.markdown(words["about"].format(width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)

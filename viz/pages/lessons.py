@@ -1,4 +1,5 @@
-"""Where to begin: the Transformer's figure, whose boxes open lessons; the list of all lessons; classroom sheets."""
+"""The page of lessons: the Transformer's figure with boxes that open lessons, the list of all lessons, and the
+classroom sheets."""
 
 import streamlit as st
 
@@ -39,19 +40,19 @@ def render(page: PageContext) -> None:
 
 
 def _beside(page: PageContext, words: dict) -> None:
-    """Draw the menu's other sections: the question of each, and its pages."""
+    """Draw the menu's other sections: each section's question and pages."""
     st.markdown(f"### {words['beside']}")
     for column, (section, question) in zip(st.columns(len(words["sections"])), words["sections"].items(), strict=True):
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{section}**  \n{question}")
             with st.container(gap=None):
-                for name, title in menu()[section].items():   # no page is imported for its title
+                for name, title in menu()[section].items():   # avoids importing the pages for their titles
                     st.button(title, key=f"beside-{name}", type="tertiary", icon=":material/arrow_forward:",
                               icon_position="right", on_click=page.open_next, args=(name,))
 
 
 def _doors(prose: dict[str, dict]) -> dict[str, Door]:
-    """Return the lesson behind each box, by box name; if two lessons name a box, the first in the menu."""
+    """Return the lesson of each box, by box name. If several lessons name a box, the first in the menu wins."""
     doors: dict[str, Door] = {}
     for name, lesson in prose.items():
         before = tuple(box for other in lesson["builds_on"] if other in prose for box in prose[other]["boxes"])
@@ -62,7 +63,7 @@ def _doors(prose: dict[str, dict]) -> dict[str, Door]:
 
 
 def _facts(lesson: dict) -> str:
-    """Return how many minutes it takes, and what it builds on."""
+    """Return the lesson's duration and the lessons it builds on."""
     words, titles = strings("lesson"), page_titles()
     before = ", ".join(titles[other] for other in lesson["builds_on"])
     minutes = words["minutes"].format(minutes=lesson["minutes"])
@@ -70,7 +71,7 @@ def _facts(lesson: dict) -> str:
 
 
 def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[str, object]) -> None:
-    """Draw a lesson's card. left: what this browser remembers of the lesson, which reopens there."""
+    """Draw a lesson's card. left: the controls that the browser remembers; the lesson reopens with them."""
     words = strings("lesson")["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {page_titles()[name]}**  \n{lesson['question']}")

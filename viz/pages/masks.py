@@ -1,5 +1,5 @@
-"""Which keys may a query attend to? Masks built cell by cell, before or after the softmax, and the sparse patterns that
-replace n²."""
+"""A lesson on masks: built cell by cell, applied before or after the softmax, and the sparse patterns that replace
+n²."""
 import numpy as np
 import streamlit as st
 
@@ -19,12 +19,12 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
-N = 8                                    # tokens of the small matrix
-MOVED = np.linspace(-4, 4, 41)           # shifts of the masked score
+N = 8                                    # number of tokens in the small matrix
+MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score
 LOOKS = {"before": (0, "solid"), "finite": (2, "dot"), "after": (1, "solid"), "renormalised": (4, "dash")}
 SEEDS = 100                              # seeds for random keys
-LENGTHS = (16, 32, 64, 128)              # tokens in the patterns
-# sliders of the patterns, and which patterns have them
+LENGTHS = (16, 32, 64, 128)              # numbers of tokens in the patterns
+# {slider: (its values, the patterns that use it)}
 SLIDERS = {"window": ((1, 2, 3, 4, 6, 8, 12, 16), ("window", "dilated", "global", "bigbird")),
            "dilation": (range(1, 9), ("dilated",)), "global": (range(9), ("global", "bigbird")),
            "random": (range(9), ("random", "bigbird"))}
@@ -50,7 +50,7 @@ def render(page: PageContext) -> None:
 
 
 def _squares(page: PageContext, lesson: Lesson) -> None:
-    """Draw the two sections about one small matrix."""
+    """Draw the two sections on a single small matrix."""
     turned = page.controls
     texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
     rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
@@ -120,7 +120,8 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
 
 
 def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
-    """Return each method's smallest row sum and largest difference from −∞, over rows with an allowed key."""
+    """Return each method's smallest row sum, and its largest difference from masking with −∞, over rows with an allowed
+    key."""
     seeing, numbers = allowed.any(1), {}
     for method, weights in by_method.items():
         numbers[f"least_{method}"] = float(weights[seeing].sum(1).min())
@@ -129,7 +130,7 @@ def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dic
 
 
 def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> None:
-    """Draw the row's largest allowed weight while a masked score is shifted."""
+    """Draw the largest allowed weight of a row while a masked score is shifted."""
     seen, hidden = np.flatnonzero(allowed[row]), np.flatnonzero(~allowed[row])
     if not len(seen) or not len(hidden):
         st.info(words["no_leak"])
@@ -156,7 +157,7 @@ def _shape(page: PageContext) -> masking.Shape:
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:
-    """Draw the sparse patterns; the real head's controls do not affect their pictures."""
+    """Draw the sparse patterns. The real head's controls do not affect these pictures."""
     _patterns(page, lesson)
     lesson.fragment(_real)
 
@@ -178,7 +179,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
-        # no token follows the last one of a causal text
+        # leave out a causal text's last token, to which no later query can attend
         heard = np.sum(masks["random"] & ~np.eye(n, dtype=bool), axis=0)[:n - causal] > 0
         with left:
             figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
@@ -201,7 +202,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
-    """Draw what a model's heads would lose to a pattern."""
+    """Draw how much weight a model's heads would lose to a sparse pattern."""
     shape, name = _shape(page), page.controls["pattern"]
     with lesson.section("real") as words:
         toggle_for(page, "real", words["switch"])

@@ -1,5 +1,5 @@
-"""Which token comes next, and what did the heads attend to? Step forward and back by one token, with a temperature and
-two cut-offs."""
+"""The page on the next token: which one is likely, and what the heads attend to. Step forward and back by one token,
+with a temperature, top-k and top-p."""
 from functools import partial
 
 import numpy as np
@@ -30,15 +30,15 @@ OURS = ("stories", "induction")   # our own decoders
 PAGE = Page("record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
                       Number("top_p", 1.0, 0.01, 1)), answers=lambda offer: offer.writes or offer.id in OURS)
-# temperature and the two cut-offs
+# the values of the temperature, top-k and top-p
 CUTS = {"t": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0),
         "top_k": (0, 1, 2, 5, 10, 20, 50, 100, 1000), "top_p": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)}
-DRAWN = 16    # tokens in the chart
-OFFERED = 8   # tokens offered as buttons
+DRAWN = 16    # number of tokens in the chart
+OFFERED = 8   # number of tokens offered as buttons
 
 
 def render(page: PageContext) -> None:
-    """Draw the page; for a model that cannot answer, offer those that can, above the current model's own prediction."""
+    """Draw the page. For a model that cannot answer, offer those that can, above the current model's own prediction."""
     words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"])
@@ -59,8 +59,8 @@ def render(page: PageContext) -> None:
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """Draw why this model cannot answer, and the decoders one click away: those on this disk, our own with a text they
-    can read, and one to download."""
+    """Draw why this model cannot answer, and buttons for decoders: those on this disk, our own with a text they can
+    read, and one to download."""
     words, offers = strings("next_word"), sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
@@ -81,8 +81,8 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 
 def _next_word(page: PageContext, query: Query) -> None:
-    """Draw the distribution, the steps, and the row that produced it. Raises NoNextWord for a model without next-token
-    predictions."""
+    """Draw the distribution, the steps, and the last row of each head. Raises NoNextWord if the model does not predict
+    next tokens."""
     words = strings("next_word")
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
@@ -103,7 +103,7 @@ def _next_word(page: PageContext, query: Query) -> None:
 
 
 def _chart(answer: NextWord, chances: np.ndarray) -> None:
-    """Draw the most probable tokens; the temperature never changes their order."""
+    """Draw the most probable tokens, whose order does not depend on the temperature."""
     words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
     names = answer.texts[:DRAWN]
     figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
@@ -114,7 +114,8 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
-    """Draw the steps: forward with the most probable, a random or a clicked token; back by one or to the start."""
+    """Draw the buttons: forward by the most probable, a random or a clicked token; back by one token or to the
+    start."""
     words, wrote = strings("next_word"), page.controls["wrote"]
     with st.container(horizontal=True):
         if wrote:
@@ -137,7 +138,7 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
 
 
 def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
-    """Draw the heads' last rows: the grid ordered by weight on tokens other than the first, and one head over the
+    """Draw the heads' last rows: the grid, ordered by the weight on tokens other than the first, and one head over the
     text."""
     words, attention_map = strings("next_word"), record[Kind.CAUSAL]
     last = len(attention_map.queries) - 1
@@ -162,7 +163,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:
-    """Rank heads by the share of this token's row on tokens other than the first: (layer, head, share), largest
+    """Rank heads by the weight of this token's row on tokens other than the first: (layer, head, weight), largest
     first."""
     shares = [(layer.index, head, 1 - float(weight)) for layer in attention_map.layers
               for head, weight in enumerate(heads.row_weights(layer, query)[:, 0])]

@@ -1,5 +1,5 @@
-"""How does a Transformer read a picture? A puzzle of patches that the model cannot solve without positions; how
-pictures are split, what the position table has learned, and the cost of having no prior knowledge of pictures."""
+"""A lesson on Vision Transformers: a puzzle of patches that the model cannot solve without positions, how pictures are
+split, what position embeddings learn, and the cost of having no built-in knowledge of pictures."""
 from contextlib import closing
 
 import numpy as np
@@ -20,9 +20,9 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 DIGITS = tuple(map(str, range(10)))
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)
-PAPER = -0.75   # of a tile, so that the page shows between the patches
-TESTED = 250    # held-out digits (model/scratch/canvas.py)
-SMOOTH = 10     # steps whose mean loss is drawn
+PAPER = -0.75   # value of the gaps between patches
+TESTED = 250    # number of held-out digits (model/scratch/canvas.py)
+SMOOTH = 10     # steps averaged per point of a loss curve
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), Number("moved", PATCHES, 0, PATCHES, whole=True),
     Number("draw", 0, 0, DRAWS - 1, whole=True), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
@@ -44,7 +44,7 @@ def render(page: PageContext) -> None:
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
-    """Draw a picture and its shuffled copy, and the model's answer to both."""
+    """Draw a picture and its shuffled copy, and the model's answers to both."""
     from scipy.special import softmax
 
     turned, names = page.controls, lesson.prose["widgets"]
@@ -84,15 +84,15 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
 
 
 def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
-    """Return a picture (row, column), uint8, as a tile: −1 to 1, with an empty line between patches."""
+    """Return a picture, uint8 (row, column), scaled to −1…1 with gaps between patches."""
     ink = PAPER + (1 - PAPER) * (255 - pixels.astype(float)) / 255
     for axis, length in enumerate(pixels.shape):
         ink = np.insert(ink, np.arange(side, length, side), np.nan, axis)
-    return np.pad(ink, ((0, 0), (2, 2)), constant_values=np.nan)   # space between adjacent pictures
+    return np.pad(ink, ((0, 0), (2, 2)), constant_values=np.nan)   # gaps between adjacent pictures
 
 
 def _cut(page: PageContext, lesson: Lesson) -> None:
-    """Draw the picture with patches of any size, and what depends on the size."""
+    """Draw the picture with patches of a chosen size, and the quantities that depend on it."""
     side = min(SIDES, key=lambda each: abs(each - page.controls["side"]))
     with lesson.section("cut") as words, computing():
         pixels, model = digit_patches.canvases()[page.controls["picture"]].pixels(), digit_patches.patch_network()
@@ -116,7 +116,7 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
 
 
 def _places(page: PageContext, lesson: Lesson) -> None:
-    """Draw the similarity of any two learned position vectors, as maps."""
+    """Draw the pairwise similarity of the learned position vectors as maps."""
     place = page.controls["place"]
     with lesson.section("places") as words, computing():
         table = digit_patches.place_vectors()
@@ -142,14 +142,14 @@ def _places(page: PageContext, lesson: Lesson) -> None:
 
 
 def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
-    """Return the mean cosine of adjacent positions, and of positions further apart."""
+    """Return the mean cosine of adjacent positions, and of positions farther apart."""
     down, across = np.divmod(np.arange(PATCHES), COLUMNS)
     steps = np.abs(down[:, None] - down) + np.abs(across[:, None] - across)
     return float(similar[steps == 1].mean()), float(similar[steps > 1].mean())
 
 
 def _data(page: PageContext, lesson: Lesson) -> None:
-    """Draw a convolutional network and a Vision Transformer learning side by side, curve by curve."""
+    """Draw a convolutional network and a Vision Transformer being trained side by side."""
     turned, count = page.controls, int(page.controls["count"])
     with lesson.section("data") as words:
         choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
@@ -175,7 +175,7 @@ def _data(page: PageContext, lesson: Lesson) -> None:
 
 
 def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:
-    """Draw the networks' accuracy on held-out digits, and their losses, over the steps."""
+    """Draw both networks' accuracy on held-out digits and their losses over the steps."""
     words, step = lesson.prose["data"], f"-{len(runs)}" if len(runs) < len(KINDS) else ""
     ends = ", ".join(words["alt_end"].format(name=words["names"][kind], right=run.right[-1])
                      for kind, run in runs.items())

@@ -1,5 +1,5 @@
-"""What does each head look at in a picture? The picture with its patches, all heads, and measures of all heads by
-layer."""
+"""The page Pictures: what each head attends to in a picture. The picture with its patches, all heads, and measures of
+the heads by layer."""
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -48,16 +48,16 @@ PAGE = Page("record", reads="picture", controls=(
     Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
     Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
     Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
-LARGE, HIGH = 400, 340    # pixels of the open head, and of the other maps
-KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's weight; 0.6 is used by Caron et al. 2021
+LARGE, HIGH = 400, 340    # height in pixels of the open head, and of the other maps
+KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's weight that can be kept; Caron et al. 2021 keep 0.6
 OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of cells dropped; 0.9 is the original program's default
-NAMED = 3    # most classes or texts named
-SUM = 1e-4   # largest difference of a sum of shares from 1
+DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of cells rollout can discard; the original default is 0.9
+NAMED = 3    # most classes or texts named in a sentence
+SUM = 1e-4   # tolerance for probabilities that should sum to 1
 
 
 def render(page: PageContext) -> None:
-    """Draw the page; if there is no vision model, the offer to download one."""
+    """Draw the page, or the offer to download a vision model if there is none."""
     words = strings("pictures")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -71,7 +71,7 @@ def render(page: PageContext) -> None:
     try:
         record = page.record()
     except NotOnDisk as missing:
-        if is_unknown(page.state.model):   # the frame offers to fetch a model named by the user
+        if is_unknown(page.state.model):   # the frame offers to download a model that the user named
             raise
         _ways_out(page, str(missing))
         return
@@ -91,7 +91,7 @@ def _fetch_button(page: PageContext, offer: sources.Entry, look: Any, help: str 
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """Draw the offers if no vision model is on this disk: which one to download, and those available."""
+    """Draw the offers if no vision model is on this disk: models to download, and models available."""
     words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
     offer = offers.get(page.state.model) or offers.get(FETCHED)
     st.info(escape_markdown(sentence) if offer is None else words["none"].format(
@@ -105,7 +105,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the open head large, all heads beside it, and sentences about the row in focus."""
+    """Draw the open head enlarged with all heads beside it, and sentences on the row in focus."""
     page.follow()
     view, words = replace(page.view(), lens="picture"), strings("pictures")
     left, right = st.columns([5, 7], gap="medium")
@@ -114,7 +114,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         with st.container(horizontal=True, gap="small"):
             export_menu(page, record, view)
             add_to_handout("picture", item_maker(drawn, (record,)))
-            # one-click comparison with the patch in focus hidden
+            # opens the page Compare with the patch in focus hidden
             hides = view.token is not None and record[view.kind].keys.place(view.token) is not None
             if view.kind.base is Kind.SELF and hides and st.button(words["hide"], key="picture-hide", type="tertiary",
                                                                    help=words["hide_help"]):
@@ -124,7 +124,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         st.markdown("\n".join(f"- {claim}" for claim in row_claims(record, view)))
         if answer := answer_claim(record):
             st.markdown(answer)
-    # in this fragment, because they depend on the token and head in focus
+    # within this fragment, because they depend on the token and head in focus
     sections: dict[str, Callable[[PageContext, AttentionRecord, View], None]] = {
         "layers": _layers, "positions": _positions, "similar": _similar, "norms": _norms, "rollout": _rollout}
     for name, section in sections.items():
@@ -160,7 +160,7 @@ def _shares_slider(page: PageContext, name: str, label: str, options: tuple[floa
 
 
 def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the row of the token in focus in every head, over the picture."""
+    """Draw the focused token's row in every head, over the picture."""
     words, kinds = strings("pictures"), strings("heads")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
@@ -182,7 +182,7 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def row_claims(record: AttentionRecord, view: View) -> list[str]:
-    """Return Markdown sentences on the weights of the token in focus in the open head."""
+    """Return Markdown sentences on the focused token's weights in the open head."""
     words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
     layer, tokens = attention_map.layer(view.layer), attention_map.keys
     weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
@@ -200,14 +200,14 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
 
 
 def half_of(weights: np.ndarray) -> int:
-    """Return how many of the largest weights make up at least half of their sum."""
+    """Return how many of the largest weights add up to at least half of the sum."""
     ordered = np.sort(weights)[::-1]
     return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
 
 
 def answer_claim(record: AttentionRecord) -> str:
-    """Describe the model's answer about the picture: its best classes with probabilities, or the typed texts with
-    cosines; "" for a vector only."""
+    """Describe the model's answer about the picture: the best classes with probabilities, or the typed texts with
+    cosines; "" if the model only returns vectors."""
     prediction, words = record.prediction, strings("pictures")["claims"]
     if prediction is None or not prediction.texts:
         return ""
@@ -216,13 +216,13 @@ def answer_claim(record: AttentionRecord) -> str:
         return words["answer"].format(names=", ".join(
             f"{name} ({format_share(share)})" for name, share in zip(names, shares)))
     said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
-    # sigmoids (SigLIP) sum to anything, a softmax over all texts (CLIP) to 1
+    # a softmax over all texts (CLIP) sums to 1, sigmoids (SigLIP) do not
     ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]
     return words["texts"].format(names=said) + " " + ends.format(share=format_share(shares[0]), count=len(shares))
 
 
 def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the chosen measure, one dot per head, with the uniform value."""
+    """Draw the chosen measure by layer, one dot per head, with a uniform row's value."""
     words, name = strings("pictures")["layers"], page.controls["measure"]
     found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
@@ -239,8 +239,8 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
-    """Return the facts about a measure: the layers with the smallest and largest mean, and the head with the smallest
-    value."""
+    """Return the numbers of a measure for its sentence: the layers with the smallest and the largest mean, and the head
+    with the smallest value."""
     values, of_layer = getattr(found, name), found.frame().groupby("layer")[name].mean()
     return {"even": format_number(found.even[name]), "low_layer": int(of_layer.idxmin()),
             "low": format_number(of_layer.min()), "high_layer": int(of_layer.idxmax()),
@@ -250,7 +250,7 @@ def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
 
 def _map(page: PageContext, record: AttentionRecord, view: View, key: str, values: PatchValues, token: int | None,
          choose: str = "", **state: Any) -> None:
-    """Draw numbers over the picture's patches. choose: the control that a click on a patch sets, "" for none."""
+    """Draw numbers over the picture's patches. choose: the control that a click on a patch sets; "" for none."""
     def choose_token(event: PatchEvent) -> None:
         changes: dict[str, Any] = {choose: event.token}
         page.set(**changes)
@@ -263,7 +263,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
 
 def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
             claim: str, choose: str = "", **state: Any) -> None:
-    """Draw a map with a sentence about it on its right."""
+    """Draw a map with a sentence to its right."""
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(page, record, view, f"picture-{name}", values, token, choose, **state)
@@ -273,12 +273,12 @@ def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, v
 
 
 def _trace(page: PageContext) -> Trace:
-    """Return the trace of the question without its edits, which traces do not support."""
+    """Return the trace of the query without its edits, which traces do not support."""
     return page.ask(TraceQuery(page.query()), height=HIGH)
 
 
 def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return a token's cosine with every patch, NaN for other tokens, and the facts about them."""
+    """Return a token's cosine with every patch (NaN for other tokens), and the numbers for its sentence."""
     tokens = record[view.kind].keys
     found = similarities(vectors, token)
     found[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
@@ -289,9 +289,9 @@ def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: in
 
 
 def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the cosine of the focused patch's position vector with all others."""
+    """Draw the cosine of the focused patch's position embedding with all others."""
     words, tokens = strings("pictures")["positions"], record[view.kind].keys
-    # the vectors that the model adds for its tokens' positions (token, d_model)
+    # position embeddings added to the tokens, (token, d_model)
     tables = [vectors for name, vectors in _trace(page).start(Kind.SELF).parts
               if "position" in name and len(vectors) == len(tokens)]
     if not tables:
@@ -308,19 +308,19 @@ def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the cosine of the focused token's final vector with every patch's, for models that answer with vectors."""
+    """Draw the cosine of the focused token's final vector with each patch's, for models that return vectors."""
     words, tokens, token = strings("pictures")["similar"], record[view.kind].keys, view.token or 0
-    # the page offers this only in that case
+    # the page offers this section only for such models
     assert record.prediction is not None and record.prediction.vectors is not None
     cosines, facts = _cosines(record.prediction.vectors, record, view, token)
-    # without its own cosine of 1, which would compress the colours of the others
+    # its cosine of 1 with itself is not on the scale, where it would compress the other colours
     values = PatchValues(cosines.astype(np.float32), words["name"].format(name=patch_name(tokens, token)),
                          words["what"], kind="plain", low=float(facts["least"]), high=float(facts["most"]) + 1e-6)
     _beside(page, record, view, "similar", values, token, words["claim"].format(**facts), "token")
 
 
 def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the length of every patch's vector after a layer, with outliers marked."""
+    """Draw the length of each patch's vector after a layer, with outliers marked."""
     words, tokens = strings("pictures")["norms"], record[view.kind].keys
     blocks = {block.index: block for block in _trace(page).blocks if len(block.after) == len(tokens)}
     chosen = page.controls["after"] if page.controls["after"] in blocks else max(blocks)
@@ -335,8 +335,8 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw rollout from the token in focus: as defined, and beside it the widely copied program whose rows do not sum
-    to 1."""
+    """Draw rollout from the token in focus, as defined and as computed by a widely copied program, whose rows do not
+    sum to 1."""
     words, token, tokens = strings("pictures")["rollout"], view.token or 0, record[view.kind].keys
     discard = page.controls["discard"]
     _shares_slider(page, "discard", words["discard"], DISCARDS, discard)

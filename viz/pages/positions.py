@@ -1,4 +1,4 @@
-"""How does a Transformer know word order? Nothing, waves, learned vectors, rotations, a slope, buckets."""
+"""A lesson on positions: none, waves, learned vectors, rotations, slopes and buckets."""
 import numpy as np
 import streamlit as st
 
@@ -20,14 +20,14 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
-SHOWN = 16       # most dimensions of an output that are drawn
+SHOWN = 16       # most dimensions drawn of an output
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
-HEADS = 8        # default number of heads for ALiBi
-LENGTH = 128     # positions drawn
+HEADS = 8        # ALiBi's default number of heads
+LENGTH = 128     # number of positions drawn
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
-NAMED = 4        # interval of labelled positions on the circle
-BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # digits as subscripts
+NAMED = 4        # every NAMED-th position on the circle has a label
+BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # converts digits to subscripts
 PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
     Choice("stack", "encoder", ("encoder", "decoder")),
@@ -51,9 +51,10 @@ def render(page: PageContext) -> None:
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
-    """Draw the sections that share position, steps and pair of dimensions, and their alternatives."""
+    """Draw the clock hand and the chosen relative scheme (rotary, ALiBi or buckets), which share position, step and
+    pair of dimensions."""
     _shift(page, lesson)
-    # a link with another number of heads is about ALiBi
+    # a link with a different number of heads is about ALiBi
     at_first = "rotary" if page.controls["heads"] == HEADS else "alibi"
     words, chosen = lesson.prose["relative"], page.controls["relative"] or at_first
     st.segmented_control(words["scheme"], list(words["schemes"]), format_func=words["schemes"].__getitem__,
@@ -62,7 +63,7 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
-    """Draw how much each word's output changes when a small model reads the words shuffled."""
+    """Draw how much each word's output changes when a small model reads the words in shuffled order."""
     scheme, causal, order = page.controls["scheme"], page.controls["stack"] == "decoder", page.controls["shuffle"]
     if sorted(order) != list(range(len(WORDS))):
         order = ORDERS["first"]
@@ -105,18 +106,19 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
 
 
 def _wave_width(page: PageContext) -> int:
-    """Return the width of the waves, rounded to an even number."""
+    """Return the number of dimensions of the waves, rounded down to an even number."""
     return page.controls["d"] - page.controls["d"] % 2
 
 
 def _table(page: PageContext, lesson: Lesson) -> None:
-    """Draw position × dimension, for waves or a model's learned vectors: the waves' wavelengths by formula; for learned
-    vectors the strongest wave per dimension, which a table of n rows cannot resolve beyond n."""
+    """Draw the table of position × dimension for waves or a model's learned vectors, and the wavelengths. For waves
+    these follow from the formula; for learned vectors, the strongest wave per dimension, at most as long as the
+    table."""
     with lesson.section("table") as words:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             choice_for(page, "source", words["source"], words["sources_of"])
             if page.controls["source"] == "waves":
-                # waves come in pairs
+                # sine and cosine need an even number of dimensions
                 slider_for(page, "d", words["d"], WIDTHS, say=lambda value: str(value - value % 2))
             table, caption = _vectors(page, words)
         st.caption(caption)
@@ -145,8 +147,8 @@ def _table(page: PageContext, lesson: Lesson) -> None:
 
 
 def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
-    """Return the table shown, float64 (position, d), and its description. Called in a row of controls, so that waiting
-    for a model does not move the picture."""
+    """Return the table to draw, float64 (position, d), and its description. Called within a row of controls, so that
+    waiting for a model does not move the picture."""
     source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
     if source == "here":
         study = positions.beyond()
@@ -166,7 +168,7 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
 
 
 def _distance(page: PageContext, lesson: Lesson) -> None:
-    """Draw the similarity of any two positions, and the effect of a matrix in between."""
+    """Draw the similarity of any two positions, with and without a matrix in between."""
     back = _signed(page.controls["back"])
     with lesson.section("distance") as words:
         with st.container(horizontal=True):
@@ -190,7 +192,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             names = [str(place) for place in range(len(table))]
             figure(matrix, square, names, names, axes=("position", "position"), height=360,
                    style=CellStyle("signed", bound=1.0), key="positions-cosines", alt=words["alt_matrix"])
-        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # from distance 0 to the farthest one drawn
+        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
                            low=half.min(), lowest=int(half.argmin()), far=half[-1], farthest=len(half) - 1,
@@ -202,7 +204,7 @@ def _signed(steps: int) -> str:
 
 
 def _shift(page: PageContext, lesson: Lesson) -> None:
-    """Draw one pair of dimensions as a clock hand, which k steps rotate by the same angle at any position."""
+    """Draw one pair of dimensions as a clock hand; each step of k turns it by the same angle at any position."""
     width, place, steps = _wave_width(page), page.controls["p"], page.controls["k"]
     pair = min(page.controls["wave"], width // 2 - 1)
     with lesson.section("shift") as words:
@@ -212,7 +214,7 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
             slider_for(page, "k", words["k"], range(-50, 51), say=str)
             slider_for(page, "wave", words["wave"], range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}",
                        closed=True)
-        turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, at most
+        turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, limited to 33
         ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
                        for spots in (np.arange(turn), [place, place + steps]))
         names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
@@ -228,8 +230,8 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
 
 
 def _rotary(page: PageContext, lesson: Lesson) -> None:
-    """Draw one pair of dimensions of a query and a key, rotated by their positions; and the whole score, which depends
-    on their distance only."""
+    """Draw one pair of dimensions of a query and a key, rotated by their positions, and the whole score, which depends
+    only on their distance."""
     query, key = np.random.default_rng(4).normal(size=(2, 32)) + 0.8
     square = positions.rotary_scores(query, key, LENGTH)
     far, place, steps = np.arange(-40, 41), page.controls["p"], page.controls["k"]
@@ -260,7 +262,7 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
 
 
 def _alibi(page: PageContext, lesson: Lesson) -> None:
-    """Draw ALiBi: a slope per head by which scores fall with distance."""
+    """Draw ALiBi: each head subtracts its slope times the distance from the scores."""
     count, distance = page.controls["heads"], np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
     ends = {"heads": count, "first": slopes[0], "last": slopes[-1]}
@@ -279,7 +281,7 @@ def _alibi(page: PageContext, lesson: Lesson) -> None:
 
 
 def _buckets(page: PageContext, lesson: Lesson) -> None:
-    """Draw T5's buckets of distances, which widen with the distance."""
+    """Draw T5's distance buckets, which become wider with distance."""
     offset = np.arange(-150, 151)
     both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
     counts = np.unique(both, return_counts=True)[1]
@@ -294,15 +296,14 @@ def _buckets(page: PageContext, lesson: Lesson) -> None:
 
 
 def _beyond(lesson: Lesson) -> None:
-    """Draw training on 32 tokens and testing on 128: the accuracy at each position, averaged over seeds with their
-    range."""
+    """Draw training on 32 tokens and testing on 128: the accuracy at each position, as mean and range over seeds."""
     study = positions.beyond()
     trained, first = study["trained"], study["back"]
     with lesson.section("beyond") as words:
         runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
         drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
                  for colour, (name, run) in enumerate(runs.items())]
-        # mean accuracy on the trained positions, up to twice as far, and beyond
+        # the trained positions, as many beyond them, and the rest
         parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),
                  "out": slice(2 * trained - first, None)}
         means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()

@@ -1,5 +1,5 @@
-"""Why does attention divide by √d_k? Random queries and keys with and without the division; three small models trained
-with and without it; then a trained head."""
+"""A lesson on dividing by √d_k: random queries and keys, three small models trained with and without the division, and
+a trained head."""
 import numpy as np
 import streamlit as st
 
@@ -19,13 +19,13 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 KEYS = (8, 16, 32, 64)
-STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # of the slider
+STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
 SEEDS = 100
-STARTS = 5        # trainings per click
+STARTS = 5        # trainings per click, each with its own seed
 TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
-LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and style of a training
+LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and dash of a training
 BINS = 41
-OVERFLOWING = (512, 1024, 2048, 4096)   # widths whose overflow share is stated
+OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
 TEMPERATURES = np.geomspace(0.1, 100, 31)
 PAGE = Page("head", asks_at=(("real", True),), controls=(
     *QUESTIONS, Number("dk", 512, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
@@ -59,14 +59,14 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
 
 
 def _curves(words: dict, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
-    """Return the median of found, {"plain" or "scaled": (width, draw)}, with its band, undivided and divided."""
+    """Return the median and band of the numbers, undivided and divided. found: {"plain" or "scaled": (width, draw)}."""
     looks = {"plain": (1, "solid"), "scaled": (0, "dash")}
     bands = {which: sqrt_dk.band(found[which]) for which in order}
     return [Line(words[which], bands[which][0], *looks[which], band=bands[which][1:]) for which in order]
 
 
 def _see(page: PageContext, lesson: Lesson) -> bool:
-    """Draw the question beside the crossing curves; returns whether it is answered."""
+    """Draw the question beside the crossing curves. Return whether it is answered."""
     with lesson.section("see") as words:
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -99,7 +99,7 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _variance(page: PageContext, lesson: Lesson) -> None:
-    """Draw the variance over d_k, and the scores at the chosen one, with and without the division."""
+    """Draw the variance over d_k, and the scores at the chosen d_k, with and without the division."""
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with lesson.section("variance") as words:
@@ -128,7 +128,7 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (edges, shares, shares of a normal distribution with this deviation) between −4 and 4 deviations."""
+    """Return (edges, shares, normal distribution's shares) between −4 and 4 standard deviations."""
     edges = np.linspace(-4 * deviation, 4 * deviation, BINS + 1)
     centres = (edges[:-1] + edges[1:]) / 2 / deviation
     theory = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi) * 8 / BINS
@@ -136,7 +136,7 @@ def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, 
 
 
 def _softmax(page: PageContext, lesson: Lesson) -> None:
-    """Draw entropy and slope over d_k."""
+    """Draw the entropy and the gradient over d_k."""
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
     with lesson.section("softmax") as words:
@@ -154,7 +154,7 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
 
 
 def _reasons(page: PageContext, lesson: Lesson) -> None:
-    """Draw a table of the four reasons: the claim, the measurement, and what is true."""
+    """Draw the table of the four reasons: the claim, the measurement, and the conclusion."""
     d_k = page.controls["dk"]
     keys, divisors = page.controls["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
     overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
@@ -171,7 +171,7 @@ def _reasons(page: PageContext, lesson: Lesson) -> None:
 
 
 def _training(page: PageContext, lesson: Lesson) -> None:
-    """Draw settings, start and stop; then the curves, the first start's snapshots, and a summary."""
+    """Draw the settings with start and stop, the curves, snapshots of the first training, and a summary."""
     turned = page.controls
     with lesson.section("training") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -211,7 +211,7 @@ def _training(page: PageContext, lesson: Lesson) -> None:
 
 
 def _film(page: PageContext, words: dict, first: Trainings) -> None:
-    """Draw the weights of every symbol over all symbols at the slider's step."""
+    """Draw the weights of every symbol on all symbols at the slider's step."""
     slider_for(page, "step", words["film"], range(0, sqrt_dk.STEPS + 1, EVERY), closed=True)
     frame = round(page.controls["step"] / EVERY)
     names = [str(number) for number in range(scores.SYMBOLS)]
@@ -224,7 +224,7 @@ def _film(page: PageContext, words: dict, first: Trainings) -> None:
 
 
 def _temperature(page: PageContext, lesson: Lesson) -> None:
-    """Draw entropy over temperature, with √d_k as one value."""
+    """Draw the entropy over the temperature, with √d_k marked."""
     d_k, rest = page.controls["dk"], _rows(page)
     dots, numbers, root = sqrt_dk.at_width(d_k, *rest)[1], sqrt_dk.numbers_at(d_k, *rest), d_k**0.5
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
@@ -241,7 +241,7 @@ def _temperature(page: PageContext, lesson: Lesson) -> None:
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
-    """Draw the rows of a trained head, with and without the division."""
+    """Draw a trained head's rows, with and without the division."""
     with lesson.section("real") as words:
         toggle_for(page, "real", words["switch"])
         if not page.controls["real"]:

@@ -1,4 +1,4 @@
-"""What has changed in the Transformer since 2017? A block with switches; then its cache, its experts, decoding and
+"""A lesson on changes to the Transformer since 2017: a block with switches, then its cache, its experts, decoding and
 scaling, one at a time."""
 from dataclasses import asdict, replace
 from typing import Any
@@ -24,17 +24,17 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 CHANGES = (*since.SWITCHES, "groups")
-# the change that a click on a box of the drawing explains
+# the change explained by clicking a kind of box
 OF_BOX = {"in": "rotary", "norm": "rms", "attention": "groups", "add": "pre", "add_norm": "rms",
           "feed_forward": "swiglu"}
 PART_COLOURS = {"attention": 1, "feed_forward": 4, "norms": 2}
-LENGTHS = (*range(1, since.TOKENS + 1), *(2**power for power in range(5, 18)))   # tokens in the cache
+LENGTHS = (*range(1, since.TOKENS + 1), *(2**power for power in range(5, 18)))   # numbers of tokens in the cache
 TEXTS = {"english": "<start> the old king sings in the garden .",
          "french": "<start> le vieux homme dort dans la maison .",
          "sum": "<start> two plus five is seven ."}
 PROMPTS = {"the": "the", "le": "le", "two": "two plus"}
-STEPS, BRANCHES, LEAST = 3, 5, 0.01     # words written, drawn per word, and smallest path probability drawn
-# the control of a strategy, and its values; greedy has none
+STEPS, BRANCHES, LEAST = 3, 5, 0.01     # words written, branches per word, smallest probability drawn
+# each strategy's control and its values; greedy decoding has none
 AMOUNTS = {"beam": ("beam", range(1, 6)), "top_k": ("k", range(1, 6)),
            "top_p": ("p", tuple(round(0.05 * step, 2) for step in range(1, 21)))}
 LAWS = {"kaplan": since.kaplan, "hoffmann": since.HOFFMANN.best, "besiroglu": since.BESIROGLU.best}
@@ -57,7 +57,7 @@ def render(page: PageContext) -> None:
     revealed = _block(page, lesson, this)
     choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
     topic = page.controls["topic"]
-    if topic == "cache" and not revealed:   # its heading would reveal what is cached
+    if topic == "cache" and not revealed:   # the heading would reveal what is cached
         lesson.covered("cache")
     else:
         lesson.fragment(sections[topic], this)
@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
 
 
 def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
-    """Draw the block with its switches. Returns whether the question beside it is answered."""
+    """Draw the block with its switches. Return whether the question beside it is answered."""
     with lesson.section("block") as words:
         left, middle, right = st.columns([5, 4, 6], gap="medium")
         with middle:
@@ -88,7 +88,7 @@ def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
 
 
 def _switches(page: PageContext, words: dict) -> None:
-    """Draw the switches; the last one changed is also explained, as stored in `about`."""
+    """Draw the switches. The last one changed is stored in `about` and explained."""
     def turn(**changes: bool) -> None:
         page.set(**changes, about=next(iter(changes)))
 
@@ -102,7 +102,7 @@ def _switches(page: PageContext, words: dict) -> None:
 
 
 def block_boxes(words: dict, this: since.Design) -> list[DiagramBox]:
-    """Return the block's boxes from the bottom up, with the switches applied."""
+    """Return the block's boxes from bottom to top for these switches."""
     names, norm = words["boxes"], words["boxes"]["rms" if this.rms else "layer"]
     rows = names["rows"].format(tokens=since.TOKENS, width=since.WIDTH)
     boxes = [DiagramBox("in", "in", names["in"], names["bare" if this.rotary else "waves"])]
@@ -130,8 +130,8 @@ def _drawing(page: PageContext, words: dict, this: since.Design) -> None:
 
 
 def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
-    """Return the facts about the change `about` (a switch, or "groups") in this block, and the parameters that it
-    adds."""
+    """Return the explanation of the change `about` (a switch, or "groups") in this block, and the number of parameters
+    that it adds."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
     after = this if about == "groups" else replace(this, **{about: True})
     by = sum(since.parameters(after).values()) - sum(since.parameters(before).values())
@@ -140,7 +140,7 @@ def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
 
 
 def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw how the key–value cache grows: this page's block on the left, published models on the right."""
+    """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
     with lesson.section("cache") as words:
         slider_for(page, "tokens", words["tokens"], LENGTHS, say=lambda count: f"{count:,}")
         tokens, made = page.controls["tokens"], since.run(this)
@@ -173,7 +173,7 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def _in_units(count: float, digits: int, units: list[str]) -> str:
-    """Format a number with this many significant digits and its unit; each unit is a thousand of the previous one."""
+    """Format a number with its unit and this many significant digits. Each unit is 1000 times the previous one."""
     power = min(len(units) - 1, max(0, int(np.log10(max(count, 1)) // 3)))
     return f"{format_number(count / 1000**power, digits)} {units[power]}"
 
@@ -184,7 +184,8 @@ def said_bytes(count: float) -> str:
 
 
 def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw how a router sends a sentence's tokens to four experts, and how many tokens of many sentences each gets."""
+    """Draw how a router assigns a sentence's tokens to four experts, and how many tokens of many sentences each
+    gets."""
     with lesson.section("experts") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "routed", words["text"], words["texts"])
@@ -217,7 +218,7 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw the tree of what the decoder may write after a prompt, and what a strategy keeps of it."""
+    """Draw the tree of possible continuations of a prompt, and what a strategy keeps of it."""
     with lesson.section("writing") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
@@ -246,8 +247,8 @@ def _said(path: since.Path) -> str:
 
 
 def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, Any]:
-    """Return the strategies' outputs after a prompt with their probabilities, the most probable text overall, and what
-    top-k and top-p of `amount` keep of the first word."""
+    """Return the text that each strategy writes after a prompt, with its probability; the most probable text overall;
+    and what top-k and top-p of `amount` keep of the first word."""
     greedy, given = since.greedy(since.next_words, prompt, STEPS), np.exp(since.next_words(prompt))
     log = sum(since.next_words(prompt + greedy[:place])[word] for place, word in enumerate(greedy))
     beam, beam_log = since.beam(since.next_words, prompt, STEPS, int(amount) if how == "beam" else 1)[-1][0]
@@ -260,7 +261,7 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 
 
 def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Draw three published scaling laws: parameters for a given computation."""
+    """Draw three published scaling laws: the best number of parameters for a given amount of computation."""
     with lesson.section("scaling") as words:
         slider_for(page, "compute", words["compute"], [18 + step / 2 for step in range(19)], say=said_power)
         power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
@@ -280,5 +281,5 @@ def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def said_power(power: float) -> str:
-    """Format a power of ten: 10²⁴, 10²³·⁵."""
+    """Format a power of ten, as in 10²⁴ or 10²³·⁵."""
     return "10" + f"{power:g}".translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹·"))

@@ -1,4 +1,4 @@
-"""The page *Softmax*: one row of logits at every temperature, dragged by hand or taken from a real head."""
+"""The lesson *Softmax*: a row of logits at every temperature, dragged by hand or read from a real head."""
 import math
 from dataclasses import dataclass
 
@@ -34,24 +34,24 @@ PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
 STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider
-NAMED = 8                                # curves with a colour and a name; the others share one grey line
-SWITCHED = 4.0                           # T with which the model first computes, if none is chosen
-LARGEST = 12                             # weights of the Jacobian that are drawn
-ROOM = 1.1                               # margin of the axis above the Jacobian's largest norm
+NAMED = 8                                # most curves with their own colour and name; the others are grey
+SWITCHED = 4.0                           # default T when the model is switched on
+LARGEST = 12                             # most weights shown in the Jacobian
+ROOM = 1.1                               # axis limit as a multiple of the Jacobian's largest norm
 PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0), "equal": (1.0, 1.0, 1.0, 1.0, 1.0),
            "far": (10.0, 9.0, 0.0, -5.0, -10.0)}
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """The row of logits on screen."""
+    """The row of logits to draw."""
 
-    names: list[str]       # of all keys
+    names: list[str]       # one per key
     logits: np.ndarray     # float64 (key)
     allowed: np.ndarray    # bool (key)
 
     def named(self, place: int) -> str:
-        """Return a key's name, with its position for a token, since tokens repeat."""
+        """Return a key's name; for tokens with the position, because tokens repeat."""
         return self.names[place] if self.names[place] == f"key {place}" else f"{self.names[place]} ({place})"
 
     def weights(self, temperatures: np.ndarray | list[float]) -> np.ndarray:
@@ -63,19 +63,19 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "softmax")
     lesson.header()
-    # the row is chosen below its curves
+    # the controls that choose the row are below its curves
     see = st.container(key="see")
     row = _spread(page, lesson)
     with see:
         _curves(page, lesson, row)
     lesson.fragment(_slope, row)
     _ends(page, lesson, row)
-    _inside(page, lesson)   # it changes T, which the curves show
+    _inside(page, lesson)   # no fragment, because it changes T, which the curves show
     lesson.end()
 
 
 def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """Draw the row's curves over the temperature, with the question beside them."""
+    """Draw the row's curves over the temperature, and the question beside them."""
     from model.core import attention
 
     temperature, words, keys = page.controls["t"], lesson.prose["widgets"], int(row.allowed.sum())
@@ -103,13 +103,13 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _best(row: Row) -> dict[str, str | int]:
-    """Return the first key with the largest logit, in Markdown, and how many tie exactly."""
+    """Return the first key with the largest logit, in Markdown, and the number of keys exactly tied with it."""
     best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max()))
     return {"name": escape_markdown(row.named(int(best[0]))), "tied": len(best)}
 
 
 def _spread(page: PageContext, lesson: Lesson) -> Row:
-    """Draw the row's controls, its effective number of tokens, and its numbers at this temperature; return the row."""
+    """Draw the row's controls, its effective number of tokens, and its numbers at this temperature. Return the row."""
     words, temperature = lesson.prose["widgets"], page.controls["t"]
     with lesson.section("spread") as prose:
         left, others = st.columns([2, 3], gap="medium")
@@ -158,8 +158,8 @@ def _own_row(page: PageContext, words: dict) -> Row:
 
 
 def _real_row(page: PageContext, words: dict) -> Row:
-    """Return a head's row: the scores before the softmax. For a model that only reports its weights, their logarithms,
-    which are equivalent."""
+    """Return a head's row of scores before the softmax. For a model that exposes only its weights, return their
+    logarithms, which have the same softmax."""
     record, view = real_head(page)
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     names, here = list(record[view.kind].keys.texts), slice(token, token + 1)
@@ -178,8 +178,8 @@ def _real_row(page: PageContext, words: dict) -> Row:
 
 
 def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """Draw how the weights respond to a logit: a curve drawn by hand, then the real one, and the whole matrix at this
-    temperature."""
+    """Draw how the weights respond to a logit: a curve to draw by hand, then the real one, and the whole Jacobian at
+    this temperature."""
     temperature = page.controls["t"]
     with lesson.section("slope") as words:
         left, right = st.columns(2, gap="medium")
@@ -209,14 +209,14 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """Draw the two limits, and the literal formula compared with ours, in both precisions."""
+    """Draw the limits T → 0 and T → ∞, and the formula as written compared with ours, in both precisions."""
     cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
     temperature, logits = page.controls["t"], row.logits[row.allowed]
     with lesson.section("ends") as words:
         rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
         for dtype in (np.float32, np.float64):
             found = softmax.naive_softmax(logits, temperature, dtype)
-            if np.isnan(found).any():   # exponentials of very negative logits are all 0, too
+            if np.isnan(found).any():   # exponentials of very negative logits all underflow to 0, too
                 result = words["overflow" if logits.max() > 0 else "underflow"]
             else:
                 result = words["fine"].format(top=float(found.max()))
@@ -228,7 +228,7 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _inside(page: PageContext, lesson: Lesson) -> None:
-    """Draw T inside the model: the head gets T during the pass, so everything after it changes."""
+    """Draw T inside the model. The head uses T during the forward pass, so everything after it changes."""
     temperature = page.controls["t"]
     with lesson.section("inside") as words:
         # T = 1 would change nothing

@@ -1,4 +1,4 @@
-"""How does a text become its next word? One sentence through a real decoder, on one screen."""
+"""The page that follows one sentence through a real decoder to its next word, on one screen."""
 import math
 from functools import cache
 
@@ -17,11 +17,11 @@ from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
 
-DECODERS = ("smollm2", "stories")   # the first one on disk is used, unless another is chosen
-LONGEST, WRITTEN = 160, 24          # characters of a sentence; pieces that can be generated
-AUTO, MEAN = -2, -1                 # choices of the open head: the clearest look back, or the mean of a block's heads
-CANDIDATES = 8                      # candidates for the next piece in the picture
-# the lesson that a step opens
+DECODERS = ("smollm2", "stories")   # in order of preference, unless another is chosen
+LONGEST, WRITTEN = 160, 24          # most characters of a sentence; most pieces to generate
+AUTO, MEAN = -2, -1                 # values of the open head: the clearest look back, or a block's mean head
+CANDIDATES = 8                      # candidates shown for the next piece
+# the lesson opened by each step
 LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "places": "positions",
            "attention": "inside", "feed_forward": "block", "blocks": "block", "logits": "learning",
            "softmax": "softmax", "word": "next_word"}
@@ -44,10 +44,13 @@ def _there() -> list[str]:
 
 
 def _stage(page: PageContext, lesson: Lesson) -> None:
-    """Draw the sentence, its way to the next piece, the question, and the derivation. The question is next to heading
-    and sentence, since the picture fills the rest of the screen; once answered, only the verdict stays there and the
-    explanations go below the picture. Lecture mode uses one screen for the picture and one for the question."""
-    page.follow()   # a part of the picture may have chosen a lesson
+    """Draw the sentence, its way to the next piece, the question and the derivation.
+
+    The question is beside the heading and sentence, because the picture fills the rest of the screen. Once answered,
+    only the verdict stays there, and the explanations are below the picture. Lecture mode has one screen for the
+    picture and one for the question.
+    """
+    page.follow()   # opens the lesson chosen in the picture
     words, lecture = lesson.prose["widgets"], page.state.present
     if lecture:
         lesson.header()
@@ -87,7 +90,7 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
 
 
 def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
-    """Draw the text field and the choice of decoder, each with its own default sentence; return the text and the
+    """Draw the text field and the choice of decoder, each with its own default sentence. Return the text and the
     model."""
     there = _there()
     model = page.controls["by"] if page.controls["by"] in there else there[0]
@@ -104,7 +107,7 @@ def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
 
 
 def _on_event(page: PageContext, event: Event) -> None:
-    """Open a lesson, write a piece, or open another head, depending on the event."""
+    """Handle an event of the picture: open a lesson, write a piece, or open another head."""
     if event.lesson is not None:
         page.open_next(event.lesson)
     if event.write is not None:
@@ -114,7 +117,7 @@ def _on_event(page: PageContext, event: Event) -> None:
 
 
 def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write: bool) -> None:
-    """Draw notes on this text and model, and the way back to the user's sentence."""
+    """Draw notes on this text and model, and a button back to the user's sentence."""
     notes = []
     if "smollm2" not in _there():
         notes.append(words["missing"].format(words=len(answer.word.logits) - 4))
@@ -149,7 +152,7 @@ def percent(share: float) -> str:
 
 
 def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
-    """Return the text with the generated part: (letters, whether they belong to a piece)."""
+    """Return the text including its generated part as (characters, whether they belong to a piece)."""
     parts: list[tuple[str, bool]] = []
     end, tokens = 0, story.tokens
     for piece, special, (start, stop) in zip(tokens.texts, tokens.special, tokens.spans, strict=True):
@@ -166,8 +169,8 @@ def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may_write: bool) -> Scene:
-    """Return the picture of a pass. text: as typed. opened: block, and head or MEAN. revealed: whether the question is
-    answered. may_write: whether there is room for another piece."""
+    """Return the picture of a forward pass. text: as typed. opened: block, and head or MEAN. revealed: whether the
+    question is answered. may_write: whether another piece may be generated."""
     prose, word, chances, numbers = strings("lessons/story"), answer.word, answer.probabilities, _numbers(
         answer, text, opened)
     ids, words = word.ids[:CANDIDATES], prose["story"]
@@ -190,7 +193,7 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
 
 
 def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
-    """Return all values that the steps' sentences may use."""
+    """Return all numbers used in the steps' sentences."""
     tokens, (block, head), word = answer.tokens, opened, answer.word
     weights = answer.rows[block].mean(0) if head == MEAN else answer.rows[block, head]
     source = int(np.argmax(weights))

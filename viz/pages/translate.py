@@ -1,5 +1,5 @@
-"""What does a decoder attend to when it writes the next word? A translation word by word, and where il or elle is
-decided."""
+"""The page on translation: what a decoder attends to when it writes each word, and where it decides between il and
+elle."""
 from dataclasses import dataclass, fields, replace
 from functools import partial
 
@@ -30,9 +30,9 @@ from viz.widgets.head_picker import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 
 OURS = "translator"
-WORD_SECONDS = 0.7   # per word while playing
-MOST_ANSWERS = 8     # words in the chart
-PAIRS = 100          # pairs of twins in the set of sentences
+WORD_SECONDS = 0.7   # seconds per word while playing
+MOST_ANSWERS = 8     # words in the chart of probabilities
+PAIRS = 100          # pairs of twins in the test set
 PAGE = Page("record", controls=(
     Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
     Words("open", "", 12),
@@ -41,7 +41,7 @@ PAGE = Page("record", controls=(
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """A translation and its selected word: row `word` of `shown`, a map whose rows are named by what they produce."""
+    """A translation and its selected word, row `word` of `shown`. Each row is named by the word it produces."""
 
     record: AttentionRecord
     shown: AttentionMap
@@ -49,13 +49,13 @@ class WordView:
 
     @property
     def rows(self) -> list[tuple[tuple[int, int], np.ndarray]]:
-        """Return ((layer, head), weights over the keys) for this word, in model order."""
+        """Return ((layer, head), weights on the keys) for this word, in model order."""
         return [((layer.index, head), weight) for layer in self.shown.layers
                 for head, weight in enumerate(heads.row_weights(layer, self.word))]
 
     @property
     def largest(self) -> tuple[tuple[int, int], int, float]:
-        """Return (layer, head), key and weight of the largest weight."""
+        """Return the (layer, head), key and value of the largest weight."""
         place, weights = max(self.rows, key=lambda row: row[1].max())
         return place, int(weights.argmax()), float(weights.max())
 
@@ -66,7 +66,7 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     state, offers = page.state, {offer.id: offer for offer in sources.catalogue()}
-    # the sidebar's model if it translates or is unknown; else our own
+    # use the sidebar's model if it translates or its type is unknown, else our own
     model = state.model if state.model not in offers or offers[state.model].translates else OURS
     record: AttentionRecord = page.ask(page.query(model=model))
     if Kind.CROSS not in record.kinds:
@@ -95,7 +95,7 @@ def render(page: PageContext) -> None:
 
 
 def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
-    """Draw the possible adjectives, and both translations below one another."""
+    """Draw the choice of adjectives, and the twins' translations below each other."""
     words = strings("translate")
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
 
@@ -139,7 +139,7 @@ def _next(page: PageContext, now: WordView) -> None:
 
 
 def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
-    """Return the chosen word, by default the pronoun or the first word."""
+    """Return the selected word, by default the pronoun, or the first word if there is none."""
     shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
     chosen = page.controls["word"]
@@ -149,7 +149,8 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
 
 
 def _sentences(page: PageContext, now: WordView) -> None:
-    """Draw the two sentences, the French one as far as it is written, and the controls to step through its words."""
+    """Draw the source sentence, the translation as far as it is written, and the controls that step through its
+    words."""
     words, tokens = strings("translate"), now.shown.queries
 
     def play() -> None:
@@ -182,7 +183,7 @@ def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
 
 
 def _head_rows(page: PageContext, now: WordView) -> None:
-    """Draw every head's row for this word, and the open head over all words."""
+    """Draw each head's row for this word, and the open head over all words."""
     words, place = strings("translate"), now.largest
     names, keys = [head_label(layer, head)
                    for (layer, head), _ in now.rows], list(now.shown.keys.texts)
@@ -199,7 +200,7 @@ def _head_rows(page: PageContext, now: WordView) -> None:
 
 
 def _open_head(page: PageContext, now: WordView) -> None:
-    """Draw one head over all words produced."""
+    """Draw one head over all words of the translation."""
     words, kind = strings("translate"), now.shown.kind
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
@@ -240,7 +241,7 @@ def _probabilities(now: WordView) -> None:
 
 
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
-    """Draw the section, or say that the model or sentence has no such decision."""
+    """Draw the section on the choice between il and elle, or say that the model or sentence has none."""
     words = strings("translate")["decide"]
     st.markdown(f"### {words['title']}")
     revision = sources.revision(model)
@@ -264,7 +265,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
 
 
 def _silenced(page: PageContext, decision: Decision) -> None:
-    """Draw the change of P by layer and head, with a column for all heads of a layer."""
+    """Draw the change of the pronoun's probability by layer and head, with a column for whole layers."""
     words, mode = strings("translate")["decide"], page.controls["mode"]
     change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
     numbers = np.column_stack([change, decision.whole - decision.share])
@@ -279,7 +280,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
 
 
 def _patched(decision: Decision) -> None:
-    """Draw the pronoun's probability when the encoder's output at one word is the twin's."""
+    """Draw the pronoun's probability when the encoder's output at one word is patched from the twin."""
     words, other = strings("translate")["decide"], other_pronoun(decision)
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
     st.markdown(f"##### {words['patch']}")
@@ -312,12 +313,12 @@ def other_pronoun(decision: Decision) -> str:
 
 
 def head_name(head: KindHeadId) -> str:
-    """Return the layer's name on the page, and the head's number."""
+    """Return a head's name on the page: its layer's name and its number."""
     return layer_name(head[0], head_label(*head[1:]))
 
 
 def decision_claims(decision: Decision, mode: str) -> list[str]:
-    """Return Markdown sentences: the answer, and the head, layer and word that change it most."""
+    """Return Markdown sentences on the answer, and the head, layer and word that change it most."""
     words, alone = strings("translate")["decide"], decision.zero if mode == "zero" else decision.mean
     head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
     facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
@@ -334,7 +335,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
 
 
 def set_claims(decisions: DecisionSet) -> list[str]:
-    """Return Markdown sentences on many test sentences, with the contrast to the resolver last."""
+    """Return Markdown sentences on many test sentences, ending with the comparison to the resolver."""
     words = strings("translate")["decide"]
     facts: dict[str, object] = {}
     for kind, (head, share, mass) in decisions.points.items():

@@ -1,4 +1,5 @@
-"""How do two heads make a rule? A sequence to break, the two questions of a head, and the board that heads share."""
+"""A lesson on how two heads implement a rule: a sequence to break, what each head looks for, and the residual stream
+that they share."""
 import numpy as np
 import streamlit as st
 
@@ -49,19 +50,19 @@ def _asked(page: PageContext) -> TwoHeads:
 
 
 def _weights(page: PageContext, broken: str) -> tuple[list[str], np.ndarray]:
-    """Return the tokens, and the weights of the first induction head, (query, key), while some heads are silenced."""
+    """Return the tokens, and the first induction head's weights, (query, key), with the heads of `broken` silenced."""
     text, _ = sequence(page.controls["seed"])
     record = page.ask(sources.open_query(MODEL, text, edits=silenced(broken)))
     layer, head = INDUCTION[0]
     causal = record[Kind.CAUSAL]
     found = causal.layer(layer)
-    assert isinstance(found, Layer)   # of a model of ours
+    assert isinstance(found, Layer)   # our own models expose queries and keys
     size = len(causal.queries)
     return list(causal.queries.texts), found.weights(slice(head, head + 1), slice(0, size), slice(0, size))[0]
 
 
 def _break(page: PageContext, lesson: Lesson) -> None:
-    """The induction head on a sequence; once the question is answered, with either head silenced."""
+    """Draw the induction head on a sequence; once the question is answered, also with either head silenced."""
     turned, (_, copy) = page.controls, sequence(page.controls["seed"])
     with lesson.section("break") as words, computing():
         left, right = st.columns([6, 5], gap="medium")
@@ -92,7 +93,7 @@ def _break(page: PageContext, lesson: Lesson) -> None:
 
 
 def _questions(page: PageContext, lesson: Lesson) -> None:
-    """Which sign the induction head looks for, directly and through the first head, and what it then writes."""
+    """Draw which symbol the induction head looks for, directly and through the first head, and which it then writes."""
     with lesson.section("questions") as words, computing():
         found = _asked(page)
         numbers: dict[str, float] = {}
@@ -110,7 +111,8 @@ def _questions(page: PageContext, lesson: Lesson) -> None:
 
 
 def _board(page: PageContext, lesson: Lesson) -> None:
-    """The score of the induction head, split by what wrote on the board for its query and its key."""
+    """Draw the induction head's score, split by the components that wrote its query and its key to the residual
+    stream."""
     with lesson.section("board") as words, computing():
         text, copy = sequence(page.controls["seed"])
         looking = len(text.split())

@@ -1,4 +1,4 @@
-"""How does a text become vectors? Pieces and ids of the user's text, merges step by step, neighbours in a table, and
+"""A lesson on vectors: pieces and ids of the reader's text, merges step by step, neighbours in the embedding table, and
 one word in two contexts."""
 
 import numpy as np
@@ -24,16 +24,16 @@ from viz.widgets.lesson import QUESTIONS, Lesson
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn
-WORDS = 24                              # most words of the training text
-PAIRS = 10                              # candidates for the next merge
-NO_BREAK = "\u00a0"                     # a space that no line ends at
-TELLING = ("chinese",)                  # examples that reveal the answer to the question
-COLOURS = ("blue", "green", "violet")   # cycled over neighbouring pieces
-ROWS = 14                               # rows of the table, for the text's first pieces
+WORDS = 24                              # most words shown of the training text
+PAIRS = 10                              # candidates shown for the next merge
+NO_BREAK = "\u00a0"                     # non-breaking space
+TELLING = ("chinese",)                  # examples that would reveal the answer to the question
+COLOURS = ("blue", "green", "violet")   # colours of consecutive pieces
+ROWS = 14                               # rows shown of the embedding table
 LAYERS = 12                             # most layers that are all labelled
-BINS = np.linspace(-0.5, 1, 61)         # of cosines
-RULED = 96                              # dimensions between labelled ones
-BEYOND = 99.5                           # percentile of the rows' numbers at full colour
+BINS = np.linspace(-0.5, 1, 61)         # bins of cosines
+RULED = 96                              # interval of labelled dimensions
+BEYOND = 99.5                           # percentile of the rows' numbers that has full colour
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
     Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
@@ -56,13 +56,13 @@ def render(page: PageContext) -> None:
 
 
 def _field(page: PageContext, name: str, label: str, longest: int) -> str:
-    """Draw a line of text that is one of the page's controls, and return it."""
+    """Draw a text field for one of the page's controls, and return its text."""
     st.text_input(label, max_chars=longest, **bind(page.set, name, page.controls[name]))
     return page.controls[name]
 
 
 def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
-    """Return the text split by WordPiece and by byte-level BPE, the latter trained on `book` ("own") if SmolLM2's
+    """Return the text split by WordPiece and by byte-level BPE. The latter is trained on `book` ("own") if SmolLM2's
     tokenizer is not on disk."""
     if vectors.on_disk("smollm2"):
         return {model: vectors.cut(text, model) for model in MODELS}
@@ -70,7 +70,7 @@ def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
 
 
 def chips(cut: vectors.Cut, ids: bool = True) -> str:
-    """Return pieces as Markdown on alternating backgrounds with their ids; unknown ones red, added ones grey."""
+    """Return pieces and their ids as Markdown on alternating backgrounds; unknown pieces are red, added ones grey."""
     pieces = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
         colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
@@ -80,7 +80,7 @@ def chips(cut: vectors.Cut, ids: bool = True) -> str:
 
 
 def _pieces(page: PageContext, lesson: Lesson) -> bool:
-    """Draw the text as WordPiece and as byte-level BPE read it, beside the question; return whether that is
+    """Draw the text as split by WordPiece and by byte-level BPE, and the question beside it. Return whether it is
     answered."""
     with lesson.section("pieces") as words:
         left, right = st.columns([3, 2], gap="medium")
@@ -116,7 +116,7 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _chinese(lesson: Lesson, revealed: bool) -> None:
-    """Draw the textbook's split and what the tokenizers do with the same sentence."""
+    """Draw the textbook's split of a Chinese sentence, and the tokenizers' splits."""
     with lesson.section("chinese") as words:
         if not revealed:
             lesson.covered("chinese")
@@ -134,8 +134,8 @@ def _chinese(lesson: Lesson, revealed: bool) -> None:
 
 
 def _merges(page: PageContext, lesson: Lesson) -> None:
-    """Draw byte-pair encoding on the user's text: the split after some merges, the candidates for the next (the chosen
-    one first), and the text's length over all merges."""
+    """Draw byte-pair encoding on the reader's text: the split after some merges, the candidates for the next merge (the
+    chosen one first), and the text's length after each merge."""
     with lesson.section("merges") as words:
         book = _field(page, "book", words["book"], 400)
         with st.container(horizontal=True, gap="small"):
@@ -154,7 +154,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
                 slider_for(page, "done", words["done"], range(every + 1), closed=True)
             button_setting(page, words["back"], "merge-back", done=max(0, done - 1))
             button_setting(page, words["on"], "merge-on", done=min(every, done + 1))
-        # the distinct words after this many merges, with their counts
+        # each distinct word after this many merges, with its count
         split = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
                   for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
                  for word, times in learnt.words[:WORDS]]
@@ -184,7 +184,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
 
 
 def _named(pair: vectors.Pair) -> str:
-    """Return both pieces of a merge."""
+    """Return a merge's two pieces."""
     return " + ".join(map(vectors.show_piece, pair))
 
 
@@ -194,7 +194,7 @@ def _closed(words: str) -> None:
 
 
 def _table(page: PageContext, lesson: Lesson) -> None:
-    """Draw rows of the table for the text above, and the neighbours of a word."""
+    """Draw the embedding table's rows for the text above, and a word's neighbours."""
     model = page.controls["table"]
     with lesson.section("table") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -226,7 +226,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
 
 
 def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
-    """Draw a word's neighbours, and its cosines with all compared with those of random pairs."""
+    """Draw a word's neighbours, and its cosines with all words compared with those of random pairs."""
     words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
     names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
     left, right = st.columns(2, gap="medium")
@@ -250,7 +250,8 @@ def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
 
 
 def _contexts(page: PageContext, lesson: Lesson) -> None:
-    """Draw one word in two contexts, layer by layer, compared with the same meaning and with unrelated words."""
+    """Draw one word in two contexts, layer by layer, compared with two uses of the same meaning and with unrelated
+    words."""
     model, pair, there = page.controls["table"], page.controls["case"], lesson.prose["table"]
     with lesson.section("contexts") as words:
         choice_for(page, "case", words["pair"], words["pairs"])

@@ -1,4 +1,4 @@
-"""What is different? Compare two questions: two sentences, two models, before and after an edit, two heads."""
+"""The page Compare: two sentences, two models, a record before and after an edit, or two heads."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -26,9 +26,9 @@ from viz.widgets.picture import patch_strip, picture_options
 from viz.widgets.sidebar import add_model, choose_model
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
-OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # edits available for texts and for pictures
-LONGEST = 1500   # characters of the other sentence
-WIDEST = 9_999   # most keys in a window
+OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # edits offered for texts and for pictures
+LONGEST = 1500   # most characters of the other sentence
+WIDEST = 9_999   # largest window in keys
 PAGE = Page("record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 300),
     Choice("edit", "zero", EDITS),
@@ -40,7 +40,7 @@ PAGE = Page("record", controls=(
 
 @dataclass(frozen=True)
 class Other:
-    """The second question, the kind and head to show in it, and whether its heads correspond to the first's."""
+    """The second question, the kind and head it shows, and whether its heads correspond to the first's."""
 
     query: Query
     kind: Kind
@@ -90,7 +90,7 @@ def render(page: PageContext) -> None:
 
 
 def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:
-    """Return the second question from the page's controls, or None until there is one."""
+    """Return the second question according to the page's controls, or None if it is incomplete."""
     asked, here, way = record.query, (view.layer, view.head), page.controls["versus"]
     if way == "text" and record.picture is not None:
         options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
@@ -120,12 +120,13 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
 
 
 def _with_text(asked: Query, text: str) -> Query:
-    """Return the same question about another text."""
+    """Return the same query with another text."""
     return sources.open_query(asked.model, text, asked.text_b, asked.target, chat=asked.chat)
 
 
 def _text(page: PageContext, label: str, shorter: bool = True) -> str:
-    """Return the other sentence; until one is typed, the twin, or (if `shorter`) the sentence without its last word."""
+    """Return the other sentence. Before one is typed, it is the twin or (if `shorter`) the sentence without its last
+    word."""
     words, text = strings("compare"), page.state.text
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
@@ -136,7 +137,7 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 
 
 def _model(page: PageContext) -> str:
-    """Return the other model, chosen like in the sidebar: from the catalogue, a hub id or a folder."""
+    """Return the other model, which is chosen like in the sidebar: from the catalogue, or by hub id or folder."""
     wanted, mine = page.controls["against"], page.state.model
     names = [offer.id for offer in sources.catalogue()
              if offer.id != mine and offer.pictures == (page.state.image is not None)]
@@ -149,14 +150,14 @@ def _model(page: PageContext) -> str:
 
 
 def _edited(page: PageContext, record: AttentionRecord, view: View) -> tuple[int, int]:
-    """Return the edited head: the open one, unless another was opened to see the edit's effect on it."""
+    """Return the edited head: the open one, unless the reader opened another to see the edit's effect on it."""
     wanted = (page.controls["edit_layer"], page.controls["edit_head"])
     return wanted if record[view.kind].has(*wanted) else (view.layer, view.head)
 
 
 def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., None]:
-    """Return choose(head=…), which opens the head on both sides and keeps the edit at the head `edited`, or moves it
-    along if that is None."""
+    """Return choose(head=…), which opens the head on both sides. The edit stays at the head `edited`, or moves to the
+    newly opened head if that is None."""
     def choose(head: tuple[int, int]) -> None:
         layer, number = edited or (-1, -1)
         page.set(edit_layer=layer, edit_head=number, layer_b=-1, head_b=-1, head=head)
@@ -190,7 +191,7 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
 
 
 def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hide:
-    """Let the reader click the hidden patch, by default the centre one, and return its edit."""
+    """Let the reader click the patch to hide (the centre one by default), and return its edit."""
     tokens, wanted, grid = record[view.kind].keys, page.controls["hidden"], record[view.kind].keys.grid or (1, 1)
     middle = tokens.patch_at(grid[0] // 2, grid[1] // 2)
     token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
@@ -205,7 +206,7 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
 
 
 def _window(page: PageContext) -> Window:
-    """Draw the two fields of a window and return the edit."""
+    """Draw the two fields of a window, and return the edit."""
     words, fields = strings("compare")["window"], st.columns([1, 1, 3])
     for place, (name, low) in enumerate((("width", 1), ("first", 0))):
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
@@ -214,7 +215,7 @@ def _window(page: PageContext) -> Window:
 
 
 def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
-    """Draw what one of the two models cannot read, since two texts may differ in nothing else."""
+    """Warn about what one of the two models cannot read: two texts may differ only there."""
     warnings = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
                                                                        model=escape_markdown(record.card.title))
                              for record in records if any((tokens := record.maps[0].queries).unknown))

@@ -1,5 +1,5 @@
-"""The sections of the page Compare: the heads that changed most, or change the answer when patched; both answers; the
-open head on both sides and the difference, as matrices or over pictures."""
+"""The sections of the page Compare: the heads that changed most, or that change the answer when patched; both answers;
+and the open head on both sides with the difference, as matrices or over pictures."""
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -42,15 +42,15 @@ from viz.widgets.head_table import coloured_grid
 from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
-SHOWN = 6          # heads offered
-MOST_ANSWERS = 4   # words of each answer
-FEW, FEW_PRESENTED = 16, 10   # groups of tokens whose labels fit in a row of three; in lecture mode
-HIGH = (360, 520, 760)        # pixels: one of three, one of two, a single picture
+SHOWN = 6          # number of heads offered as buttons
+MOST_ANSWERS = 4   # words listed of each answer
+FEW, FEW_PRESENTED = 16, 10   # most groups of tokens with legible labels in three columns; the same in lecture mode
+HIGH = (360, 520, 760)        # height in pixels of one of three pictures, one of two, and a single one
 BARS_HIGH = 260
-EQUAL = 1e-6                  # smaller differences of weights count as none
-# smallest share of the full range that gets full colour, so that tiny effects stay pale
+EQUAL = 1e-6                  # differences of weights up to this count as none
+# full colour means at least this share of the two texts' difference, so that tiny effects stay pale
 FAINT = 0.05
-SHORT, LONG = 24, 70   # characters of a name in a table or below a difference, and over a picture
+SHORT, LONG = 24, 70   # most characters of a name in a table or below a difference, and over a picture
 MARKS = ".,;:!?"
 
 
@@ -68,8 +68,8 @@ def named(one: str, other: str) -> Sides:
 
 
 def of_sentences(one: str, other: str) -> Sides:
-    """Name two sentences: the short names are the words that only one has, the long ones as much of the sentence as
-    fits."""
+    """Name two sentences. The short names are the words found in only one of them, the long ones the sentences,
+    truncated."""
     texts = one.split(), other.split()
     own = [" ".join(word for word in words if word not in others).strip(MARKS)
            for words, others in (texts, texts[::-1])]
@@ -82,8 +82,8 @@ def _cut(text: str, size: int) -> str:
 
 
 def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Sides:
-    """Return the names of both sides: their sentences, pictures, models or heads, or the edit of one; an edit of a head
-    other than the open one names it."""
+    """Return the names of both sides: their sentences, pictures, models or heads, or the edit. The name of an edit
+    includes its head unless that is the open one."""
     words, way = strings("compare"), page.controls["versus"]
     if way == "text" and records[0].picture is not None:
         gone = strings("pictures")["gone"]
@@ -107,15 +107,15 @@ def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Si
 
 @dataclass(frozen=True, eq=False)
 class OpenHead:
-    """The open head in both records, ready to draw: its three views, the largest change, the sides' names, and the
-    three titles in parts."""
+    """The open head in both records, ready to draw: both heads and their difference, the largest change, the sides'
+    names, and the parts of the three titles."""
 
     shown: tuple[DisplayedHead, ...]
     bound: float
     names: Sides
     titles: list[list[str]]
     aligned: Alignment
-    head: HeadId   # of the second
+    head: HeadId   # the head in the second record
 
     @property
     def changed(self) -> bool:
@@ -125,7 +125,7 @@ class OpenHead:
 
 def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
               aligned: Alignment) -> OpenHead:
-    """Compare the open head on both sides. other: the second's kind and head."""
+    """Compare the open head on both sides. other: kind and head in the second record."""
     words, (kind, head), here = strings("compare"), other, (view.layer, view.head)
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
@@ -150,22 +150,22 @@ def change_section(page: PageContext, records: Pair, view: View, found: OpenHead
 
 
 def _row_in_focus(aligned: Alignment, view: View) -> int:
-    """Return the group of the token in focus."""
+    """Return the index of the group with the token in focus."""
     return next((place for place, group in enumerate(aligned.rows) if view.token in group.first), 0)
 
 
 def _beside_the_grid(page: PageContext, records: Pair, found: OpenHead) -> bool:
-    """Return whether the map of the change fits above, and is not empty."""
+    """Return whether the map of the change is drawn beside the grid: it fits there and is not empty."""
     few = max(len(found.aligned.rows), len(found.aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
     return found.changed and few and not over_pictures(records)
 
 
 def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """Draw the open head on both sides, and the map of the change if it is not drawn above."""
+    """Draw the open head on both sides, and the map of the change unless it is beside the grid."""
     words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        if not over:   # both share one colour scale
+        if not over:   # one setting for both matrices
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
     values: tuple[PatchValues, ...] = ()
@@ -174,7 +174,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
         focus, values = rows_over_pictures(records, view, found.shown, found.aligned, looked.token or 0)
         looked = replace(looked, token=focus)
         _three_over_pictures(page, records, view, focus, values, found.titles)
-        found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # the row's own largest change
+        found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # the largest change in this row
     else:
         _matrices(page, records, view, found, (0, 1) if _beside_the_grid(page, records, found) else (0, 1, 2))
     st.caption(words["over_about" if over else "picture_about"])
@@ -186,8 +186,8 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
 
 
 def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
-    """Draw some of the two heads and their difference: short texts side by side, longer ones with the difference below,
-    larger. Choosing a row in one focuses it in all, and on the page Heads."""
+    """Draw some of the three matrices (two heads and their difference): side by side for short texts, with a larger
+    difference below for longer ones. Choosing a row in one focuses it in all of them, and on the page Heads."""
     aligned, few = found.aligned, max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
     in_a_row = few and not page.state.present
     columns = [*st.columns(len(places) if in_a_row else min(len(places), 2), gap="small", vertical_alignment="bottom"),
@@ -211,13 +211,13 @@ def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, pla
 
 
 def over_pictures(records: Pair) -> bool:
-    """Return whether both can be drawn over their pictures, patch by patch."""
+    """Return whether both records can be drawn over their pictures, patch by patch."""
     grids = [record.maps[0].keys.grid for record in records]
     return all(record.picture is not None for record in records) and grids[0] == grids[1]
 
 
 def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment:
-    """Return the alignment with patches named by row and column, like everywhere else; for texts it is unchanged."""
+    """Return the alignment with patches named by row and column, as on other pages; unchanged for texts."""
     def renamed(groups: tuple[Group, ...], side: str) -> tuple[Group, ...]:
         first, second = (getattr(record[view.kind], side) for record in records)
         return tuple(replace(group, text=patch_name(first, group.first[0]) if group.first else
@@ -230,8 +230,8 @@ def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment
 
 def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ...], aligned: Alignment,
                        row: int) -> tuple[int, tuple[PatchValues, ...]]:
-    """Return the token in focus, and its weights in the first, in the second, and the difference, each over that side's
-    tokens; hidden tokens have no number. row: of the token in focus."""
+    """Return the token in focus, and its weights on the first side, on the second side, and their difference, each over
+    the tokens of its side. Hidden tokens are NaN. row: index of the token's group."""
     focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
     bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
     for place, head in enumerate(shown):
@@ -251,8 +251,8 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
 
 def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: int, values: tuple[PatchValues, ...],
                          titles: list[list[str]]) -> None:
-    """Draw the row in focus over the first picture, over the second, and the change; choosing a patch in one focuses it
-    in all."""
+    """Draw the row in focus over the first picture, over the second, and its change. Choosing a patch in one focuses it
+    in all of them."""
     def take(event: PatchEvent) -> None:
         if event.token is not None:
             page.set(token=event.token)
@@ -269,7 +269,7 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
 
 
 def _save_menu(comparison: SavedComparison) -> None:
-    """Draw the downloads of the three pictures as one file, and of the numbers; each file is created on click."""
+    """Draw the downloads of the three pictures in one file and of the numbers. Each file is created on click."""
     with st.popover(strings("compare")["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
@@ -282,8 +282,8 @@ def _save_menu(comparison: SavedComparison) -> None:
 
 
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:
-    """Describe the largest change of the open head. first and second: weights (row, column), NaN where one side has
-    none. only: restrict to this row."""
+    """Describe the open head's largest change. first, second: weights (row, column), NaN where a side has none. only:
+    restricts it to this row."""
     changes = np.abs(np.nan_to_num(second - first))
     if only is not None:
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
@@ -295,7 +295,7 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
-    """Return why an edit leaves the open head unchanged, or "" if unknown."""
+    """Return why an edit leaves the open head unchanged, or "" if the reason is unknown."""
     for edit in edits:
         if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
             return strings("compare")["edited"].format(layer=edit.layer)
@@ -303,7 +303,7 @@ def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
 
 
 def alone_claim(aligned: Alignment) -> str:
-    """Return how many rows and columns only one side has, or ""."""
+    """Say how many rows and columns only one side has; "" if there are none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     return strings("compare")["alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
                                               of_columns=len(aligned.columns)) if rows or columns else ""
@@ -311,8 +311,8 @@ def alone_claim(aligned: Alignment) -> str:
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Sides,
                  choose: Callable[..., None] | None) -> None:
-    """Draw every head of the first by its change, or by its similarity to the second's open head. choose(head=…) opens
-    a head with a counterpart; None if there are none."""
+    """Draw the grid of the first record's heads, coloured by their change, or by their similarity to the second's open
+    head. choose(head=…) opens a head together with its counterpart; None if heads have no counterparts."""
     words, counterpart = strings("compare"), choose is not None
     ranked = compared.frame()["changed"].sort_values(ascending=False, kind="stable")
     one, other = map(escape_markdown, names.short)
@@ -321,7 +321,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
-    # the title asks for the dark heads
+    # the title refers to the dark heads
     values = ranked if counterpart else 1 - ranked[::-1]
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
@@ -331,8 +331,8 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
 
 
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
-    """Draw both answers: probabilities side by side, generated texts, or the angle between vectors. names: of the two,
-    in Markdown."""
+    """Draw both answers: probabilities side by side, generated texts, or the angle between vectors. names: the sides'
+    names in Markdown."""
     words, predictions = strings("compare"), [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
     st.markdown(f"##### {words['answers']}")
@@ -359,7 +359,7 @@ def _share(number: float, written: Callable[[float], str] = format_weight) -> st
 
 def patching_section(records: Pair, overview: Overview, view: View, patches: PatchEffects,
                      choose: Callable[..., None]) -> None:
-    """Draw the heads that change the answer when taken from the other sentence: a picture of all heads, and of whole
+    """Draw the heads that change the answer when patched from the other sentence: all heads as a grid, and whole
     layers. records: of the first text, unedited and edited. choose(head=…) selects another head."""
     words, effects = strings("compare")["patches"], patches.frame()["effect"]
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
@@ -383,7 +383,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
 
 
 def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
-    """Say what is read, and its value in the two texts."""
+    """Describe the patched quantity and its value for both texts."""
     words = strings("compare")["patches"]
     if patches.words is None or patches.place is None:
         return words["lead_cosine"].format(plain=patches.plain)
@@ -395,8 +395,8 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
 
 
 def patching_claims(patches: PatchEffects) -> list[str]:
-    """Say how much single heads contribute, how many of them and which layers change the answer, and what that does not
-    imply."""
+    """Describe how much single heads contribute, how many heads and which layers change the answer, and what this does
+    not imply."""
     words, shares = strings("compare")["patches"], np.array([patches.share(number) for number in patches.patched])
     facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
         f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"

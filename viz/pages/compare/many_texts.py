@@ -1,4 +1,4 @@
-"""Two models of one architecture over many texts: how much every head differs, with its interval."""
+"""Comparison of two models of one architecture over many texts: each head's mean difference with its interval."""
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(maxsize=16)
 def table_over(answers: tuple[Divergences, ...]) -> "DataFrame":
-    """Return the table over the texts of all answers, the most different head first; a bootstrap takes a second."""
+    """Return the table over all answers' texts, the most different head first. Its bootstrap takes a second."""
     return Divergences.joined(answers).frame().sort_values("divergence", ascending=False, kind="stable")
 
 
 def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], overview: Overview, view: View,
                  choose: Callable[..., None]) -> None:
-    """Draw the input for texts and the measurement over them: the grid and the table of every head. choose(head=…)
-    opens a head on both sides."""
+    """Draw the fields for texts, and the grid and table of every head's difference over them. choose(head=…) opens a
+    head on both sides."""
     words = strings("compare")["many"]
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)

@@ -1,4 +1,5 @@
-"""Does any attention head know what "it" refers to? Test one sentence and its twin, then a set."""
+"""The page on what "it" refers to: heads that resolve the pronoun in a sentence and its twin, then in a set of
+sentences."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -50,31 +51,32 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.vocabulary import vocabulary
 
 ROLES = ("pronoun", "correct", "wrong")
-# (sign of weight A − weight B in this sentence, and in the twin) for heads that attend to the nouns
+# for a head that attends to the nouns: (sign of weight A − weight B in this sentence, sign in the twin)
 OUTCOMES = {(1, -1): "flips", (1, 1): "a", (-1, -1): "b", (-1, 1): "against"}
 PAGE = Page("record", controls=(
     *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES),
     Choice("rows", "", ("pronoun", "later")),
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
     Switch("proof"), Switch("proof_set")))
-GRID = 330      # pixels
-SILENCED = 8    # heads of the ranking silenced one by one
-NOUN = 92       # pixels for a noun in the corners of the picture, limited by a phone's width
+GRID = 330      # height of a grid in pixels
+SILENCED = 8    # top-ranked heads that are silenced individually
+NOUN = 92       # width in pixels of a noun in the picture's corners, limited by a phone's width
 
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """Every head's weights on the nouns A and B in a sentence and its twin. A is right here, B in the twin."""
+    """Every head's weights on the nouns A and B in a sentence, where A is the right noun, and in its twin, where B
+    is."""
 
     heads: tuple[KindHeadId, ...] # (kind, layer, head)
     here: np.ndarray              # float32 (head, 2), weights on A and B in this sentence
-    there: np.ndarray | None      # the same in the twin, or None
-    uniform: float                # weight of a uniform row on both nouns together
+    there: np.ndarray | None      # the same in the twin; None without a twin
+    uniform: float                # a uniform row's weight on both nouns together
     words: tuple[str, str, str]   # texts of A, B and the pronoun
 
     @property
     def preference(self) -> np.ndarray:
-        """The weight on A minus the weight on B, (head)."""
+        """Each head's weight on A minus its weight on B, (head)."""
         return self.here[:, 0] - self.here[:, 1]
 
     @property
@@ -83,9 +85,9 @@ class Twins:
         return np.argsort(-self.preference, kind="stable")
 
     def verdicts(self) -> list[str]:
-        """The verdict on every head: flips (A here, B in the twin), a or b (always the same noun), against (wrong in
-        both), even (equal weights in at least one sentence), faint (less on both nouns than a uniform row). None
-        without a twin."""
+        """Each head's verdict; None without a twin. One of: flips (A here, B in the twin), a or b (the same noun in
+        both), against (the wrong noun in both), even (equal weights in at least one sentence), faint (less on both
+        nouns together than a uniform row)."""
         if self.there is None:
             return []
         signs = zip(np.sign(self.preference), np.sign(self.there[:, 0] - self.there[:, 1]), strict=True)
@@ -118,7 +120,7 @@ def render(page: PageContext) -> None:
 
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
-    """Draw the sentence and its twin: notes, the two grids, what to notice, the scatter plot, the numbers."""
+    """Draw the sentence and its twin: notes, both grids, what to notice, the scatter plot and the numbers."""
     words = strings("coreference")
     other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
@@ -176,8 +178,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
 
 
 def _open(page: PageContext, twins: Twins) -> int:
-    """Return the index of the open head: the chosen one, or the one with the strongest preference for the right
-    noun."""
+    """Return the index of the open head: the chosen one, by default the one that most prefers the right noun."""
     view = page.state.view
     chosen = [place for place, head in enumerate(twins.heads)
               if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
@@ -197,7 +198,7 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
 
 
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
-    """Draw both sentences in one scatter plot, and what to notice in it."""
+    """Draw a scatter plot of the heads in both sentences, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
@@ -214,7 +215,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
 
 
 def _table(twins: Twins) -> None:
-    """Draw a table of all heads by their preference for the right noun, with the weight on both."""
+    """Draw the table of all heads, ordered by their preference for the right noun, with their weight on both nouns."""
     words, (a, b, _) = strings("coreference")["table"], twins.words
     sides = {"here": twins.here} | ({} if twins.there is None else {"there": twins.there})
     table = head_frame([head[1:] for head in twins.heads], {
@@ -230,7 +231,7 @@ def _table(twins: Twins) -> None:
 
 
 def sentence_case(page: PageContext) -> Case | None:
-    """Return the case of the sentence on screen: the chosen words, completed by suggestions from the sentence."""
+    """Return the case of the current sentence: the words chosen by the reader, completed by suggestions."""
     text, example = page.state.text, example_for(page.state.text, None)
     chosen = tuple(page.controls[role] for role in ROLES)
     if not any(chosen) and same_sentence(text) is None and example is not None and example.rival:
@@ -240,12 +241,12 @@ def sentence_case(page: PageContext) -> Case | None:
 
 
 def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> None:
-    """Draw the tokens, where a click sets one of the three words, and the three words with suggestions."""
+    """Draw the three words with suggestions, and the tokens, where a click sets one of the words."""
     words, text = strings("coreference")["ask"], case.sentence
     place = words_of(attention_map.queries, case)
 
     def click(event: StripEvent) -> None:
-        """Assign the token's whole word to the role that clicks set; the other roles stay."""
+        """Assign the clicked token's whole word to the role being set; keep the other roles."""
         token = event.token if event.pair is None else event.pair[1]
         if token is None or (event.pair is None and token in place.pronoun):
             return
@@ -265,7 +266,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
-    """Return the twin's case: the example's, the set's, or the one typed here."""
+    """Return the twin's case: from the example or the set, or as typed by the reader."""
     words = strings("coreference")["ask"]
     example, same = example_for(case.sentence, None), same_sentence(case.sentence)
     known = None if example is None else other_twin(example, case.sentence)
@@ -287,8 +288,8 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
 
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
-    """Return sentences on the largest weight on a noun here and in the twin, and on how many heads have each verdict,
-    with the clearest change."""
+    """Describe the largest weight on a noun here and in the twin, and how many heads have each verdict, with the
+    clearest change."""
     words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
     top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
     facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
@@ -310,7 +311,7 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 
 
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
-    """Draw the section on silencing; a model without word predictions gets its own message."""
+    """Draw the section on silencing, or a message for a model without word predictions."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -333,7 +334,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
 
 
 def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
-    """Draw the first heads of the ranking, each silenced alone."""
+    """Draw the effect of silencing each of the top-ranked heads individually."""
     words, (a, b) = strings("coreference")["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
@@ -346,7 +347,8 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
 
 
 def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[float]) -> str:
-    """Describe the head whose silencing changes the right noun's share most, and how many change the answer alone."""
+    """Describe the head whose silencing changes the right noun's share most, and how many heads change the answer when
+    silenced individually."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
     return strings("coreference")["proof"]["most"].format(

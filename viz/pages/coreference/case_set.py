@@ -1,4 +1,4 @@
-"""The sentence set of the page What “it” refers to: the choice of sentences, every head's result, and its
+"""The sentence set of the page What “it” refers to: the choice of sentences, and every head's accuracy with its
 significance."""
 
 import numpy as np
@@ -28,12 +28,12 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.measured import is_shipped, measured_line
 from viz.widgets.upload import uploader
 
-ROWS = 5         # most unusable rows of a file that are listed
-SMALL = 50_000_000   # parameters up to which a model is run on a whole set without being asked, within seconds
+ROWS = 5         # number of unusable rows listed
+SMALL = 50_000_000   # larger models run on a whole set only on request, since they need more than seconds
 
 
 def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
-    """Draw the section and return the report once the set is answered."""
+    """Draw the section. Return the report, or None before the set is answered."""
     words = strings("coreference")["set"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -49,7 +49,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
                   on_click=lambda: page.set(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
-    if answer.unknown == len(cases):   # each has an [UNK] word, so nothing is measured
+    if answer.unknown == len(cases):   # every sentence has an [UNK] word, so nothing is measured
         st.info(words["unknown_all"].format(n=len(cases), model=escape_markdown(card.title)))
         return None
     measured_line(question, "coref-set", "coreference")
@@ -71,7 +71,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
 
 
 def _cases(chosen: str) -> tuple[Case, ...] | None:
-    """Return the chosen sentences; the user's own come from the file dropped here."""
+    """Return the chosen sentences, or the reader's own from the uploaded file."""
     if chosen != "own":
         return shipped_cases(chosen)
     file = uploader(strings("coreference")["set"]["drop"], "coref_file", type="csv")
@@ -89,7 +89,8 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
 
 
 def _picture(set_report: Report) -> None:
-    """Draw all heads, with chance, the null distribution and the head chosen on other sentences."""
+    """Draw all heads' accuracies, with the chance level, the null distribution and the head chosen on other
+    sentences."""
     words = strings("coreference")["set"]
     best, high = set_report.heads.index(set_report.best), format_share(set_report.luck.high)
     lines = [(set_report.baselines["chance"], words["chance"])]
@@ -133,7 +134,7 @@ def percent(interval: MeanInterval) -> str:
 
 
 def set_claims(set_report: Report) -> list[str]:
-    """Describe what the set shows about the heads, starting with the held-out accuracy."""
+    """Describe the heads' results on the set, the held-out accuracy first."""
     words, best, held_out = strings("coreference")["claims"], set_report.best, set_report.held_out
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
              "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],

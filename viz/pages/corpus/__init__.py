@@ -1,5 +1,5 @@
-"""What does every head do? Over the shipped sentences as a map, over the reader's own texts, over one text, or by a
-custom rule."""
+"""The page Every head measured: over the shipped sentences as a map, over the reader's own texts, over one text, or by
+a custom rule."""
 import streamlit as st
 
 from model.core.record import AttentionRecord

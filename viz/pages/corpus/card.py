@@ -1,5 +1,4 @@
-"""The card of one head: its best pattern, its neighbours, and example sentences for a measure from the lowest to the
-highest tenth."""
+"""A head's card: its best pattern, the most similar heads, and example sentences for each tenth of a measure."""
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,14 @@ from viz.widgets.fields import pills
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-FIT = "fit_"      # prefix of a pattern in the names of an atlas's measures
-NEAR = 5          # number of most similar heads
+FIT = "fit_"      # prefix of pattern fits in the names of an atlas's measures
+NEAR = 5          # number of similar heads
 SHOWN = 3         # number of strongest examples
-AROUND = 9        # tokens on each side of a strip's marked ones
+AROUND = 9        # tokens shown on each side of the marked ones
 
 
 def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> None:
-    """Draw the card. measure: whose examples are shown, if the atlas has any."""
+    """Draw the card. measure: the measure with examples, if the atlas has any."""
     words = strings("atlas")
     st.markdown(f"##### {words['card'].format(head=head_label(*head))}")
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
@@ -47,7 +46,7 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
 
 
 def best_fit(atlas: Atlas, head: HeadId) -> tuple[str, "Series"] | None:
-    """Return a head's best pattern on average, and its row; None if no pattern fits."""
+    """Return the name of a head's best pattern on average, and its row; None if no pattern fits."""
     rows = atlas.of_head(*head)
     fits = rows[rows.index.str.startswith(FIT)].dropna(subset=["mean"])
     if not len(fits):
@@ -57,7 +56,7 @@ def best_fit(atlas: Atlas, head: HeadId) -> tuple[str, "Series"] | None:
 
 
 def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None) -> str:
-    """Describe the head's best pattern, compared with uniform and random weights."""
+    """Describe the head's best pattern in comparison with uniform and random weights."""
     words, best = strings("atlas")["behaviour"], best_fit(atlas, head)
     if best is None:
         return words["none"].format(head=head_label(*head))
@@ -71,7 +70,7 @@ def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None)
 
 
 def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
-    """Return the chance level of the atlas's text of median length, or None if its model is missing."""
+    """Return the chance level for a text of the atlas's median length; None if the model is missing."""
     texts = atlas.tables["texts"]
     lengths = texts["tokens"].map(len)
     middle = lengths.sort_values(kind="stable").index[len(lengths) // 2]
@@ -83,7 +82,7 @@ def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
 
 
 def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame") -> None:
-    """Draw the strongest examples, then one per tenth of the sentences, highest first."""
+    """Draw the strongest examples, then one per tenth of the sentences from the highest to the lowest."""
     words = strings("atlas")
     strongest = examples[(examples["sample"] == STRONGEST) & (examples["rank"] < SHOWN)]
     others = examples[(examples["sample"] != STRONGEST) & ~examples["text"].isin(strongest["text"])]
@@ -103,8 +102,8 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
 
 
 def strip(row: dict[str, Any]) -> str:
-    """Return the sentence as Markdown with query and key token marked: for a long one the part around them, for two
-    texts only these two, and for a text without such a cell its beginning."""
+    """Return the sentence as Markdown with query and key token marked. A long sentence is cut to the part around them,
+    a pair of texts to the two tokens, and a text without such a cell to its beginning."""
     tokens, query, key = list(map(token_markdown, row["tokens"])), int(row["query"]), int(row["key"])
     if query < 0 or key < 0:
         return " ".join(tokens[:2 * AROUND])
@@ -119,7 +118,7 @@ def strip(row: dict[str, Any]) -> str:
 
 
 def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:
-    """Open the head on *Heads*: at the example's cell, or on the sidebar's sentence."""
+    """Open the head on *Heads*, at the example's cell or on the sidebar's sentence."""
     wanted: dict[str, Any] = {"kind": atlas.kind, "head": head}
     if row is not None or atlas.about["model"] != page.state.model:
         wanted |= {"model": atlas.about["model"], "text": page.state.text if row is None else row["text"]}

@@ -1,5 +1,5 @@
-"""Every head as a dot, measured over many sentences; a card for the open head with example sentences; two models or
-corpora side by side."""
+"""A map of all heads measured over many sentences, one dot per head, with a card for the open head. Two models or
+corpora can be shown side by side."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,21 +32,21 @@ SIZE = "confidence"
 MOST_HEADS = 10_000
 CONTROLS = (*(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300),
             Words("beside", "", 300), Places("heads", MOST_HEADS, 600))
-SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: smallest and largest dot, and font size of names
-BAR = 96                            # pixels right of the plot, for the colour bar
-OPEN = 4                            # pixels by which the ring around the open head exceeds its dot
+SMALL, LARGE, LETTERS = 8, 18, 12   # smallest and largest dot, and font size of names, in pixels
+BAR = 96                            # room for the colour bar in pixels
+OPEN = 4                            # pixels by which the open head's ring exceeds its dot
 
 
 @dataclass(frozen=True, eq=False)
 class HeadDots:
-    """What is drawn for n heads."""
+    """The dots of n heads."""
 
     names: Sequence[str]        # (n)
     x: np.ndarray               # float (n)
     y: np.ndarray               # float (n)
     colour: np.ndarray          # float (n)
     size: np.ndarray            # float (n), from 0 to 1
-    chosen: Sequence[int]       # indices of the selected heads; if empty, all are emphasised
+    chosen: Sequence[int]       # indices of the selected heads; empty emphasises all
     open_head: int | None       # index of the head whose card is open
 
 
@@ -71,7 +71,7 @@ def draw_map(page: PageContext) -> None:
 
 
 def _atlas(page: PageContext, named: str) -> Atlas:
-    """Return the atlas in a folder, or of a model over the shipped sentences; "" for the sidebar's model."""
+    """Return the atlas in a folder, or of a model over the shipped sentences; "" means the sidebar's model."""
     model = named or page.state.model
     known = {offer.id for offer in sources.catalogue()} | {page.state.model}
     if model in known:
@@ -83,13 +83,13 @@ def _atlas(page: PageContext, named: str) -> Atlas:
 
 
 def open_head(page: PageContext, atlas: Atlas) -> HeadId:
-    """Return the head whose card is open: the one open on Heads, if the atlas has it."""
+    """Return the head of the card: the one open on the page Heads if the atlas has it."""
     view, heads = page.view(), atlas.heads
     return (view.layer, view.head) if (view.layer, view.head) in heads else heads[0]
 
 
 def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
-    """Draw the choice of x, y and colour and return it; measures that the atlas lacks become the defaults."""
+    """Draw the choice of x, y and colour, and return it. Measures that the atlas lacks are replaced by the defaults."""
     words = strings("atlas")
     titles = titles_of(atlas)
     chosen = {}
@@ -112,7 +112,7 @@ def titles_of(atlas: Atlas) -> dict[str, str]:
 
 
 def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: HeadId) -> HeadDots:
-    """Return what is drawn for every head of an atlas."""
+    """Return the dots of an atlas's heads."""
     wide, heads = atlas.wide(), atlas.heads
     places, _ = principal_components(wide)
 
@@ -183,7 +183,7 @@ def _take(page: PageContext, control: str) -> None:
 
 
 def corpus_sentence(atlas: Atlas) -> str:
-    """Describe the corpus that was measured."""
+    """Describe the measured corpus."""
     words, about = strings("atlas"), atlas.about
     files = ", ".join(file["name"] for file in about["files"])
     sentence = words["corpus"].format(texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
@@ -192,7 +192,7 @@ def corpus_sentence(atlas: Atlas) -> str:
 
 
 def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 640) -> FigureSpec:
-    """Draw the map. axes: titles of x and y; colour: title of the colour bar. Dragging a frame selects the dots
+    """Draw the map. axes: titles of x and y. colour: title of the colour bar. Dragging a frame selects the dots
     inside."""
     figure = chart(theme, *axes, height=height)
     figure.update_layout(dragmode="select", margin={"r": BAR, "t": 14})
@@ -226,7 +226,7 @@ def span(values: np.ndarray) -> list[float]:
 def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
     """Draw a ring around the open head, with its name."""
     at, room = placed_points(figure, dots.x, dots.y)
-    halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # the name may overlap other dots
+    halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # keeps the name legible over other dots
     side = name_sides(at, room, sizes / 2, [(here, dots.names[here], LETTERS)], always=1)[0]
     figure.add_scatter(x=dots.x[[here]], y=dots.y[[here]], mode="markers+text", hoverinfo="skip",
                        text=[dots.names[here]], textposition=side, name=dots.names[here],

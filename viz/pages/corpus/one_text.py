@@ -1,4 +1,4 @@
-"""Every head over one text in one table: best pattern, measures, effect of silencing."""
+"""A table of every head over one text: best pattern, measures and effect of silencing."""
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
         figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
                alt=words["grid_alt"].format(n=len(best), counts=counts))
         st.caption(words["grid_about"].format(worst=WORST))
-    with right:   # statements about all heads together, counted here
+    with right:   # claims about all heads
         st.markdown("\n".join([f"##### {words['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
                                f"- {words['one_text']}"]))
     measures_table(page, measures, fitted, silencing)
@@ -56,7 +56,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
-    """Draw the effect of silencing against the pattern's fit, two different things. measure: of the change."""
+    """Draw each head's effect of silencing against its pattern's fit. measure: how the effect is measured."""
     words, changes = strings("measures"), effects["silenced"]
     place = changes.idxmax()
     st.markdown(f"##### {words['effects']}")
@@ -80,8 +80,8 @@ def pattern_claims(best: "DataFrame") -> list[str]:
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
-    """Describe the effect of silencing each head. effects: one row per head, with pattern, fit and silenced, the change
-    of the answer."""
+    """Describe the effect of silencing each head. effects: one row per head, with pattern, fit and silenced (the
+    answer's change)."""
     words, changes = strings("measures"), effects["silenced"]
     top = changes.idxmax()
     sentences = [words["effects_most"].format(

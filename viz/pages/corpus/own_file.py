@@ -1,4 +1,4 @@
-"""Measure every head over the reader's own file, in batches that can be stopped."""
+"""Measuring every head over the reader's own file, in batches that can be stopped."""
 import functools
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None:
-    """Ask for texts and show every head's averages over them."""
+    """Draw the fields for texts, and every head's averages over them."""
     st.caption(strings("measures")["many_command"], width=READABLE_WIDE)
     try:
         given = given_texts("many")
@@ -49,7 +49,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
 
 
 def _shown(page: PageContext, result: CorpusResult) -> None:
-    """Draw the result: the table, the download, and the link to the grid."""
+    """Draw the result: the table, its download, and the link to the coloured grid."""
     words, averages = strings("measures"), result.averages
     counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
     st.markdown(words["many_done"].format(name=escape_markdown(result.name), model=escape_markdown(result.model),
@@ -57,7 +57,7 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     if averages.cut:
         st.caption(words["many_cut"].format(count=averages.cut))
     st.caption(words["many_table_about"])
-    # the best mean fit, then each measure, its standard deviation and number of texts
+    # the best mean fit, then each measure's mean, standard deviation and number of texts
     names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
     table = averages.frame()[["pattern", "fit", "fit_n", *names]]
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))

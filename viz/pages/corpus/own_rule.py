@@ -1,4 +1,4 @@
-"""Score every head by the reader's own rule: from words matching A to words matching B."""
+"""Scoring every head by the reader's own rule: from words that match A to words that match B."""
 import io
 import json
 import re
@@ -27,11 +27,11 @@ from viz.widgets.upload import MOST_TEXTS, given_texts
 
 CONTROLS = (Choice("cases", "trees", ("trees", "set", "own")), Words("looks_from", "VERB", 200),
             Words("looks_at", "nsubj", 200))
-SHOWN = 6   # heads offered
+SHOWN = 6   # number of heads offered as buttons
 
 
 def draw_rule(page: PageContext) -> None:
-    """Draw the rule, its decisive numbers, and every head's score."""
+    """Draw the rule, its key figures, and every head's score."""
     words = strings("rule")
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "cases", words["cases"], words["sets"])
@@ -59,7 +59,7 @@ def draw_rule(page: PageContext) -> None:
 
 
 def _cases(chosen: str) -> Sequence[Any]:
-    """Return the sentences to test the rule on; empty until the reader gives some."""
+    """Return the sentences to test the rule on; empty until the reader provides some."""
     if chosen == "trees":
         return shipped_treebank("en", "grammar")
     if chosen == "set":
@@ -76,7 +76,7 @@ def _cases(chosen: str) -> Sequence[Any]:
 
 
 def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleReport | None:
-    """Return the same report for the model with random weights, or None."""
+    """Return the report for the same model with random weights, or None if there is none."""
     twin = sources.untrained(page.state.model)
     try:
         answer: rule.RuleReport = page.ask(rule.RuleQuery(twin, sources.revision(twin), marked), height=0)
@@ -86,7 +86,7 @@ def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleR
 
 
 def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[str]:
-    """Describe the decisive numbers: held-out sentences first, then position, chance and random weights."""
+    """Describe the key figures, the held-out sentences first, then position, chance and random weights."""
     words, best, (offset, share) = strings("rule")["claims"], report.accuracy_of_best, report.offset
     facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
              "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
@@ -107,7 +107,8 @@ def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[s
 
 
 def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked, ...]) -> None:
-    """Draw the grid by accuracy and the table of every head; a click opens the head on a sentence of the rule."""
+    """Draw the grid coloured by accuracy, and the table of every head; a click opens the head on a sentence of the
+    rule."""
     words, view, table = strings("rule"), page.view(), report.frame()
     text = next(each.text for each in marked if each.pairs)
 

@@ -1,4 +1,4 @@
-"""What does each attention head look at? The sentence, all heads, and one head open."""
+"""The page Heads: what each attention head attends to. The sentence, all heads, and one head open."""
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -47,16 +47,16 @@ from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.picture import open_picture, patch_strip
 from viz.widgets.vocabulary import reader_button
 
-COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
+COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # colours of the grid
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
-PICTURE = 430   # pixels: the open head and its text fit below the sentence on a screen of 900
-SHOWN = 6       # heads in a ranking
-EACH = 3        # heads on either side for one token
+PICTURE = 430   # height in pixels that fits below the sentence, with its text, on a screen of 900
+SHOWN = 6       # number of heads in a ranking
+EACH = 3        # number of heads from a token, and to it
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
-BLIND = 1e-5    # smaller differences count as none: the row has not seen the other word
-NAMED = 3       # most keys of a row that are named
-MOST_TOGETHER = 7   # most heads beside the open one in one figure
-KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's weight
+BLIND = 1e-5    # smaller differences count as none: the row cannot depend on the other word
+NAMED = 3       # most keys of a row named in a sentence
+MOST_TOGETHER = 7   # most heads in a joint figure, besides the open one
+KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's weight that can be kept
 
 
 def render(page: PageContext) -> None:
@@ -77,12 +77,12 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def _example(page: PageContext) -> Example | None:
-    """Return the text's example, or None, as for a picture."""
+    """Return the example that contains the text; None if there is none, or for a picture."""
     return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
 
 
 def _title(page: PageContext) -> None:
-    """Draw the question, and beside it tired ⇄ wide, which switches to the same sentence with the other word."""
+    """Draw the question, and the button tired ⇄ wide, which exchanges the word in the example sentence."""
     words, example = strings("heads"), _example(page)
 
     def swapped() -> None:
@@ -100,7 +100,7 @@ def _title(page: PageContext) -> None:
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
-    """Draw warnings to read before the picture: omitted tokens, and tokens that the vocabulary lacks."""
+    """Draw the warnings above the picture: omitted tokens, and tokens missing from the vocabulary."""
     words, tokens, model = strings("frame"), record.maps[0].queries, escape_markdown(record.card.title)
     if record.omitted is not None:
         st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, model=model,
@@ -116,7 +116,7 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the sentence, all heads and the open one, or the covered head that is to be predicted."""
+    """Draw the sentence, all heads and the open head, or the covered head to predict."""
     page.follow()
     view = page.view()
     covered = is_covered(page, record, view)
@@ -126,12 +126,12 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         return
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
-    if not page.state.present:   # unless the picture needs the room
+    if not page.state.present:   # lecture mode leaves more room for the picture
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
-    # first, since a click requests it
+    # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
@@ -141,24 +141,24 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
             add_to_handout("head", item_maker(drawn, (record,)))
     with left:
         _grid(page, record, view, measures)
-        # lecture mode does not draw its buttons
+        # no buttons in lecture mode
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
         st.markdown(" ".join(claims[:2] if page.state.present else claims))
     if not page.state.present:
         _what_if(page, record, view)
         circuit_sections(page, record, view)
         tour_card()
-    if of_token is not None:   # for a long text it takes longer than the picture
+    if of_token is not None:   # drawn after the picture, because it takes longer for a long text
         with of_token:
             _look_from_and_at(page, record[view.kind], view)
-    if measures is None:   # for a long text they take longer than the picture, which is drawn first
+    if measures is None:   # computed after the picture is drawn, because they take longer for a long text
         page.ask(question, height=0)
         st.rerun()
 
 
 def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """Draw a button that opens the head with the largest weight for the pair, or from the token to one beyond its
-    neighbours; nothing if that head is open or the token is a patch."""
+    """Draw a button that opens the head with the largest weight for the pair; without a pair, from the token to one
+    other than its neighbours. Draws nothing if that head is open or the token is a patch."""
     token, words = view.token or 0, strings("heads")
     if view.pair:
         layer, head, weight = heads.rank_heads_for_pair(attention_map, *view.pair)[0]
@@ -174,8 +174,8 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
-    """Draw the tokens, for cross-attention queries and keys. A covered head's pair is not shown, since it would reveal
-    the answer."""
+    """Draw the tokens; for cross-attention both queries and keys. The pair of a covered head is not shown, because it
+    would reveal the answer."""
     attention_map = record[view.kind]
     kind_choice(page, record, view)
     if record.picture is not None and attention_map.queries.grid is not None:
@@ -194,8 +194,8 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
-    """Draw all heads of this kind, their order and colours, and the tooltip: the pair's weight, if there is one, and
-    the head's measures."""
+    """Draw all heads of this kind, with the choices of order and colour. The tooltip shows the pair's weight, if any,
+    and the head's measures."""
     words, attention_map = strings("heads"), record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
     ranked: list[tuple[int, int, float]] = []
@@ -220,11 +220,12 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
                       on_event=lambda event: _take(page, event, view))
     picture_button(drawn, (record,), beside=None if silences is None else lambda: st.toggle(
-        words["silences"], key="click-silences", help=words["silences_help"]))   # not part of a link's state
+        words["silences"], key="click-silences", help=words["silences_help"]))   # not stored in links
 
 
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
-    """Open the clicked head, silence it (compared on the next run), or add it to or remove it from the joint figure."""
+    """Handle a click on a head: open it, silence it (compared on the next run), or add it to or remove it from the
+    joint figure."""
     head = (event.layer, event.head)
     if event.way == "figure":
         others = [other for other in view.overlay if other != head]
@@ -236,8 +237,8 @@ def _take(page: PageContext, event: GridEvent, view: View) -> None:
 
 
 def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> HeadValues | None:
-    """Draw the choice of the grid's colours: None for weights; a measure of this text, or its average over a file of
-    texts. A link to such averages shows weights if there is no file."""
+    """Draw the choice of the grid's colours. Returns None for weights, else a measure of this text or its average over
+    a file of texts. A link to averages shows weights if the file is gone."""
     words, query, named = strings("heads"), page.query(), measures.values if measures else ()
     result = saved_corpus(query.model, query.revision, kind)
     options = {"": words["colour_none"]}
@@ -255,8 +256,8 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> He
 
 def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
                      choose: Callable[..., None]) -> DeltaGenerator | None:
-    """Draw the heads that rank first for the pair, each a button that opens it, or return the placeholder for one
-    token's; then the open head's measures and the top head of each."""
+    """Draw buttons for the top-ranked heads of the pair, then the open head's measures and the top heads of each
+    measure. Without a pair, return the placeholder for the ranking of the token in focus."""
     words, place = strings("heads"), None
     st.markdown(f"##### {words['first']}")
     if view.pair is None:
@@ -279,14 +280,14 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
 
 
 def _ranked(entry: tuple[int, int, float]) -> tuple[HeadId, str]:
-    """Return a head and its label for `pills`."""
+    """Return a head and its label, for `pills`."""
     layer, head, value = entry
     return (layer, head), f"{head_label(layer, head)}  {format_weight(value)}"
 
 
 def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
-    """Describe a head's value of a measure, its rank among all heads, and the uniform value. title: the measure's, in
-    Markdown."""
+    """Describe a head's value of a measure, its rank among all heads, and a uniform row's value. title: the measure's
+    title in Markdown."""
     number, values = measures.heads.index(here), measures.values[name].tolist()
     place, tied = rank(values[number], values)
     return strings("heads")["measure_line"].format(
@@ -295,7 +296,7 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
 
 
 def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """Draw the heads with the largest weights from the token in focus, and to it; a click opens one."""
+    """Draw the heads with the largest weights from the token in focus and to it; a click opens a head."""
     words, token = strings("heads"), token_label(attention_map.queries, view.token or 0)
     ranking = page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0)
     sides: tuple[tuple[str, tuple[Link, ...], Tokens], ...] = (
@@ -311,9 +312,10 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """Draw which head is open, the display options, and the head as a matrix, as lines, or over its text or picture."""
+    """Draw the name of the open head, the display options, and the head as a matrix, as lines, or over its text or
+    picture."""
     words, other = strings("heads"), "picture" if record.picture is None else "text"
-    # why a long matrix opens on this scale; "" if the user chose it or it does not matter
+    # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     why = "" if tenth is None else words["scale_chosen"].format(weight=format_weight(tenth))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -331,7 +333,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
-    """Draw all display filters, none of which changes the model's numbers. why: of the scale."""
+    """Draw the display filters, none of which changes the model's numbers. why: the reason for the scale."""
     words, choose = strings("heads"), page.set
     with st.popover(words["show"]):
         select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
@@ -352,7 +354,7 @@ def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -
 
 
 def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
-    """Return the twin sentence's record and its example, if the text is one of a pair of twins."""
+    """Return the twin sentence's record and example if the text has a twin."""
     example = _example(page)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)
     try:
@@ -362,15 +364,15 @@ def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
 
 
 def _edited(edit: str) -> dict[str, Any]:
-    """Return the controls of the page Compare for an edit of the open head, whatever was edited before."""
+    """Return the Compare page's controls for an edit of the open head, replacing any previous edit."""
     return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
 
 def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw one-click actions: a prediction, or the same question with this head silenced, another word, or this head
-    taken from the twin."""
+    """Draw one-click actions: predict the head, or repeat the question with this head silenced, with another word, or
+    with this head taken from the twin."""
     words, example = strings("heads"), _example(page)
-    # a file has no model to run again
+    # an imported file has no model to run again
     asks = record.verification.status not in ("imported", "recorded")
     ways = {"silenced": _edited("zero")} if asks else {}
     if example is not None and example.twin:
@@ -388,9 +390,9 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw a field that replaces the word in focus and compares as soon as one is typed."""
+    """Draw a field that replaces the word in focus, and compare as soon as a word is entered."""
     text = page.state.text
-    # otherwise the target's tokens are the queries
+    # otherwise the queries are the target's tokens
     of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None
     if place is None:
@@ -406,7 +408,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
 def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
                 example: Example | None = None) -> list[str]:
     """Return Markdown sentences on the open head's weight for the view's pair, and on the same heads in the twin
-    sentence if it has that pair; empty without a pair."""
+    sentence if it contains that pair. Empty without a pair."""
     if view.pair is None:
         return []
     words, attention_map, here = strings("heads")["claims"], record[view.kind], (view.layer, view.head)
@@ -439,7 +441,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
 
 
 def row_claim(record: AttentionRecord, view: View) -> str:
-    """Return a Markdown sentence on the token in focus in the open head: its keys with the largest weights."""
+    """Return a Markdown sentence on the open head's row in focus: the keys with the largest weights."""
     attention_map, token, words = record[view.kind], view.token or 0, strings("heads")["row"]
     layer, keys = attention_map.layer(view.layer), attention_map.keys
     facts = {"head": head_label(view.layer, view.head), "a": token_label(attention_map.queries, token)}
@@ -452,7 +454,7 @@ def row_claim(record: AttentionRecord, view: View) -> str:
 
 
 def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:
-    """Return each key's weight in a uniform row of this head."""
+    """Return each key's weight if this head's row were uniform."""
     allowed = attention_map.layer(view.layer).allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
     rows = allowed.reshape(-1, allowed.shape[-1])
     return format_weight(1 / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))

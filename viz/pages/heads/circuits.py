@@ -31,21 +31,21 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded
 from viz.widgets.handout_button import picture_button, table_button
 
-WRITERS = 8     # writers per side in the matrix
-LARGEST = 10    # products in the table
+WRITERS = 8     # most writers per side of the matrix
+LARGEST = 10    # rows of the table of the largest products
 Writer = tuple[Kind, int, int]
 
 
 def circuit_sections(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw two folded sections about the open head, the pair and the token."""
+    """Draw two folded sections on the open head, the pair and the token."""
     for name, draw in (("why", _why), ("writes", _writes)):
         folded(strings("circuits")[name]["title"], _part(page, record, view, draw), key=f"heads-{name}")
 
 
 def _part(page: PageContext, record: AttentionRecord, view: View,
           draw: Callable[[PageContext, AttentionRecord, View], None]) -> Callable[[], None]:
-    """Return the function that draws a section, with errors as sentences; a click that opens another head reruns the
-    page."""
+    """Return a function that draws a section, with errors as sentences. It reruns the page if a click opens another
+    head."""
     def part() -> None:
         if page.view() != view:
             st.rerun()
@@ -56,7 +56,7 @@ def _part(page: PageContext, record: AttentionRecord, view: View,
 
 
 def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the pair's score as a sum over what wrote its query and what wrote its key."""
+    """Draw the pair's score as a sum over the components that wrote its query and its key."""
     words, attention_map = strings("circuits")["why"], record[view.kind]
     if view.pair is None:
         st.caption(words["pair"])
@@ -101,8 +101,8 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _writer(name: str, kind: Kind, memory: bool) -> Writer | None:
-    """Return the head with this name among a side's writers, or None for other writers. memory: whether the side is the
-    keys', which cross-attention reads from the encoder."""
+    """Return the head with this name among a side's writers, or None for other writers. memory: whether this is the key
+    side, which cross-attention reads from the encoder."""
     layer, dot, head = name.removeprefix("cross ").partition("·")
     if not dot:
         return None
@@ -117,7 +117,8 @@ def _writer_label(writer: Writer) -> str:
 
 
 def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the head's contribution at the token in focus; for models with an unembedding, its effect on the answer."""
+    """Draw the head's contribution at the token in focus, and its effect on the answer for models with an
+    unembedding."""
     from pandas import DataFrame
 
     words, token = strings("circuits")["writes"], view.token or 0
@@ -149,8 +150,8 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
-    """Draw the logit of an answer minus a rival's, by default the model's top two, split by head and layer in the
-    grid."""
+    """Draw the logit difference between an answer and a rival (by default the model's top two), split by head and
+    layer, in the grid."""
     words, query = strings("circuits")["writes"], page.query()
     st.markdown(f"##### {words['split']}")
     with st.container(horizontal=True):

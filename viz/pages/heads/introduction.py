@@ -1,4 +1,4 @@
-"""The introduction for newcomers above the heads: one sentence and four links, until one is used."""
+"""The introduction for new users above the heads: a sentence and four options. It disappears once one is chosen."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -9,12 +9,12 @@ from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
 
-COOKIE = "clearhead_known"   # marks a browser that was here before
+COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)
 
 
 def introduce(page: PageContext) -> None:
-    """Draw the introduction on a browser's first visit, unless it followed a link."""
+    """Draw the introduction on a browser's first visit, unless it opened a link with a view."""
     if _SHOWN.value is None:
         _SHOWN.value = not st.query_params and st.context.cookies.get(COOKIE) != "1"
     if not _SHOWN.value or page.state.present:
@@ -33,7 +33,7 @@ def introduce(page: PageContext) -> None:
 
 
 def _typed(words: dict, longest: int, act: Callable[[str], None]) -> None:
-    """Draw a way in that first asks for some text."""
+    """Draw an option that asks for a text first."""
     key = f"way-{words['title']}"
 
     def typed() -> None:

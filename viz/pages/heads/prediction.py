@@ -1,5 +1,5 @@
-"""Predict, then reveal: the head is covered, a reader marks its weights, and the marks are scored against the best and
-the uniform choice."""
+"""Predicting a head: it is covered, the reader marks its weights, and the marks are scored against the best possible
+and the uniform choice."""
 import math
 from dataclasses import replace
 
@@ -20,30 +20,30 @@ from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
 
-# most tokens of the text; most marks in a link; a mark is query · STRIDE + key
+# most tokens of the text, most marks in a link, and the stride: a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
 PREDICT = (Choice("predict", "", ("cover", "shown")), Places("marks", STRIDE * STRIDE, MOST))
-PREDICTED = Kept("")   # name of the head whose prediction was revealed
-HIGH = 560   # pixels of the covered head
+PREDICTED = Kept("")   # name of the last head revealed
+HIGH = 560   # height of the covered head in pixels
 
 
 def _plain(view: View) -> View:
-    """Return the view without filters, since a prediction is about the head's own weights."""
+    """Return the view without filters, because predictions are about the head's own weights."""
     return replace(view, keep=1.0, renormalise=False, overlay=(), lens="text" if view.lens == "text" else "matrix")
 
 
 def _name(record: AttentionRecord, view: View) -> str:
-    """Return the name of what is predicted; a new name resets it."""
+    """Return a name for what is predicted; the prediction is reset when it changes."""
     query = record.query
     return "\n".join(map(str, (query.model, query.text, query.text_b, query.target, view.kind, view.layer, view.head,
                                view.words, view.hide_special)))
 
 
 def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
-    """Return whether the head is to be predicted; a revealed one is covered again once another head or text is open."""
+    """Return whether the head is covered. A revealed head is covered again when another head or text is opened."""
     phase, name = page.controls["predict"], _name(record, view)
     if phase == "shown":
-        if session().restored or not PREDICTED.value:   # the marks come from a link or the browser's Back
+        if session().restored or not PREDICTED.value:   # the marks are from a link or from the browser's Back
             PREDICTED.value = name
         if PREDICTED.value != name:
             restart(page)
@@ -52,7 +52,7 @@ def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
 
 
 def restart(page: PageContext) -> None:
-    """Cover the head."""
+    """Cover the head and delete the marks."""
     PREDICTED.value = ""
     page.set(predict="cover", marks=())
 
@@ -63,7 +63,7 @@ def _leave(page: PageContext) -> None:
 
 
 def covered_head(page: PageContext, record: AttentionRecord) -> None:
-    """Draw the covered head, and the instructions."""
+    """Draw the covered head and the instructions."""
     words = strings("predict")
     left, right = st.columns([1, 2], gap="large")
     with left:
@@ -87,13 +87,13 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
-    """Return the head as displayed, and which of its cells can be marked."""
+    """Return the head as displayed and a mask of the cells that can be marked."""
     shown = displayed_head(record, _plain(view))
     return shown, allowed_cells(record[view.kind].layer(view.layer), shown)
 
 
 def _take(page: PageContext, name: str, event: ViewEvent) -> None:
-    """Store the marks to reveal, or focus another row."""
+    """Store the marks and reveal the head, or focus another row."""
     if event.marks is None:
         page.set(token=event.token)
         return
@@ -113,7 +113,7 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the score below the revealed head: of each row, and the mean over rows."""
+    """Draw the score below the revealed head: each row's, and the mean."""
     words, (shown, may) = strings("predict"), _shown(record, view)
     result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):

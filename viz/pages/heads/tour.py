@@ -1,24 +1,25 @@
-"""A short tour of the page, each step a card beside its part; once closed, it is not offered again during the visit."""
+"""A short tour of the page: cards beside its parts, one at a time. Once closed, it is not offered again during the
+visit."""
 import streamlit as st
 
 from viz.components.component import registered
 from viz.session import Kept
 from viz.text import strings
 
-STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # keys of the parts of the page
-_STEP = Kept(-1)        # index of the step shown; −1 for none
-_CLOSED = Kept(False)   # whether it was taken or dismissed
+STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # container keys of the parts
+_STEP = Kept(-1)        # index of the current step; −1 for none
+_CLOSED = Kept(False)   # whether the tour was taken or dismissed
 
 
 def tour_button() -> None:
-    """Draw the tour's start button, unless it was already taken."""
+    """Draw the button that starts the tour, unless it was already taken."""
     if not _CLOSED.value and _STEP.value < 0:
         st.button(strings("heads")["tour"]["title"], key="tour-start", type="tertiary", icon=":material/explore:",
                   on_click=_go, args=(0,))
 
 
 def tour_card() -> None:
-    """Draw the current step of the tour and the frame around its part."""
+    """Draw the card of the current step and a frame around its part."""
     words, step = strings("heads")["tour"], _STEP.value
     if step < 0 and not _CLOSED.value:
         return

@@ -1,4 +1,4 @@
-"""What happens inside one head? A two-dimensional head to move by hand, then a real one step by step."""
+"""A lesson on the inside of a head: a two-dimensional head to move by hand, then a real one step by step."""
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,8 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
-ENOUGH, LITTLE = 0.5, 0.1   # the goal: a weight to exceed, and a weight to stay below
-ARROWS, WORDS = 600, 350    # pixels: width of the arrows, and of the text beside them in a window of 1366
+ENOUGH, LITTLE = 0.5, 0.1   # the goal: one weight above ENOUGH, another below LITTLE
+ARROWS, WORDS = 600, 350    # pixels: width of the arrows, and of the text beside them at a window width of 1366
 HAND = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8, 8),
         "k": Numbers("hk", (0.4, 2.1, -1.7, 1.0, 2.0, 0.9, 1.2, -1.6), -3, 3, 8, 8),
         "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
@@ -55,7 +55,7 @@ def render(page: PageContext) -> None:
 
 
 def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw four tokens in two dimensions, each with a draggable query, key and value."""
+    """Draw four tokens in two dimensions with draggable queries, keys and values."""
     words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
     vectors = {name: page.controls[HAND[name].name] for name in VECTORS}
 
@@ -65,12 +65,12 @@ def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         else:
             page.set(**{HAND[name].name: numbers for name, numbers in moved.items()})
 
-    beside = st.container(horizontal=True, gap="medium")   # stacked in a narrow window
-    # in lecture mode each is as wide as the window: viz/lecture.css
+    beside = st.container(horizontal=True, gap="medium")   # wraps in a narrow window
+    # viz/lecture.css makes each as wide as the window in lecture mode
     with beside.container(width=ARROWS, key="hand-arrows"):
         arrows(words["tokens"], HAND, vectors, looks, covered=not revealed, key="hand", turn=turn)
     with beside.container(width=WORDS, key="hand-words"):
-        # the answers' explanations need more room than the question, so they go below the notices
+        # an answered question is below the notices, because its explanations need more room
         if revealed:
             _notice_hand(lesson, vectors, looks, revealed)
         lesson.predict()
@@ -86,8 +86,8 @@ def _notice_hand(lesson: Lesson, vectors: dict[str, tuple[float, ...]], looks: i
 
 
 def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks: int, revealed: bool) -> dict:
-    """Return the token with the largest weight and its numbers, whether *it* attends to *animal* and not to itself, and
-    where the output is, once that is revealed."""
+    """Return the numbers of the token with the largest weight, whether *it* attends to *animal* rather than to itself,
+    and, if revealed, where the output is."""
     row, of_it = head_steps.attend(q[looks], k, v), head_steps.attend(q[ITSELF], k, v)
     top, (wanted, itself) = int(np.argmax(row.weights)), of_it.weights[[WANTED, ITSELF]].round(3)
     mixed = words["hull"].format(inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
@@ -99,7 +99,7 @@ def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks
 
 
 def _choose(page: PageContext) -> StepContext | None:
-    """Return the chosen head, token and key; None for a model that only reports its weights."""
+    """Return the chosen head, token and key; None for a model that exposes only its weights."""
     record, view = real_head(page)
     layer = record[view.kind].layer(view.layer)
     if not isinstance(layer, Layer):
@@ -115,16 +115,16 @@ def _choose(page: PageContext) -> StepContext | None:
 
 
 def _key(page: PageContext, path: head_steps.HeadSteps) -> int:
-    """Return the position of the chosen key, by default the one with the largest weight."""
+    """Return the position of the chosen key, by default that with the largest weight."""
     wanted = page.controls["to"]
     return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
 
 
 def _steps(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:
-    """Draw the ten steps, one of them open, and the key they refer to."""
+    """Draw the ten steps, one of them open, and the choice of key."""
     words, step = lesson.prose["widgets"], page.controls["step"]
     if _key(page, here.path) != here.key:
-        st.rerun()   # another key was clicked, which is also shown in the pictures below
+        st.rerun()   # the pictures below show the key, too
     st.caption(words["key"])
     sentence_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
                    on_event=lambda event: page.set(to=-1 if event.token is None else event.token))
@@ -149,7 +149,7 @@ def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
                 f"$$\n{prose['columns' if here.view.transpose else 'rows']}\n$$")
     if here.trace is None and step in TRACED:
         st.info(here.without)
-    elif step == "mix" and not revealed:   # its sentence reveals where the output is
+    elif step == "mix" and not revealed:   # its sentence would reveal where the output is
         lesson.covered("step-mix")
     else:
         with computing():
@@ -160,8 +160,8 @@ def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:
-    """Draw queries and keys as lengths and angles: the score is the query's length times the key's projection onto its
-    direction."""
+    """Draw queries and keys as lengths and angles: the score is the query's length times the key's projection onto the
+    query's direction."""
     path, key = here.path, here.key
     angles = np.array([head_steps.angle(path.query, vector) for vector in path.keys])
     cosines, lengths = np.cos(np.radians(angles)), np.linalg.norm(path.keys, axis=-1)
@@ -180,7 +180,7 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
 
 
 def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
-    """Return the allowed key with the smallest angle and the one with the largest weight, each with both numbers."""
+    """Return the allowed keys with the smallest angle and with the largest weight, and both numbers of each."""
     weights, close = here.path.weights, int(np.argmin(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181)))
     top = int(np.argmax(weights))
     return {"close": escape_markdown(here.name(close)), "least": angles[close],
@@ -189,7 +189,7 @@ def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
 
 
 def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
-    """Draw the values in a plane, their hull, and the output inside it."""
+    """Draw the values in a plane, their convex hull, and the output inside it."""
     path, total = here.path, float(here.path.weights.sum())
     with lesson.section("average") as words:
         if not revealed:

@@ -1,4 +1,4 @@
-"""A real head in ten steps: each draws its picture and returns the numbers for its sentence."""
+"""The ten steps of a real head. Each function draws one step's picture and returns the numbers for its sentence."""
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,22 +14,22 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.widgets.figure import figure, token_name, vector_strips
 
-SHOWN = 24       # most keys with their own bars; in longer texts, those with the largest weights
+SHOWN = 24       # most keys with their own bars; longer texts show those with the largest weights
 KEPT = 12        # products with their own bars
 MIXED = 10       # values with their own strips
 
 
 @dataclass(frozen=True, eq=False)
 class StepContext:
-    """The subject of the steps."""
+    """The head, token and key that the steps show."""
 
-    record: AttentionRecord   # of the text
-    view: View                # with the open head, the query token, and whether vectors are drawn as columns
-    layer: Layer              # of the head
-    path: HeadSteps           # the token's steps in the head
+    record: AttentionRecord   # the text's record
+    view: View                # the open head, the query token, and whether vectors are drawn as columns
+    layer: Layer              # the head's layer
+    path: HeadSteps           # the token's steps through the head
     key: int                  # position of the chosen key
-    trace: Trace | None       # of the whole pass
-    without: str              # why there is no trace
+    trace: Trace | None       # trace of the whole forward pass
+    without: str              # reason for a missing trace
 
     @property
     def at(self) -> int:
@@ -38,7 +38,7 @@ class StepContext:
 
     @property
     def block(self) -> Block:
-        """The trace of the head's block, for steps drawn only if there is a trace."""
+        """The trace of the head's block; only for steps that require a trace."""
         return cast(Trace, self.trace).block(self.view.kind, self.view.layer)
 
     @property
@@ -52,15 +52,15 @@ class StepContext:
         return token_name(self.record[self.view.kind].queries, self.at)
 
     def name(self, key: int) -> str:
-        """Return a key with its position."""
+        """Return a key's label, with its position."""
         return token_name(self.record[self.view.kind].keys, key)
 
     def strips(self, rows: list[tuple[str, np.ndarray]], step: str, alt: str) -> None:
-        """Draw a step's vectors in place of the previous step's."""
+        """Draw a step's vectors, replacing the previous step's."""
         vector_strips(rows, key="inside-vectors", name=f"inside-{step}", alt=alt, columns=self.view.transpose)
 
     def over_keys(self, groups: dict[str, np.ndarray], axis: str, step: str, alt: str) -> None:
-        """Draw a step's bars over the keys in place of the previous step's."""
+        """Draw a step's bars over the keys, replacing the previous step's."""
         shown = np.unique([*np.argsort(-self.path.weights, kind="stable")[:SHOWN], self.key])
         names, parts = list(map(self.name, shown)), {group: values[shown] for group, values in groups.items()}
         figure(bars, names, parts, axes=("key", axis), height=320,
@@ -85,11 +85,11 @@ def step_in(here: StepContext, words: dict) -> dict:
 
 
 def step_qkv(here: StepContext, words: dict) -> dict:
-    """Draw query, key and value, and W_Q."""
+    """Draw the query, key and value vectors, and W_Q."""
     path, layer, head, around = here.path, here.layer, here.view.head, here.around if here.trace else None
     query, key, value = f"q · {here.token}", f"k · {here.name(here.key)}", f"v · {here.name(here.key)}"
     rows = [(query, path.query), (key, path.keys[here.key])]
-    if around is not None and around.pairs:   # before rotary positions rotate them
+    if around is not None and around.pairs:   # rotary positions: show the vectors before rotation, too
         shared = head * len(layer.key) // layer.heads
         rows = [(words["unturned"].format(name=query), around.query.apply(around.x[here.at], head)), rows[0],
                 (words["unturned"].format(name=key), around.key.apply(around.memory[here.key], shared)), rows[1]]
@@ -108,7 +108,7 @@ def step_qkv(here: StepContext, words: dict) -> dict:
 
 
 def step_products(here: StepContext, words: dict) -> dict:
-    """Draw the products of q and k, dimension by dimension."""
+    """Draw the products of q and k in each dimension."""
     pairs, products = here.around.pairs if here.trace else (), here.path.products[here.key]
     ranked = head_steps.ranked_products(products, KEPT, pairs)
     names, values = [name for name, _ in ranked], np.array([value for _, value in ranked])
@@ -123,7 +123,7 @@ def step_products(here: StepContext, words: dict) -> dict:
 
 
 def step_score(here: StepContext, words: dict) -> dict:
-    """Draw the scores of all keys, with and without scaling."""
+    """Draw the scores of all keys, scaled and unscaled."""
     path, key, layer = here.path, here.key, here.layer
     facts = {"dot": path.dots[key], "scale": layer.scale, "product": path.dots[key] * layer.scale,
              "inverse": 1 / layer.scale**2, "d_k": len(path.query), "score": path.scaled[key]}
@@ -133,7 +133,7 @@ def step_score(here: StepContext, words: dict) -> dict:
 
 
 def step_mask(here: StepContext, words: dict) -> dict:
-    """Draw the scores that the mask leaves."""
+    """Draw the scores of the keys that the mask allows."""
     path = here.path
     facts = {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "bias": path.bias[here.key]}
     here.over_keys(({words["bias"]: path.bias} if path.bias.any() else {})
@@ -193,14 +193,14 @@ def step_out(here: StepContext, words: dict) -> dict:
 
 
 def addition(block: Block, around: AttentionTrace) -> np.ndarray:
-    """Return the attention layer's contribution to the residual stream, (q, d_model): its output, in some models (Gemma
-    2) after a norm of its own."""
+    """Return the attention layer's contribution to the residual stream, (q, d_model): its output, which some models
+    (Gemma 2) normalise first."""
     return next((norm.output for norm in block.norms if np.array_equal(norm.input, around.output)), around.output)
 
 
 def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
-    """Return the vectors that an attention layer's output is added to, (q, d_model). For cross-attention that is the
-    stream after the self-attention, which post-LN models have normalised."""
+    """Return the vectors to which an attention layer's output is added, (q, d_model). For cross-attention, this is the
+    stream after self-attention, normalised in post-LN models."""
     first = block.attentions[0]
     if around is first:
         return block.before
@@ -208,7 +208,7 @@ def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
 
 
 def step_stream(here: StepContext, words: dict) -> dict:
-    """Draw the residual stream before and after."""
+    """Draw the residual stream before and after the attention layer."""
     block, at = here.block, here.at
     before, added = stream_before(block, here.around)[at], addition(block, here.around)[at]
     here.strips([(words["before"], before), (words["added"], added), (words["sum"], before + added),
@@ -220,4 +220,4 @@ def step_stream(here: StepContext, words: dict) -> dict:
 
 STEPS = {"in": step_in, "qkv": step_qkv, "products": step_products, "score": step_score, "mask": step_mask,
          "softmax": step_softmax, "mix": step_mix, "concat": step_concat, "out": step_out, "stream": step_stream}
-TRACED = ("in", "out", "stream")   # steps that need more than the record
+TRACED = ("in", "out", "stream")   # steps that require a trace

@@ -1,4 +1,4 @@
-"""How does a head acquire its function? Snapshots of a training, and a training of the user's own."""
+"""The page How heads form: snapshots of a shipped training, and training a model of the reader's own."""
 from functools import partial
 
 import numpy as np
@@ -24,9 +24,9 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.measured import measured_line
 
 OWN = "own"
-DECODERS = ("induction", "stories")   # our own
-NAMED = 2             # heads per score that are labelled
-FRAME_SECONDS = 0.6   # per snapshot while playing
+DECODERS = ("induction", "stories")   # our own decoders
+NAMED = 2             # number of labelled heads per score
+FRAME_SECONDS = 0.6   # seconds per snapshot while playing
 PAGE = Page("nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
@@ -58,7 +58,7 @@ def render(page: PageContext) -> None:
 
 
 def _chosen(page: PageContext) -> str:
-    """Return which training is shown: a shipped one, or the user's own."""
+    """Return the training to show: a shipped one, or the reader's own."""
     words = strings("training")
     known = sources.films() | {OWN: words["own"]}
     chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
@@ -84,12 +84,12 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
 
 
 def _induction(page: PageContext) -> None:
-    """Draw the section: choice of decoder, every head by both scores, what to notice, the numbers."""
+    """Draw the section on decoders: their choice, every head by both scores, what to notice, and the numbers."""
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page.controls["decoder"]
-    # available decoders; also the sidebar's model if its type is unknown, and a link's
+    # available decoders, the sidebar's model if its type is unknown, and a link's model
     ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
     unlisted = [model for model in (page.state.model, chosen) if model not in offers or model == chosen]
     options = {model: offers[model].title if model in offers else model for model in (*ours, *unlisted)}
@@ -121,7 +121,7 @@ def _induction(page: PageContext) -> None:
 
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
-    """Describe what a decoder's heads do with random tokens: the best scores, and how far the best match copies."""
+    """Describe a decoder's heads on random tokens: the best scores, and how reliably the best matching head copies."""
     words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
     sentences = [words["best"].format(model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],

@@ -1,5 +1,5 @@
-"""The centre of the page How heads form: a training's curves with the current step, all heads at that step, and one of
-them open."""
+"""The centre of the page How heads form: a training's curves with the current step marked, all heads at that step, and
+one head open."""
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
 
-ANSWERS = 3      # most answers stated per snapshot
+ANSWERS = 3      # most answers listed per snapshot
 
 
 def head_name(head: KindHeadId) -> str:
@@ -38,7 +38,7 @@ def head_name(head: KindHeadId) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """The heads' scores over the snapshots `steps`, as far as computed."""
+    """The heads' scores at the snapshots `steps`, as far as computed."""
 
     film: Film
     traits: HeadScores
@@ -46,7 +46,7 @@ class Story:
 
     @property
     def main(self) -> str:
-        """The main score of this training."""
+        """This training's main score."""
         return self.traits.names[0]
 
     def best(self, trait: str) -> int:
@@ -54,12 +54,12 @@ class Story:
         return int(self.traits.of(trait)[-1].argmax())
 
     def formed(self, trait: str) -> tuple[int, int] | None:
-        """Return the two snapshots between which a score's best head formed."""
+        """Return the two snapshots between which the score's best head formed; None if it did not."""
         return emergence_interval(self.steps, self.traits.of(trait)[:, self.best(trait)])
 
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
-        """Return the third panel's lines, every head's main score and the best head's for each other score, and the
-        highlighted names."""
+        """Return the third panel's lines (each head's main score, and the best head's for each other score) and the
+        names of the highlighted ones."""
         words = strings("training")["traits"]
         drawn = {words[self.main].format(head=head_name(head)): scores
                  for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
@@ -72,8 +72,8 @@ class Story:
 
 
 def claims(story: Story, step: int) -> list[str]:
-    """Return Markdown sentences, the moment of formation first; also on the head that feeds the best one, if there is
-    one."""
+    """Return Markdown sentences: when the main head formed, the heads that support it, and the current loss and
+    accuracy."""
     words, traits = strings("training")["claims"], story.traits
 
     def facts(trait: str) -> dict[str, Any]:
@@ -99,8 +99,8 @@ def claims(story: Story, step: int) -> list[str]:
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
-    """Return the row to focus, and the pair that an ideal head would show: the token after its first occurrence; or the
-    row of "it", or of [CLS]."""
+    """Return the row to focus, and in it the pair that an ideal head attends to. For a decoder, this is the token after
+    the first occurrence of a repeated token; otherwise the row of "it", of il or elle, or of [CLS], without a pair."""
     texts = record[kind].queries.texts
     if record.picture is not None:
         return 0, None
@@ -115,8 +115,8 @@ def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int,
 
 
 def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
-    """Draw a training's snapshots. last: the step at which the axis ends. growing: it is still running, so snapshots
-    are scored one by one."""
+    """Draw a training's snapshots. last: the axis's last step. growing: whether the training is still running, so that
+    snapshots are scored one by one."""
     words = strings("training")
     chosen = page.controls["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
@@ -139,12 +139,12 @@ def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool
 
 
 def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
-    """Draw the slider over the snapshots, and the play button."""
+    """Draw the slider over the snapshots and the play button."""
     words = strings("training")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
             slider(words["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
-                   # the last snapshot means the newest, even while the training runs
+                   # selecting the last snapshot follows the newest one of a running training
                    turn=lambda chosen: page.set(step=-1 if chosen == frames[-1] else chosen))
         if growing:
             if page.controls["step"] >= 0:
@@ -180,12 +180,12 @@ def _curves(story: Story, step: int, last: int) -> None:
 
 
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
-    """Draw all heads of the snapshot, one of them open, and the snapshot's answer."""
+    """Draw all heads at the snapshot with one of them open, and the snapshot's answer."""
     words = strings("training")
     picture = _picture(page, model)
     text = "" if picture else page.controls["says"] or words["texts"][model.split("-")[0]]
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
-    if picture is None:   # the field is shown even if the model does not know the text's words
+    if picture is None:   # show the field even if the model does not know the text's words
         start = words["texts"][model.split("-")[0]]
         st.text_input(words["text"], help=words["text_help"], placeholder=start,
                       **bind(page.set, "says", page.controls["says"] or start))
@@ -194,7 +194,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     if picture is not None and record.picture is not None:
         select(words["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says",
                picture.key)
-        ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
+        ink = 1 - record.picture[..., 0] / 127.5   # paper is −1, ink is 1
         figure(tiles, [[(picture.name, ink)]], height=180, key="film-picture",
                alt=words["picture_alt"].format(name=picture.name))
     if len(record.kinds) > 1:
@@ -212,7 +212,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
 
 
 def _picture(page: PageContext, model: str) -> Shipped | None:
-    """Return the picture that the snapshots read, or None for text models."""
+    """Return the picture for the snapshots to read; None for text models."""
     known = pictures.examples().get(model, ())
     return next((entry for entry in known if entry.key == page.controls["says"]), known[0] if known else None)
 

@@ -1,4 +1,4 @@
-"""The user's own training on the page How heads form: four settings, a separate process, and its snapshots as they
+"""The reader's own training on the page How heads form: four settings, a separate process, and snapshots as they
 appear."""
 from collections.abc import Hashable
 from typing import Any
@@ -21,21 +21,21 @@ from viz.widgets.fields import choice_for, slider_for
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
 STEPS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000)
-LOOK = 1.0       # seconds between two polls of a running training
+LOOK = 1.0       # seconds between polls of a running training
 TRAINING = Kept[Training | None](None)   # the training started in this session
-ERROR = Kept("")                         # why none could be started
-REST = 5.0       # the same for one that has ended, to keep it from expiring
+ERROR = Kept("")                         # error of the last attempt to start one
+REST = 5.0       # seconds between polls of a finished training, which keep it from expiring
 
 
 def end_training() -> None:
-    """End the training when the page is left."""
+    """Stop the training when the reader leaves the page."""
     training, TRAINING.value = TRAINING.value, None
     if training is not None:
         processes.end(training)
 
 
 def own_training(page: PageContext) -> None:
-    """Draw settings, start and stop, and the snapshots so far."""
+    """Draw the settings, start and stop, and the snapshots so far."""
     words = strings("training")["settings"]
     st.markdown(words["lead"], width=READABLE_WIDE)
     training = TRAINING.value
@@ -79,7 +79,7 @@ def _start(page: PageContext) -> None:
 
 
 def _watch(page: PageContext, training: Training, was_running: bool) -> None:
-    """Poll the training, which renews the lease, and draw its progress. The end is drawn by a run of the whole page."""
+    """Poll the training, renew its lease, and draw its progress. Reruns the whole page when the training ends."""
     if TRAINING.value is not training:
         st.rerun()
     training.renew()
@@ -90,7 +90,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     try:
         film = sources.film(training.name)
     except UserError:
-        return   # there is none before the first snapshot
+        return   # no snapshot yet
     try:
         film_stage(_LeasedPage(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
@@ -98,7 +98,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
 
 
 class _LeasedPage(PageContext):
-    """The page context, renewing the lease during long waits for an answer."""
+    """A page context that renews the lease during long waits for an answer."""
 
     def __init__(self, page: PageContext, training: Training) -> None:
         super().__init__(page.name, page.about, page.menu)
@@ -127,7 +127,7 @@ def _progress(training: Training, news: Status) -> None:
 
 
 def _with_news(film: Film, news: Status) -> Film:
-    """Return the snapshots with the current curves; those in the file end at the last snapshot."""
+    """Return the snapshots with the current curves; the file's curves end at the last snapshot."""
     if not news.curves:
         return film
     step, loss, right = np.array(news.curves, np.float32).T
@@ -135,7 +135,7 @@ def _with_news(film: Film, news: Status) -> Film:
 
 
 def background_training(training: Training) -> None:
-    """Draw one line about a training that continues while another is shown, and renew its lease."""
+    """Draw one line on a training that continues while another is shown, and renew its lease."""
     words = strings("training")["settings"]
 
     def look() -> None:
