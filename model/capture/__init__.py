@@ -1,1 +1,1 @@
-"""Read attention out of a running model, edit it on the way, and verify it."""
+"""Capture attention from a running model, edit it during the pass, and verify it."""

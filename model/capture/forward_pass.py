@@ -1,9 +1,9 @@
 """Capture attention during a forward pass, and apply edits.
 
 One attention function and its mask function are registered with transformers. A model loaded with them runs its own
-forward pass with the fused kernel; each call passes on its queries, keys, values, scale, mask and bias without copies.
-The `Session` that receives them is a context variable, so passes of several threads never mix and nothing remains in
-the model.
+forward pass with the fused kernel; each call passes its queries, keys, values, scale, mask and bias, without copies, to
+the current `Session`. The session is a context variable, so passes of several threads never mix and the model itself is
+not modified.
 """
 import functools
 import math
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
-DROWNED = -1e20   # added to a score, it leaves no trace of the score in float32; some masks contain it
+DROWNED = -1e20   # swamps any score that it is added to in float32; some masks contain it
 LARGE = 2**20  # bytes of queries above which a call counts as large
 SINKS = ("s_aux", "sinks")
 # Keywords that are handled here, or that affect visibility only through the mask passed with them. A model that passes
-# any other is shown as reported.
+# other keywords is shown as reported.
 KNOWN = frozenset({
     "scaling", "dropout", "is_causal", "position_bias", "softcap", *SINKS, "sliding_window", "position_ids",
     "cache_position", "position_embeddings", "deterministic", "output_attentions", "output_hidden_states", "use_cache",
@@ -41,18 +41,18 @@ KNOWN = frozenset({
 
 
 class Unsupported(Exception):
-    """The capture cannot follow this model; the message says why. Its own reported weights may still be shown."""
+    """This model cannot be captured; the message says why. The weights that it reports itself may still be shown."""
 
 
 @dataclass(eq=False)
 class Call(Attends):
-    """The inputs and outputs of one attention call, with the numbers of a `model.core.record.Layer`, and the call's
+    """The inputs and outputs of one attention call, with the fields of a `model.core.record.Layer`, and the call's
     location."""
 
     query: np.ndarray                       # float32 (head, q, d_k)
     key: np.ndarray                         # float32 (kv_head, k, d_k)
     value: np.ndarray                       # float32 (kv_head, k, d_v)
-    scale: float                            # of the scores
+    scale: float                            # factor on the scores
     allowed: Mask                           # which keys each query may attend to
     bias: Bias                              # added to the scores
     softcap: float | None                   # caps the scores
@@ -72,8 +72,8 @@ class Call(Attends):
 
 @dataclass(eq=False)
 class Memo:
-    """Masks and biases recognised in this pass: layers share them, and recognising one costs n². Few are kept, since
-    they are n² too."""
+    """A cache of the masks and biases recognised in this pass: layers share them, and recognising one takes O(n²) time.
+    Only a few are kept, because each also takes O(n²) memory."""
 
     known: deque = field(default_factory=lambda: deque(maxlen=4))   # (identity, tensor, result)
 
@@ -98,15 +98,15 @@ def as_array(tensor: "Tensor") -> np.ndarray:
 
 
 def copy_if_large(array: np.ndarray, large: bool) -> np.ndarray:
-    """Return the array in a form that a record may keep: in its own memory pages if the call is large, because even
-    small arrays would keep the heap from shrinking."""
+    """Return the array for storage in a record: in its own memory pages if the call is large, because even small arrays
+    would keep the heap from shrinking."""
     return on_own_pages(array) if large else array
 
 
 def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
                options: dict[str, Any]) -> Call:
     """Convert a call from transformers to `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
-    Raises Unsupported for a mask of another shape."""
+    Raises Unsupported for a mask of any other shape."""
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
     options = {word: setting for word, setting in options.items() if setting is not None}
@@ -129,8 +129,8 @@ def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask
 
 def parse_mask(memory: Memo, mask: "Tensor | None", shape: tuple[int, int, int],
                is_causal: bool) -> tuple[Mask, Bias]:
-    """Split a mask, or a float mask (1, 1 or head, query or 1, key), into which keys are allowed and what is added to
-    the scores. Without a mask, `is_causal` decides, as in the kernel."""
+    """Split a bool or float mask (1, 1 or head, query or 1, key) into the mask of allowed keys and a bias added to the
+    scores. Without a mask, `is_causal` decides, as in the kernel."""
     import torch
 
     if mask is None:
@@ -147,8 +147,8 @@ def _bool_mask(mask: "Tensor") -> Mask:
 
 
 def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
-    """Split a float mask: entries at the type's minimum forbid, all others are a bias. A row at a finite minimum for
-    every key forbids nothing: it swamps the scores and gives uniform weights."""
+    """Split a float mask: entries at the type's minimum forbid a key, all others are a bias. A row with a finite
+    minimum for every key forbids nothing; it swamps the scores and gives uniform weights."""
     import torch
 
     numbers = mask[0].float()
@@ -161,9 +161,8 @@ def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
 
 
 def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | None, Bias]:
-    """Return a sink's logits (head), and the bias to use with it. If each query has its own sink (Inkling 2), it is
-    subtracted from the row's scores and becomes 0: shifting all logits of a row, the sink's included, changes no
-    weight."""
+    """Return a sink's logits (head), and the bias to use with it. If each query has its own sink (Inkling 2), subtract
+    it from the row's scores and return 0: shifting all logits of a row, including the sink's, changes no weight."""
     if sink is None:
         return None, bias
     numbers = sink.detach().float().numpy()
@@ -191,39 +190,39 @@ def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
 
 
 IMPLEMENTATION = "clearhead"
-# the same, for families whose modules do not declare themselves causal and would attend to later tokens without a mask
+# for families whose modules do not declare themselves causal and would attend to later tokens without a mask
 MASKED = "clearhead_masked"
 HOLES = 5   # number of large calls after which free heap pages are returned to the system
-ROWS = 256  # query rows per step where equation (1) replaces the kernel, so that an edit needs no n² memory
+ROWS = 256  # query rows per step when equation (1) replaces the kernel, to avoid n² memory for an edit
 
 
 @dataclass(frozen=True)
 class Slot:
     """One attention layer of the model."""
 
-    kind: Kind        # of attention
+    kind: Kind        # kind of attention
     index: int        # layer number
     module: str       # module name
     occurrence: int   # number of earlier calls to the module in a pass
-    side: str         # the side whose tokens are its keys: "source" or "target"
+    side: str         # side that its keys belong to: "source" or "target"
 
 
 @dataclass(eq=False)
 class Session:
     """One observed forward pass."""
 
-    names: dict[int, str]              # of the modules, by id(module)
+    names: dict[int, str]              # module names, by id(module)
     slots: dict[tuple[str, int], Slot] = field(default_factory=dict)   # by (module, occurrence); empty before probing
     edits: frozenset[Edit] = frozenset()   # the query's edits, applied during the pass
     report: Progress = quiet               # called at each attention layer
-    # the head's output (q, d_v) in the other pass
+    # each patched head's output (q, d_v) in the other pass
     patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)
     mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled with (kind, layer): (q, head, d_v)
     # for passes over several texts at once that are not recorded: receives each attention's slot, its query, key and
     # value (text, head, token, d) and its output (text, q, head, d_v), and returns the output to continue with
     tap: "Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor] | None" = None
-    calls: list[Call] = field(default_factory=list)            # so far
-    counts: dict[str, int] = field(default_factory=dict)       # calls so far, by module name
+    calls: list[Call] = field(default_factory=list)            # calls so far
+    counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name
     memory: Memo = field(default_factory=Memo)                 # masks and biases seen so far
 
     def identify(self, module: object) -> tuple[str, int]:
@@ -257,8 +256,8 @@ _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=N
 
 
 def register() -> None:
-    """Register both attention functions with transformers, and silence its progress bars. Without a registered mask
-    function, transformers would omit the mask and attention would see later tokens."""
+    """Register both attention functions with transformers, and disable its progress bars. Without a registered mask
+    function, transformers would omit the mask and tokens would attend to later ones."""
     from transformers import AttentionInterface, AttentionMaskInterface, logging
 
     logging.disable_progress_bar()
@@ -327,17 +326,17 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
 
 def _replacement(output: "Tensor", edit: Silence | Patch,
                  patched_outputs: "Mapping[Patch, Tensor]") -> "Tensor | int":
-    """Return what replaces one head's output (1, q, d_v). Raises UserError if the other pass has fewer rows."""
+    """Return the replacement for one head's output (1, q, d_v). Raises UserError if the other pass has fewer rows."""
     if isinstance(edit, Patch):
         here, taken = output.shape[1], patched_outputs[edit]
         check_lengths(edit.from_query, min(here, len(taken)), here)
-        return taken[None, :here]   # a text that is still being generated only has its first rows
+        return taken[None, :here]   # text that is still being generated has only its first rows
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 
 def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -> "Tensor | None":
     """Return the mask restricted to the keys that sparse attention chose for each query, indices (1, query, chosen).
-    transformers leaves this to its kernels and builds such a mask only for its own eager and fused attention
+    transformers leaves this to kernels and builds such a mask only for its own eager and fused attention
     (DeepSeek-V3.2, 2025)."""
     if indices is None:
         return mask
@@ -352,8 +351,8 @@ def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -
 @functools.lru_cache(64)
 def sample_rows(n_queries: int) -> np.ndarray:
     """Return the queries whose outputs are recomputed for every answer: the first (reveals a missing causal mask), the
-    last (reveals a missing window), and two in between. For square grids of patches these avoid the diagonal, which
-    stays in place if rows and columns are swapped."""
+    last (reveals a missing window), and two in between. These are not on the diagonal of square grids of patches, which
+    would not reveal swapped rows and columns."""
     return np.unique(np.rint(np.multiply((0, 0.29, 0.63, 1), n_queries - 1)).astype(int))
 
 

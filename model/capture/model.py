@@ -1,5 +1,5 @@
-"""Behaviour that all networks share, ours and those of transformers: tokens in, one captured forward pass, a record
-out."""
+"""Behaviour shared by all networks, ours and those of transformers: turn tokens into a record with one captured forward
+pass."""
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel:
-    """A network with its card. Immutable once opened, so several threads may share it.
+    """A network and its card. Immutable once opened, so several threads may share it.
 
-    A family defines how it tokenizes a query (`tokens`), how the network is called (`call`), and what it answers
+    Subclasses define how to tokenize a query (`tokens`), how to call the network (`call`), and how to read its answer
     (`outputs`, `answer`, `prediction`); everything else is shared.
     """
 
-    card: Card                        # what the model is
+    card: Card                        # description of the model
     network: Any                      # a torch module
     tokenizer: Any                    # one of transformers' classes, or our own
-    # None if the capture cannot follow the model, which is then shown with its reported weights
+    # None if the model cannot be captured; it is then shown with its reported weights
     wiring: verify.Wiring | None
-    task: str                         # what it predicts: next, mask, target, label, vector or none
-    reasons: tuple[str, ...]          # clauses on why pictures are reported but not verified
+    task: str                         # kind of prediction: next, mask, target, label, vector or none
+    reasons: tuple[str, ...]          # clauses on why its attention is reported but not verified
     names: dict[int, str]             # module names, by id(module)
-    plan: limits.Plan                 # what an answer's memory and time depend on
+    plan: limits.Plan                 # sizes that determine an answer's memory and time
 
     ours = False                      # whether it is our own Transformer with a small vocabulary
 
@@ -62,16 +62,16 @@ class NetworkModel:
 
     @property
     def vector_of(self) -> str:
-        """The tokens whose vectors make up the sentence vector: mean or first."""
+        """How the sentence vector is formed: "mean" of all tokens, or "first" token."""
         return "mean"
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that it can answer with."""
+        """The words that the model can answer with."""
         raise NotImplementedError
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as the network's input. Raises UserError if it cannot be asked."""
+        """Return the query as the network's input. Raises UserError if the model cannot answer it."""
         raise NotImplementedError
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
@@ -80,15 +80,15 @@ class NetworkModel:
         raise NotImplementedError
 
     def outputs(self, output: object) -> "Tensor":
-        """Return the logits (row, token, vocabulary), or sentence vectors (row, d), in what the network returned."""
+        """Extract logits (row, token, vocabulary) or sentence vectors (row, d) from the network's output."""
         raise NotImplementedError
 
     def answer(self, asked: ModelInput, output: object, row: int = 0) -> PassAnswer:
-        """Return what the model says in one row of a pass. Raises UserError if it answers nothing."""
+        """Return the model's answer for one row of a pass. Raises UserError if it gives none."""
         raise NotImplementedError
 
     def prediction(self, query: Query, asked: ModelInput, output: object) -> Prediction | None:
-        """Return what the model answers, for people; None if it predicts nothing."""
+        """Return the model's answer in readable form, or None if it predicts nothing."""
         raise NotImplementedError
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
@@ -112,14 +112,14 @@ class NetworkModel:
 
     def session(self, edits: frozenset[Edit], lengths: tuple[int, int | None] | None,
                 report: Progress = quiet) -> forward_pass.Session:
-        """Return a session for one pass with these edits, and with what its patches take from other passes. lengths:
-        its tokens of source and target; None while the target is still being written."""
+        """Return a session for one pass with these edits, including the outputs that patches copy from other passes.
+        lengths: the numbers of source and target tokens, or None while the target is being generated."""
         return forward_pass.Session(self.names, self.wiring.slots if self.wiring else {}, edits, report,
                                     self._patches(edits, lengths))
 
     def _patches(self, edits: Iterable[Edit], lengths: tuple[int, int | None] | None) -> "dict[Patch, Tensor]":
-        """Return the head's output (q, d_v) that each patch takes from another pass. Raises UserError for a pass of
-        another number of tokens."""
+        """Return the head's output (q, d_v) that each patch copies from another pass. Raises UserError if that pass has
+        a different number of tokens."""
         patches = [edit for edit in edits if isinstance(edit, Patch)]
         taken = {}
         for other in {patch.from_query for patch in patches}:
@@ -136,12 +136,11 @@ class NetworkModel:
         return taken
 
     def threads(self, asked: ModelInput) -> AbstractContextManager[None]:
-        """Return a context that allows as many threads as a pass for this question can use."""
+        """Return a context that sets the number of threads to suit a pass for this question."""
         return limited_threads(self.plan.operations_for(max(length or 0 for length in asked.lengths)))
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """Return the record of this query. Raises UserError if it cannot be answered or its picture cannot be
-        trusted."""
+        """Return the record of this query. Raises UserError if it cannot be answered or if verification fails."""
         return self.recorded(query, report)
 
     def recorded(self, query: Query, report: Progress,
@@ -176,13 +175,13 @@ class NetworkModel:
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
                             f"may be wrong; try another text or model.")
-        if self.reasons:   # the picture matches this network, but something in its folder is not applied
+        if self.reasons:   # verified for this network, but something in its folder is not applied
             verification = replace(verification, status="reported", reasons=self.reasons)
         return maps_of(members, asked), verification
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
-        """Return the weights that the model reports itself, for models that the capture cannot follow, and the
-        network's output."""
+        """Return the weights that the model itself reports, for models that cannot be captured, and the network's
+        output."""
         raise NotImplementedError
 
     def trace(self, query: Query, report: Progress) -> Trace:
@@ -210,7 +209,7 @@ class NetworkModel:
 
 def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
                output: "Tensor") -> "Tensor":
-    """Return the output (row, q, head, d_v) of one attention layer with each row's replaced heads."""
+    """Return the output (row, q, head, d_v) of one attention layer, with the heads of each row replaced."""
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
@@ -219,7 +218,7 @@ def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, 
 
 
 def maps_of(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
-    """Build the maps of these layers over the question's tokens."""
+    """Build the attention maps of these layers over the input's tokens."""
     source, target = asked.source, asked.target or asked.source
     ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
     return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in members.items() if layers)

@@ -1,4 +1,4 @@
-"""Run a torch module twice with the same random numbers, observed and unobserved, and leave the module unchanged."""
+"""Run a torch module twice with the same random numbers, once observed and once not, and leave it unchanged."""
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -32,15 +32,15 @@ class Observation:
     """The attention observed in a module."""
 
     found: "list[Attention]"   # in the order of the pass
-    unread: list[str]          # attention that was seen but cannot be read: the module's name, and why
+    unread: list[str]          # attention that cannot be read: the module's name and the reason
     # largest difference between the outputs of the observed and an unobserved pass, as a share of the largest number;
     # NaN if either contains NaN or infinity, None if there is no number to compare
     difference: float | None
 
     @property
     def tolerance(self) -> float:
-        """The largest difference between two passes that counts as equal: rounding errors add up over the calls like
-        random noise."""
+        """The largest difference between two passes that counts as equal. It grows like a random walk of rounding
+        errors."""
         return max((each.tolerance for each in self.found), default=0.0) * math.sqrt(len(self.found))
 
     @property
@@ -51,8 +51,8 @@ class Observation:
 
 def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inputs: "list[Tensor]") -> Observation:
     """Observe the attention of text number `batch` in forward(), which calls the network on its inputs. Models of
-    transformers with another attention implementation are switched to torch's for the observed pass, provided that
-    their output stays the same."""
+    transformers with another attention implementation are switched to torch's for the observed pass, if this leaves
+    their output unchanged."""
     from model.capture.torch_attention import Observer
 
     new = partial(Observer, network, batch, inputs)
@@ -60,7 +60,7 @@ def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inp
         plain = _once(network, forward)
         if attention_of(network) not in (None, FUSED):
             for look in (_fused, _registered) if batch == 0 else (_fused,):
-                with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # not of this family
+                with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # unsupported family
                     found = look(network, forward, new, plain)
                     if found.found and found.agrees:
                         return found
@@ -76,8 +76,8 @@ def _fused(network: "PreTrainedModel", forward: Callable[[], object], new: "Call
 
 def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
                 plain: object) -> Observation:
-    """Observe a model of transformers with the attention function that we register for models from a folder, which
-    supports soft-caps and sinks. It reads the first text only."""
+    """Observe a model of transformers with the attention function registered for models from a folder, which supports
+    soft-caps and sinks. Reads only the first text of a batch."""
     from model.capture import forward_pass
     from model.capture.torch_attention import Attention
 
@@ -110,8 +110,8 @@ def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callabl
 
 
 def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
-    """Return forward() without gradients and without compiled code. Each call uses the same random numbers; the
-    caller's generators are unaffected."""
+    """Call forward() without gradients or compiled code and return its result. Every call uses the same random numbers
+    and leaves the caller's generators unchanged."""
     import torch
 
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
@@ -145,8 +145,8 @@ def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
 
 def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
     """Compare a layer with the call's real output. Returns (largest difference of weights · value, as a share of the
-    largest number; largest distance of a row's sum from 1, for rows without a sink; rows compared, over all heads). The
-    difference is infinite if they cannot be compared."""
+    largest number; largest difference of a row's sum from 1, for rows without a sink; rows compared, over all heads).
+    The differences are infinite if the shapes do not match."""
     call = attention.call
     assert call is not None and call.rows is not None and call.outputs is not None
     mixed, sums = recompute(layer, call.rows)
@@ -171,8 +171,8 @@ def results_differ(observed: object, unobserved: object, blind: bool = False) ->
     """Return the largest difference between a module's outputs in two passes, as a share of the tensor's largest
     number: NaN if a number is not finite, None if there are no numbers.
 
-    Vectors of only 0, which torch's fast path writes for padding, are not compared. If some row has no allowed key
-    (`blind`), neither are those with NaN, which only some of torch's kernels write.
+    All-zero vectors, which torch's fast path writes for padding, are skipped. If some row has no allowed key (`blind`),
+    vectors with NaN are skipped too, because only some of torch's kernels write NaN.
     """
     all_ours, all_theirs = list(_tensors(observed)), list(_tensors(unobserved))
     if not all_ours and not all_theirs:

@@ -1,11 +1,11 @@
-"""Track where tensors come from, as far as attention needs it: whether queries and keys are projections of the same
-tensor (self-attention) or of two (cross-attention), and whose positions they have.
+"""Track the origins of tensors, to find out whether queries and keys are projections of the same tensor
+(self-attention) or of two (cross-attention), and which input their positions belong to.
 
-Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, remembers
-the numbers of the projected tensors.
+Every tensor has a number that survives reshaping. The result of a projection, and of later operations on it, keeps the
+numbers of the projected tensors.
 
-A tensor has the positions of a module's input as long as operations treat each position alike. Operations that join,
-cut or move positions create new ones.
+A tensor has the positions of a module's input as long as operations treat all positions alike. Operations that join,
+cut or reorder positions create new ones.
 """
 import itertools
 import weakref
@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-# they mix the numbers of a vector, usually with learned weights, so their results are identified by their inputs
+# operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
 PROJECTIONS = frozenset({"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
                          "embedding", "__matmul__", "__rmatmul__"})
-# their results are not projections: a residual stream that has absorbed attention still differs from the memory
+# results of attention are not projections: a residual stream stays different from the memory that it attended to
 ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
-PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # they may combine a query and a key
-# the same numbers in another shape or type
+PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # may combine a query and a key
+# operations that keep the numbers but change shape or type
 RESHAPED = frozenset({"view", "reshape", "transpose", "permute", "contiguous", "flatten", "unflatten", "squeeze",
                       "unsqueeze", "swapaxes", "swapdims", "movedim", "t", "clone", "detach", "to", "float", "half",
                       "bfloat16", "type_as", "dropout", "expand", "cpu", "cuda", "__get__",
@@ -32,7 +32,7 @@ JOINING = frozenset({"cat", "concat", "concatenate", "stack"})
 CUTTING = frozenset({"__getitem__", "chunk", "split", "split_with_sizes", "unbind", "select", "narrow"})
 MOVING = frozenset({"flip", "flipud", "roll", "gather", "index_select", "take_along_dim", "sort", "scatter", "scatter_",
                     "index_put", "index_put_", "index_copy", "index_copy_"})
-UNKNOWN = "unknown"   # positions of a tensor that no observed operation made
+UNKNOWN = "unknown"   # positions of a tensor made by no observed operation
 
 
 def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
@@ -46,22 +46,22 @@ def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
 
 @dataclass(frozen=True)
 class Derived:
-    """Positions that an operation derived from others."""
+    """Positions derived from others by an operation."""
 
     how: tuple                                     # the operation and its arguments
-    inputs: frozenset                              # numbers of the inputs that they come from
-    pieces: tuple[tuple[int, frozenset], ...] = ()   # for tensors joined along an axis: size, roots
+    inputs: frozenset                              # numbers of the original inputs
+    pieces: tuple[tuple[int, frozenset], ...] = ()   # (size, roots) of tensors joined along an axis
 
 
 class Stream(NamedTuple):
-    """Whose positions a tensor has."""
+    """The origin of a tensor's positions."""
 
-    roots: frozenset         # numbers of inputs, `Derived` from them, or UNKNOWN; empty if they belong to no input
-    calls: frozenset[int]    # numbers of the attention calls that it passed through as a query
+    roots: frozenset         # numbers of inputs, `Derived`, or UNKNOWN; empty if they belong to no input
+    calls: frozenset[int]    # numbers of the attention calls passed through as a query
 
     def of_item(self, batch: int, count: int, length: int) -> "tuple[Stream, frozenset[frozenset]]":
-        """Return the stream of item `batch` of `count`, each of `length` positions, where inputs were joined as items;
-        and the roots of all of them."""
+        """Return the stream of batch item `batch` of `count`, each with `length` positions, if inputs were joined into
+        a batch; and the roots of all items."""
         roots, beside = set(self.roots), set()
         for root in self.roots:
             sizes = [size for size, _ in root.pieces] if isinstance(root, Derived) else []
@@ -80,24 +80,24 @@ UNSEEN = Stream(frozenset({UNKNOWN}), frozenset())
 class Origin:
     """What is known about one tensor."""
 
-    tensor: weakref.ref          # itself
-    number: int                  # shared with reshaped views of the same numbers
-    sources: frozenset[int] = frozenset()   # numbers of the tensors that it is a projection of
-    same: bool | None = None     # for scores, query · key: whether both come from one tensor; else None
-    stream: Stream = NOTHING     # whose positions it has; for scores, those of the queries
+    tensor: weakref.ref          # the tensor
+    number: int                  # shared by reshaped views of the same numbers
+    sources: frozenset[int] = frozenset()   # numbers of the tensors projected into it
+    same: bool | None = None     # for scores: whether query and key come from one tensor; else None
+    stream: Stream = NOTHING     # origin of its positions; for scores, of the queries' positions
     keys: Stream | None = None   # for scores: the stream of the keys
-    axes: int = 0                # number of axes before it was reshaped
+    axes: int = 0                # number of axes before reshaping
 
 
 class Origins:
-    """The origins of the tensors of one pass. Does not keep any tensor alive."""
+    """The origins of all tensors in one pass. Keeps no tensor alive."""
 
     def __init__(self) -> None:
         self._next = itertools.count()
         self._known: dict[int, Origin] = {}   # by id(tensor)
 
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
-        """Register the tensors that exist before the pass: inputs in order, whose positions are told apart, and
+        """Register the tensors that exist before the pass: inputs in order, whose positions are distinguished, and
         constants, which belong to no input."""
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
@@ -152,7 +152,8 @@ class Origins:
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, **itself)
 
     def adopt(self, inputs: Iterable[object], output: object) -> None:
-        """Record that a module computed its output from its inputs, where no such operation was observed."""
+        """Record that a module computed its output from its inputs, unless operations that made the output were
+        observed."""
         for tensor in tensors_in([output]):
             known = self._known.get(id(tensor))
             if known is None or known.tensor() is not tensor:
@@ -160,7 +161,7 @@ class Origins:
 
     def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
                    place: int) -> Stream:
-        """Return whose positions output number `place` has: those of the largest numeric input tensors, unless the
+        """Return the origin of the positions of output number `place`: the largest numeric input tensors, unless the
         operation joins, cuts or moves positions."""
         if name == "copy_":
             given = given[1:] or given
@@ -202,14 +203,14 @@ class Origins:
             origin.stream = Stream(origin.stream.roots, origin.stream.calls | {number})
 
     def same(self, query: Tensor, key: Tensor) -> bool:
-        """Return whether both are the same tensor or projections of it. A tensor that has passed through attention
-        since is a different one."""
+        """Return whether both are the same tensor or projections of the same one. Passing through attention makes a
+        tensor a different one."""
         one, other = self._of(query), self._of(key)
         return one.stream.calls == other.stream.calls and (
             one.number == other.number or bool(one.sources & other.sources))
 
     def stream(self, tensor: Tensor) -> Stream:
-        """Return whose positions a tensor has."""
+        """Return the origin of a tensor's positions."""
         return self._of(tensor).stream
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
@@ -229,7 +230,7 @@ def _flat(root: object) -> Any:
 
 
 def _union(streams: Iterable[Stream]) -> Stream:
-    """Return the common positions of several tensors. What is derived from an input and added to it keeps the input's
+    """Return the common positions of several tensors. A tensor derived from an input and added to it keeps the input's
     positions, as in a residual stream."""
     streams = list(streams)
     roots = frozenset().union(*(each.roots for each in streams))

@@ -1,4 +1,4 @@
-"""Observe the attention of any torch module as it runs: every call to torch's own attention with the calling module,
+"""Observe the attention of any torch module as it runs: every call to torch's own attention, with the calling module,
 and every softmax over scores that a module computes itself.
 
 torch passes its function calls to the active mode (torch.overrides.TorchFunctionMode) and avoids its fast path while
@@ -24,9 +24,9 @@ from model.core.limits import LIMITS
 from model.core.masks import empty_rows
 from model.core.query import UserError, first_line
 
-# at most this many query rows are compared; for longer inputs they are evenly spaced
+# maximum number of query rows compared; in longer inputs they are evenly spaced
 ROWS = 256
-# largest difference that counts as equal, as a share of the largest output: the rounding error of each type
+# largest difference that counts as equal, as a fraction of the largest output, by type
 TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
@@ -34,19 +34,19 @@ TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
 class Attention:
     """One attention call of a module."""
 
-    module: str                  # its name in the network
+    module: str                  # the module's name in the network
     call: Call | None            # input and output of torch's attention; None if only a softmax was observed
     weights: np.ndarray | None   # float32 (head, query, key): the result of a softmax; None if the call is known
-    same_source: bool            # whether queries and keys come from the same tensor (and are equally many)
+    same_source: bool            # whether queries and keys come from the same tensor and are equal in number
     batch: int                   # number of texts in the batch
-    dtype: torch.dtype = torch.float32   # computed in
-    # maps the heads' outputs (head, row, d_v) to what `call.outputs` holds; None if that is the same
+    dtype: torch.dtype = torch.float32   # type in which it was computed
+    # maps the heads' outputs (head, row, d_v) to `call.outputs`; None if they are the same
     project: Callable[[np.ndarray], np.ndarray] | None = None
-    reasons: list[str] = field(default_factory=list)   # clauses on why it may differ from what it seems to be
-    queries: Stream = NOTHING   # whose positions the queries have
-    keys: Stream = NOTHING      # whose positions the keys have
+    reasons: list[str] = field(default_factory=list)   # clauses on why the observation may be wrong
+    queries: Stream = NOTHING   # origin of the queries' positions
+    keys: Stream = NOTHING      # origin of the keys' positions
     number: int = -1            # number of this attention call in the pass
-    beside: frozenset[frozenset] = frozenset()   # roots of other items that were joined with the queries' item
+    beside: frozenset[frozenset] = frozenset()   # roots of the batch items joined with that of the queries
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,7 +78,7 @@ class Attention:
         """Which of the call's outputs are compared, bool (head or 1, row).
 
         Kernels return 0, NaN or a mean for a row without an allowed key. If a projection mixes heads, whole rows are
-        left out, unless none would remain: then the finite rows are compared, with that head's output set to 0.
+        left out. If no row would remain, the finite rows are compared, with that head's output set to 0.
         """
         assert self.call is not None and self.call.rows is not None and self.call.outputs is not None
         sees = ~self.sees_nothing[:, self.call.rows]
@@ -100,12 +100,12 @@ def chosen_rows(n_queries: int) -> np.ndarray:
 
 
 def as_numbers(tensor: Tensor) -> np.ndarray:
-    """Copy the tensor to the CPU as float32; a copy, because the module may overwrite its own."""
+    """Copy the tensor to the CPU as float32. It must be a copy, because the module may overwrite the tensor."""
     return tensor.detach().to("cpu", torch.float32, copy=True).contiguous().numpy()
 
 
 def item_of(tensor: Tensor, batch: int) -> Tensor:
-    """Return one item of a tensor (batch, …), or the only one. Raises Unsupported if there are fewer."""
+    """Return item `batch` of a tensor (batch, …), or its only item. Raises Unsupported if it has fewer."""
     if tensor.shape[0] == 1:
         return tensor[0]
     if batch >= tensor.shape[0]:
@@ -119,11 +119,11 @@ class Heads:
 
     parts: tuple[Tensor, Tensor, Tensor]          # query (head, q, d), key and value (head, k, d)
     mask: Tensor | None                           # (1 or head, q, k), added to the scores
-    is_causal: bool                               # instead of a mask
-    dropout: float                                # probability that is applied
+    is_causal: bool                               # True if causality replaces a mask
+    dropout: float                                # probability
     project: Callable[[np.ndarray], np.ndarray]   # maps (head, row, d) to the function's output, (1, row, d_model)
     output: Tensor                                # the function's output, (q, d_model)
-    batch: int                                    # texts in the batch
+    batch: int                                    # number of texts in the batch
 
 
 def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -135,8 +135,8 @@ def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
-    """Return the heads of text number `batch` from torch's arguments, where queries are (q, batch, d_model) or (q,
-    d_model). Raises Unsupported for keys that are not tokens."""
+    """Compute the heads of text number `batch` from torch's arguments; queries are (q, batch, d_model) or (q, d_model).
+    Raises Unsupported if some keys are not tokens."""
     if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
             "add_zero_attn"):
         raise Unsupported("it attends to keys that are not tokens: bias_k, add_zero_attn or static_k")
@@ -169,7 +169,7 @@ def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tenso
 
 
 def _mask(given: dict[str, Any], texts: int, batch: int) -> Tensor | None:
-    """Return what is added to this text's scores: the attention mask and the padding mask."""
+    """Return the sum of the attention and padding masks that is added to this text's scores."""
     mask, padding = given.get("attn_mask"), given.get("key_padding_mask")
     added: Tensor | None = None
     if mask is not None:
@@ -191,7 +191,7 @@ def _additive(mask: Tensor) -> Tensor:
 
 
 def compare_output(found: Attention, output: object, batch_first: bool, batch: int) -> None:
-    """Record where nn.MultiheadAttention, or a subclass, returns something other than torch's function did."""
+    """Add a reason if nn.MultiheadAttention, or a subclass, returns something other than torch's function did."""
     call, states = found.call, output[0] if isinstance(output, tuple) else output
     if call is None or call.outputs is None or call.rows is None or not isinstance(states, Tensor):
         return
@@ -225,20 +225,20 @@ class Observer(TorchFunctionMode):
     """
 
     def __init__(self, network: nn.Module, batch: int = 0, inputs: Iterable[Tensor] = ()) -> None:
-        """Start with the pass's input tensors, whose positions are told apart."""
+        """Start with the pass's input tensors, whose positions are distinguished."""
         super().__init__()
         self.batch = batch
         self.found: list[Attention] = []
-        self.unread: list[str] = []   # sentences on attention that was seen but cannot be read
+        self.unread: list[str] = []   # sentences on attention that cannot be read
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
         self._stack: list[Running] = []
         self._origins, self._masks = Origins(), Memo()
         attributes = (each for module in network.modules() for each in tensors_in(vars(module).values()))
         self._origins.start(inputs, (*network.buffers(), *attributes))
         self._waiting: dict[int, Attention] = {}   # softmax results with three axes, by address
-        self._bytes = 0                            # of stored weights
-        self._numbers = itertools.count()          # of attention calls
-        self._alive: list[Tensor] = []             # those results, kept alive so that their addresses are not reused
+        self._bytes = 0                            # size of the stored weights
+        self._numbers = itertools.count()          # numbers the attention calls
+        self._alive: list[Tensor] = []             # keeps these results alive, so that no address is reused
 
     @contextmanager
     def watching(self, network: nn.Module) -> Iterator["Observer"]:
@@ -284,7 +284,7 @@ class Observer(TorchFunctionMode):
             self.unread.append(f"{self.where} (it calls {name}, which look does not read yet)")
         elif name in MIXING and self._waiting:
             self._mixed(args)
-        with suppress(Exception):   # unexpected calls have unknown positions; the module continues
+        with suppress(Exception):   # positions stay unknown after unexpected calls; the module continues
             self._origins.follow(name, args, kwargs, result)
         for attention in self.found[before:] if name not in MIXING else ():
             self._origins.pass_through(attention.number, result)
@@ -316,7 +316,7 @@ class Observer(TorchFunctionMode):
         return item_of(tensor, self.batch)
 
     def _bound(self, heads: int, queries: int, keys: int, weights: int = 0) -> None:
-        """Raise Unsupported for empty attention, and above the size limit before anything is copied."""
+        """Raise Unsupported for empty attention or above the size limit, before anything is copied."""
         if not heads or not queries or not keys:
             raise Unsupported(f"its attention is empty: {heads} heads of {queries} × {keys} positions")
         self._bytes += 4 * weights
@@ -352,7 +352,7 @@ class Observer(TorchFunctionMode):
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
               scale: float, *_: object, **__: object) -> Attention:
         """Record a call of torch.nn.attention.flex_attention. The effect of its functions on the scores becomes an
-        additive mask; if it depends on the scores, it holds for these scores only."""
+        additive mask, which is valid only for these scores if it depends on them."""
         item, heads, rows, keys = self.batch if len(query) > 1 else 0, query.shape[1], query.shape[2], key.shape[2]
         places = [torch.arange(count, device=query.device) for count in (heads, rows, keys)]
         every = lambda function, dims: torch.vmap(torch.vmap(torch.vmap(
@@ -386,8 +386,8 @@ class Observer(TorchFunctionMode):
         return bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
 
     def _four_axes(self, tensor: Tensor) -> Tensor:
-        """Return (batch, head, token, d) for a tensor with fewer axes: of three axes, the first is the batch if it
-        matches the module's input, else heads."""
+        """Return a tensor as (batch, head, token, d). Of three axes, the first is the batch if it matches the module's
+        input, else the heads."""
         if tensor.ndim == 4:
             return tensor
         if tensor.ndim == 3:
@@ -398,13 +398,13 @@ class Observer(TorchFunctionMode):
                           f"expected")
 
     def _softmax(self, result: Tensor, args: tuple, kwargs: dict) -> None:
-        """Record a softmax over the last axis of (batch, head, query, key) as attention; with three axes, only if it
-        multiplies values later."""
+        """Record a softmax over the last axis of (batch, head, query, key) as attention. With three axes, record it
+        only once it multiplies values."""
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
         if result.ndim not in (3, 4) or dim not in (-1, result.ndim - 1) or not torch.is_floating_point(result):
             return
         given = args[0] if args else kwargs["input"]
-        nothing = (given == -torch.inf).all(-1, keepdim=True)   # where softmax gives NaN
+        nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
         found = self._by_hand(self._four_axes(weights), *self._origins.behind(result))
         if found is None:

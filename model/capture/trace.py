@@ -1,9 +1,9 @@
-"""Trace a model: hooks watch the pass of an answer, and each module is recognised by its numbers.
+"""Trace a model: hooks record the calls in a pass, and each module is recognised by its inputs and outputs.
 
-No family is known by name. The value projection is the matrix whose output equals the record's values. Queries and keys
-are found by their vectors' lengths, which rotary positions preserve. W_O is the matrix whose input is the heads'
-outputs. A norm or activation is the one that reproduces its output. Everything found is therefore verified, and
-everything else is refused with a reason.
+No model family is known by name. The value projection is the matrix whose output equals the record's values. Queries
+and keys are found by their vectors' lengths, which rotary positions preserve. W_O is the matrix whose input is the
+heads' outputs. A norm or activation must reproduce its output. Everything found is therefore verified, and everything
+else is refused with a reason.
 """
 import itertools
 from collections.abc import Callable, Iterator
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class Unfollowed(Exception):
-    """A module does something unknown; the message is a clause that can follow "because"."""
+    """A module does something unknown. The message is a clause that can follow "because"."""
 
 
 def norm_of(name: str, call: "Call") -> Norm:
-    """Find the normalisation that reproduces a call's output: layer or root-mean-square, with its gain as stored or, as
-    in Gemma, plus 1. Raises Unfollowed if none does."""
+    """Find the normalisation that reproduces a call's output: layer or root-mean-square, with the stored gain or, as in
+    Gemma, the gain plus 1. Raises Unfollowed if none does."""
     module, x = call.module, call.input.astype(np.float64)
     epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
                     if hasattr(module, attribute)), 1e-6)
@@ -70,7 +70,7 @@ def activations() -> dict[str, Callable]:
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
     """Find the feed-forward layer among a block's matrix calls outside attention: W_2 is the last one whose output has
-    d_model dimensions. Returns None for any other form."""
+    d_model dimensions. Returns None if the layer has another form."""
     import torch
 
     down = next((call for call in reversed(linears) if call.output.shape[-1] == d_model), None)
@@ -88,11 +88,11 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
 
 
 def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Find which dimensions were rotated together between two versions of the vectors (head, t, d): the pairs whose
-    joint length is preserved. Raises Unfollowed if there are none.
+    """Find which dimensions were rotated together between two versions of vectors (head, t, d): pairs that keep their
+    length. Raises Unfollowed if there are none.
 
-    Llama's implementations pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models rotate
-    only part of d.
+    Implementations of Llama pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021). Some models
+    rotate only part of d.
     """
     if close(before, after):
         return ()
@@ -114,22 +114,22 @@ LARGEST = 2**29     # bytes of activations that a trace may hold
 class Call:
     """The last call of a module in a pass."""
 
-    name: str            # of the module in the network
-    module: "nn.Module"  # from torch or transformers, with a weight
-    order: int           # among all calls of the pass
+    name: str            # the module's name in the network
+    module: "nn.Module"  # a module of torch or transformers with a weight
+    order: int           # position among all calls of the pass
     input: np.ndarray    # (token, d)
     output: np.ndarray   # (token, d)
 
     @property
     def matrix(self) -> np.ndarray:
-        """(input, output), with output = input · matrix + bias."""
+        """The weights as (input, output), with output = input · matrix + bias."""
         weight = self.module.weight.detach().numpy()
         # GPT-2 stores (input, output), torch (output, input)
         return weight if type(self.module).__name__ == "Conv1D" else weight.T
 
     @property
     def bias(self) -> np.ndarray | None:
-        """(output), added after the matrix product, or None."""
+        """The vector (output) added after the matrix product, or None."""
         bias = getattr(self.module, "bias", None)
         return None if bias is None else bias.detach().numpy()
 
@@ -154,7 +154,7 @@ def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
 
 @contextmanager
 def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
-    """Yield a dictionary that this thread's pass fills with the output of the last block of each kind, (t, d_model).
+    """Yield a dictionary that passes in this thread fill with the output of the last block of each kind, (t, d_model).
     Cross-attention has no blocks of its own."""
     found: dict[Kind, np.ndarray] = {}
     slots = model.wiring.slots.values() if model.wiring else ()
@@ -184,8 +184,8 @@ def _block_name(module: str) -> str:
 
 @contextmanager
 def _watch_calls(network: "nn.Module", blocks: set[str]) -> Iterator[dict[str, Call]]:
-    """Yield a dictionary that is filled with this thread's last call of every block and of every module with its own
-    weights, except the output embeddings."""
+    """Yield a dictionary that passes in this thread fill with the last call of every block and of every module with its
+    own weights, except the output embeddings."""
     import torch
 
     calls: dict[str, Call] = {}
@@ -249,7 +249,7 @@ def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
 
 
 def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray) -> Unembedding | None:
-    """Return W_U with its bias and scale, if it reproduces the record's logits from the final vectors (t, d_model),
+    """Return W_U with its bias and scale if these reproduce the record's logits from the final vectors (t, d_model),
     else None."""
     module, said = model.network.get_output_embeddings(), record.prediction
     weight = None if module is None else getattr(module, "weight", None)
@@ -321,8 +321,8 @@ def _projection(call: Call, layout: Callable) -> Projection:
 
 
 def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
-    """Yield the ways in which `count` heads of `size` may be arranged among `width` outputs: contiguous from some
-    offset, or query, key and value interleaved by head. Each comes with whether the matrix is shared."""
+    """Yield the possible arrangements of `count` heads of `size` among `width` outputs: contiguous from some offset, or
+    query, key and value interleaved by head. Each is paired with whether the matrix is shared."""
     def after(start: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
 
@@ -363,7 +363,7 @@ def _reader(mixed: np.ndarray, linears: list[Call]) -> Call:
 
 def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
               calls: dict[str, Call]) -> Embedded:
-    """Return the first block's input: the embedding tables that were read before it, and the norm of their sum."""
+    """Return the first block's input, the embedding tables that it is the sum of, and the norm of that sum."""
     output = next(block for block in blocks if block.kind is kind).before
     before = [call for call in _outside(names, calls)
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
@@ -381,7 +381,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
 
 def _learned(call: Call) -> np.ndarray | None:
     """Return the table of learned positions, starting at the first token's row: RoBERTa and OPT have unused rows before
-    it. None for fixed sinusoids stored as a table (Marian)."""
+    it. Return None for fixed sinusoids stored as a table (Marian)."""
     weight = call.module.weight.detach().numpy()
     first = np.flatnonzero((weight == call.output[0]).all(-1))
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None

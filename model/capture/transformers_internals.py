@@ -1,7 +1,7 @@
-"""Everything private that Clearhead uses from transformers. After an upgrade, start here:
-tests/model/capture/test_transformers_internals.py names what is missing.
+"""All private names that Clearhead uses from transformers. Start here after an upgrade:
+tests/model/capture/test_transformers_internals.py lists missing ones.
 
-All other imports use the package's public names.
+All other imports use public names.
 """
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-# tables of architectures, and what the heads of those architectures predict
+# tables of architectures, and what the heads of these architectures predict
 HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
@@ -21,14 +21,14 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
-    """Return the fused kernel's mask, or None where `is_causal` is equivalent."""
+    """Return the fused kernel's mask, or None if `is_causal` is equivalent."""
     from transformers.masking_utils import sdpa_mask
 
     return sdpa_mask(*arguments, **options)
 
 
 def every_fused_mask(*arguments: object, **options: object) -> "Tensor | None":
-    """Return the fused kernel's mask, built even where `is_causal` is equivalent."""
+    """Return the fused kernel's mask, even if `is_causal` is equivalent."""
     return fused_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
 
 
@@ -62,14 +62,14 @@ def head_of(architecture: str) -> str:
 
 
 def made_of(network_class: "type[PreTrainedModel]", config: "PretrainedConfig", attention: str) -> "PreTrainedModel":
-    """Return a network of this class, or from AutoModel, with this attention implementation and randomly initialised
+    """Return a network of this class or AutoModel class with this attention implementation and randomly initialised
     weights."""
     make = getattr(network_class, "_from_config", None) or network_class.from_config
     return make(config, attn_implementation=attention)
 
 
 def drawn_anew(network: "PreTrainedModel") -> "PreTrainedModel":
-    """Return a network of the same class, configuration and attention with newly initialised weights from torch's
+    """Return a network of the same class, configuration and attention implementation, with weights drawn from torch's
     generator."""
     return made_of(type(network), network.config, network.config._attn_implementation)
 
@@ -92,7 +92,7 @@ def layer_configs(config: "PretrainedConfig") -> "tuple[PretrainedConfig, ...]":
 
 
 def vocabulary_files(tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
-    """Return the files that a tokenizer's class reads, {content: file name}; empty for byte- and character-level
+    """Return the files that a tokenizer's class reads, {content: file name}; empty for byte-level and character-level
     tokenizers."""
     return type(tokenizer).vocab_files_names
 

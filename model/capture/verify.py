@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 
-# number of key values: smaller layers are recomputed together, because the calls would cost more than the arithmetic
+# numbers in the keys; smaller layers are recomputed together, because calls would cost more than arithmetic
 SMALL = 1 << 18
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
     """Compare recomputed outputs with those of this pass. Returns (largest difference as a share of the layer's largest
-    output; largest distance of a row's sum from 1; rows compared). Rows without an allowed key are skipped: kernels
-    return 0, NaN or a mean for them."""
+    output; largest difference of a row's sum from 1; rows compared). Rows without an allowed key are skipped, because
+    kernels return 0, NaN or a mean for them."""
     errors, row_errors, rows = [0.0], [0.0], 0
     for members, layer in _together(calls, layers):
         outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
@@ -46,8 +46,8 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
 
 
 def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
-    """Yield each layer with its call, merging small layers that differ only in their numbers into one layer with all
-    their heads."""
+    """Yield each layer with its call. Small layers with equal shapes, scales and masks are merged into one layer with
+    all their heads."""
     groups: dict[tuple, list[int]] = {}
     for number, layer in enumerate(layers):
         plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
@@ -70,20 +70,20 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
     return layer.mix(weights), weights.sum(-1)
 
 
-TOLERANCE = 1e-4  # for float32; summing in another order changes the models tested by about 1e-5
+TOLERANCE = 1e-4  # for float32; summing in another order changes the tested models' outputs by about 1e-5
 CallId = tuple[str, int]   # module name, and number of earlier calls to it in the pass
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """The result of probing a model: where each attention layer belongs, and how far the capture is from the model's
-    own eager weights."""
+    """The result of probing a model: the place of each attention layer in the model, and the difference of the capture
+    from the model's own eager weights."""
 
     slots: dict[CallId, forward_pass.Slot]   # the slot of each call
     shapes: dict[CallId, Shape]              # the shape of each call
     load_error: float                        # largest difference of a weight from the eager one
-    row_sum_error: float                     # largest distance of a row's sum, its sink's share included, from 1
-    reasons: tuple[str, ...]                 # clauses on why the capture is wrong; empty if it is right
+    row_sum_error: float                     # largest difference of a row's sum, including the sink's share, from 1
+    reasons: tuple[str, ...]                 # clauses on why the capture is wrong; empty if it is correct
 
     def has(self, kind: Kind) -> bool:
         """Return whether the model has attention of this kind."""
@@ -99,9 +99,9 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
     """Run a probe captured and eager, and compare every weight of every head; if they differ, try once more with every
     mask built explicitly.
 
-    forward() runs the network on the probe; lengths are its numbers of source tokens and, for encoder–decoders, of
-    target tokens, which must differ. Nobody else may use the network meanwhile, because its attention is switched; the
-    attention of the better run stays. Raises Unsupported if the network cannot be captured.
+    forward() runs the network on the probe; lengths are its numbers of source and, for encoder–decoders, target tokens,
+    which must differ. No other thread may use the network meanwhile, because its attention implementation is switched;
+    the implementation with the better result remains. Raises Unsupported if the network cannot be captured.
     """
     first = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
     if first.load_error <= TOLERANCE:
@@ -144,8 +144,8 @@ def _id(call: Call) -> CallId:
 
 
 def _shape(call: Call) -> Shape:
-    """Return the call's sizes. If eager attention is needed, it holds about three matrices per head; a bias adds half
-    of one, and so does a mask unless a kernel implements its rule."""
+    """Return the call's sizes. Eager attention, if needed, holds about three n² matrices per head and a bias two; a
+    mask adds half a matrix unless a kernel implements its rule."""
     if call.softcap is not None or call.sink is not None:
         quadratic = 3.0
     elif call.bias is not None:
@@ -156,7 +156,8 @@ def _shape(call: Call) -> Shape:
 
 
 def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, forward_pass.Slot]:
-    """Return the kind and layer number of each call, identified by shape: the probe's two sides differ in length."""
+    """Return the kind and layer number of each call, identified by shape, since the probe's two sides differ in
+    length."""
     kinds = {_id(call): _kind(call, lengths) for call in calls}
     if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
         kinds = dict.fromkeys(kinds, Kind.CAUSAL)
@@ -191,8 +192,8 @@ def layer_number(module: str) -> int | None:
 
 def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], layers: dict[CallId, Layer],
                    implementation: str) -> tuple[dict[CallId, float], float]:
-    """Return each attention call's largest difference from the model's own eager weights, and the largest distance of a
-    row's sum (sink's share included) from 1."""
+    """Return each attention call's largest difference from the model's own eager weights, and the largest difference of
+    a row's sum (including the sink's share) from 1."""
     errors: dict[CallId, float] = {}
     sums: list[float] = [0.0]
     counts: dict[str, int] = {}
@@ -229,11 +230,11 @@ def _weights_in(output: object, layer: Layer | None) -> np.ndarray | None:
 
 
 def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
-    """Compare our weights with the model's. Returns (largest difference, outside the mask too; largest distance of one
-    of our rows from 1, sink's share included).
+    """Compare our weights with the model's. Returns (largest difference, inside and outside the mask; largest
+    difference of the sum of one of our rows, including the sink's share, from 1).
 
     Some families (Granite SWA) spread the sink's share over the reported weights and subtract it from the output later;
-    ours are then spread the same way for the comparison, and the outputs verify the share itself.
+    ours are then spread the same way for the comparison. The outputs verify the share itself.
     """
     errors, row_errors = [0.0], [0.0]
     spread = layer.sink is not None and float(np.abs(weights.sum(-1) - 1).max()) <= TOLERANCE
@@ -248,7 +249,7 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
 
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
     """Recompute weights · value for a few rows of every head and compare them with the attention output of the same
-    pass; the result is verified or refused. O(n)."""
+    pass, in O(n). The resulting status is verified or refused."""
     worst, row_error, rows = against_outputs(calls, layers)
     reasons = wiring.reasons
     if worst > TOLERANCE or row_error > TOLERANCE:
@@ -262,8 +263,8 @@ FIELDS = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Ki
 
 
 def layers_of(output: object, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
-    """Return the reported weights by kind, with the model's layer numbers. Raises Unsupported if there are none or they
-    cannot be right."""
+    """Return the reported weights by kind, with the model's layer numbers. Raises Unsupported if they are missing or
+    invalid."""
     source, target = lengths
     if target is None:
         kind = Kind.SELF if looks_ahead else Kind.CAUSAL
@@ -297,7 +298,7 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
 
 
 def looks_ahead(forward: Callable, probe: "Tensor") -> bool:
-    """Return whether the output at the first token depends on the last token, so that weights on later tokens are
+    """Return whether the output at the first token depends on the last one, which makes weights on later tokens
     legitimate.
 
     probe: token ids (1, t). forward(probe) returns the network's output.

@@ -311,8 +311,8 @@ def on_own_pages(array: np.ndarray) -> np.ndarray:
 def share_heaps() -> None:
     """Limit glibc to two malloc arenas instead of eight per core. Call once, before a server starts its threads.
 
-    Each script run is a thread, and memory freed in one arena cannot be reused from another. For thirty visitors in
-    three minutes on two cores, it reduced memory from 713 to 598 MB at most and from 620 to 530 MB typically.
+    Each script run is a thread, and memory freed in one arena cannot be reused from another. With thirty visitors over
+    three minutes on two cores, this reduced memory from 713 to 598 MB at most and from 620 to 530 MB typically.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

@@ -25,7 +25,7 @@ class ModelInput:
     target: Tokens | None               # the other side of an encoder–decoder
     tensors: "dict[str, Tensor]"        # arguments of the network's forward: (1, token), or a picture
     omitted: Omission | None            # None if the whole text was read
-    notes: tuple[str, ...]              # sentences on differences between typed and tokenised text
+    notes: tuple[str, ...]              # sentences on differences between the typed and the tokenized text
     picture: np.ndarray | None = None   # uint8 (height, width, 3), the input of a vision model
 
     @property
