@@ -2,7 +2,7 @@
 import os
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:   # type names from transformers
+if TYPE_CHECKING:   # short names for types of transformers
     from transformers import PretrainedConfig as Config  # noqa: F401
     from transformers import PreTrainedModel as Network  # noqa: F401
     from transformers import PreTrainedTokenizerBase as Tokenizer  # noqa: F401

@@ -1,7 +1,7 @@
-"""Check whether the model that opens is the one intended: what kind of folder it is, and whether it contains anything
-that changes the model but is not applied.
+"""Check that a folder is opened as the model its authors intended: identify its kind, and find anything in it that
+changes the model but is not applied.
 
-Knowledge of other programs is in assets/foreign_models.toml. Every file with code, every class that a configuration
+assets/foreign_models.toml describes other programs' folders. Every file with code, every class that a configuration
 names and every key of config.json is either applied by the installed transformers, listed with a reason in
 assets/harmless_keys.toml, or named in a clause.
 """
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 LOOK = "open it in a notebook with look(model, inputs)"
 PICTURE_KEYS = ("image_size", "patch_size")
-# the part that reads the picture, in models that predict depth or classes per pixel
+# keys of the part that reads the picture, in models that predict depth or classes per pixel
 INSIDE = ("backbone_config", "vision_config")
 CLASSIFIER = "ForImageClassification"   # part of transformers' class names
-# modules of sentence-transformers that are applied, or that have no effect on answers
+# modules of sentence-transformers that are applied here or do not affect answers
 MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
 TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types whose two towers are compared by a cosine
 
@@ -44,7 +44,7 @@ def foreign() -> dict[str, Any]:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise UserError for another program's folder, naming it and how to view its model."""
+    """Raise UserError for another program's folder, naming the program and how to view its model."""
     if not (folder / "config.json").exists():
         raise _without_config(folder)
     config = files.read_json(folder / "config.json")
@@ -110,11 +110,11 @@ def check_type(folder: Path, config: dict) -> None:
 
 
 def reads_pictures(folder: Path) -> frozenset[str]:
-    """Return what a model reads besides plain text: {"image"} for a vision model, {"image", "text"} for one with a
-    tower for each, empty for a text model."""
+    """Return what a model reads besides plain text: {"image"} for a vision model, {"image", "text"} for a two-tower
+    model, empty for a text model."""
     config = files.read_json(folder / "config.json")
     model_type = str(config.get("model_type") or "")
-    if CLASSIFIER in str(config.get("architectures")):   # CLIP's too, which has no text tower
+    if CLASSIFIER in str(config.get("architectures")):   # includes CLIP's classifier, which has no text tower
         return frozenset(("image",))
     if model_type in TOWERS:
         return frozenset(("image", "text"))
@@ -124,8 +124,8 @@ def reads_pictures(folder: Path) -> frozenset[str]:
 
 
 def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
-    """Return the modalities that a model class declares: text, image, audio, video, time. Text is the default, so it
-    counts only if the forward pass has an argument for it."""
+    """Return the modalities that a model class declares: text, image, audio, video, time. Text, the default, counts
+    only if the forward pass has an argument for it."""
     declared = getattr(kind, "input_modalities", "text")
     declared = (declared,) if isinstance(declared, str) else tuple(declared)
     taken = [name for name in inspect.signature(kind.forward).parameters if name != "self"] if kind else ["input_ids"]
@@ -135,7 +135,7 @@ def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
 
 
 def reads(kind: "type[Network] | None") -> str:
-    """Return what a model class reads, in words: "text and pictures"."""
+    """Describe what a model class reads, for example "text and pictures"."""
     words = [foreign()["inputs"].get(name, name) for name in modalities(kind)]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
@@ -148,12 +148,12 @@ def class_of(config: "Config") -> "type[Network] | None":
 
 
 def has_attention(network: "Module") -> bool:
-    """Return whether any part of a network is named attention."""
+    """Return whether any module's class name contains "attention" or "attn"."""
     return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())
 
 
 def check_inputs(title: str, config: "Config", argument: str) -> None:
-    """Raise UserError for a model that lacks this argument, input_ids or pixel_values, before its weights are read."""
+    """Raise UserError, before weights are read, for a model without this argument: input_ids or pixel_values."""
     kind = class_of(config)
     if kind is None:
         return
@@ -164,7 +164,7 @@ def check_inputs(title: str, config: "Config", argument: str) -> None:
 
 
 def unread(config: "Config") -> tuple[str, ...]:
-    """Return a clause on the inputs besides text that are missing when the model is asked with text alone."""
+    """Return a clause about inputs besides text, which are missing when the model reads only a text."""
     kind = class_of(config)
     taken = () if kind is None else inspect.signature(kind.forward).parameters
     if not any(name in foreign()["arguments"] for name in taken):   # text models inherit the class's declaration
@@ -187,7 +187,7 @@ def wrong_input(title: str, model_type: str, kind: "type[Network] | None") -> Us
 
 
 def no_attention(title: str, model_type: str) -> UserError:
-    """Return the error for a network of convolutions, recurrences and the like."""
+    """Return the error for a network without attention, such as a convolutional or recurrent one."""
     return UserError(f"{title}, of the type {model_type}, has no attention to show; choose a Transformer.")
 
 
@@ -196,21 +196,20 @@ if TYPE_CHECKING:
 
 CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # extensions of executable files
 SHOWN = 3      # names listed in a clause before the rest is counted
-LONGEST = 60   # most characters of a third-party name
+LONGEST = 60   # maximum number of characters of a third-party name
 # JSON keys whose value names a class of transformers
 CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "feature_extractor_type",
            "video_processor_type")
-QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # files of quantisation tools
+QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # configuration files of quantisation tools
 PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
-# tensors stored by older versions that are now computed: masks, position ids, rotary frequencies
+# tensors that older versions stored and newer ones compute: masks, position ids, rotary frequencies
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids)$")
 
 
 def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None",
               unexpected: Iterable[str]) -> tuple[str, ...]:
-    """Return clauses on what the folders of a loaded network and its adapter contain that changes the model but is not
-    applied; empty if everything is accounted for. config: read from the first folder's config.json; unexpected: stored
-    tensors that the network lacks."""
+    """Return clauses about anything in the folders of a loaded network and its adapter that changes the model but is
+    not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks."""
     clauses = []
     for folder in folders:
         contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
@@ -228,8 +227,8 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
 
 
 def _code(folder: Path, contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause on code that comes with the model, which is never run: files, and what an auto_map at any depth of
-    a configuration names."""
+    """Yield a clause about code that is shipped with the model, which is never run: code files, and the classes in an
+    auto_map at any depth of a configuration."""
     found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
              if path.suffix in CODE]
     maps = []
@@ -252,7 +251,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _classes(contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause for each class of a tokenizer or a processor that transformers does not have."""
+    """Yield a clause for each tokenizer or processor class that is not in transformers."""
     for file, content in contents.items():
         for level in objects(content):
             for name in (level[key] for key in CLASSES if isinstance(level.get(key), str)):
@@ -299,8 +298,8 @@ def _architectures(content: object, config: "Config") -> Iterator[str]:
 
 
 def _related(one: "type[Config]", other: "type[Config]") -> bool:
-    """Return whether models of two configuration classes are compatible: the same class, derived, one nested in the
-    other, or declared so by transformers, as InternLM 3 is a Llama."""
+    """Return whether models of two configuration classes are compatible: the classes are the same, derived or nested,
+    or transformers declares them compatible, as with InternLM 3 and Llama."""
     import transformers
 
     return any(
@@ -320,7 +319,7 @@ def default_of(config_class: "type[Config]") -> "Config | None":
     """Return a default configuration of this class, or None if it has required arguments."""
     try:
         return config_class()
-    except Exception:   # transformers' classes raise anything for missing arguments
+    except Exception:   # transformers' classes raise various errors for missing arguments
         return None
 
 
@@ -388,8 +387,8 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
 
 
 def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
-    """Yield a clause for steps of a sentence-transformers folder, before or after its network, that are not performed
-    here."""
+    """Yield a clause for each step of a sentence-transformers folder, before or after its network, that is not
+    performed here."""
     path = folder / "modules.json"
     modules = parsed(path) if path.is_file() else None
     for module in modules if isinstance(modules, list) else ():
@@ -403,8 +402,8 @@ def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
 
 
 def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
-    """Return a clause on stored tensors in the layer stacks that the network lacks. Unused heads, such as BERT's
-    next-sentence head, do not matter."""
+    """Return a clause about stored tensors that belong in the layer stacks but are not in the network. Unused heads,
+    such as BERT's next-sentence head, are ignored."""
     if not unexpected:
         return []
     base = f"{network.base_model_prefix}."
@@ -415,6 +414,6 @@ def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
 
 
 def _named(names: list[str]) -> str:
-    """List third-party names, cut to the first few."""
+    """List the first few third-party names."""
     shown = [name if name.isprintable() and len(name) <= LONGEST else repr(name[:LONGEST]) for name in names[:SHOWN]]
     return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

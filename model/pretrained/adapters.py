@@ -1,7 +1,7 @@
 """Find adapters of the peft package and merge them into their base model.
 
-peft itself merges LoRA (Hu et al. 2021; DoRA, Liu et al. 2024) into the weights, in float32; whatever cannot be merged
-exactly is reported or refused.
+peft itself merges LoRA (Hu et al. 2021; DoRA, Liu et al. 2024) into the weights, in float32. Adapters that cannot be
+merged exactly are reported or refused.
 """
 import warnings
 from collections.abc import Callable
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 MERGE = "merge it with peft's merge_and_unload, save the result and open that"
 BESIDE = f"copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} beside the weights of its base"
-# kinds that add tokens or whole modules, which peft cannot merge
+# kinds of adapters that add tokens or whole modules, which peft cannot merge
 NEVER_MERGED = frozenset({"PROMPT_TUNING", "MULTITASK_PROMPT_TUNING", "P_TUNING", "PREFIX_TUNING", "ADAPTION_PROMPT",
                           "CPT", "CARTRIDGE", "XLORA"})
-# LoRA settings that are applied, and training settings that have no effect afterwards
+# LoRA settings that are applied, and settings that only affect training
 APPLIED = frozenset({
     "r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "rank_pattern", "alpha_pattern", "target_modules",
     "exclude_modules", "layers_to_transform", "layers_pattern", "modules_to_save", "fan_in_fan_out"})
@@ -35,14 +35,14 @@ OF_TRAINING = frozenset({
 KEEPS_BASE = (True, False, "gaussian", "eva", "orthogonal")   # initialisations that leave the base's weights unchanged
 CLASSES = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification",
            "QUESTION_ANS": "ForQuestionAnswering"}   # class name suffixes, by an adapter's task
-HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.weight")   # one row per label
+HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.weight")   # heads with one row per label
 PREFIX = "base_model.model."   # prefix of every tensor name in an adapter's file
 
 
 def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], ModelFiles]) -> ModelFiles:
-    """Return the place with the adapter of its folder, and clauses on adapters that are not applied, such as those of
-    the folders `inside` it. For an adapter alone, the place of its base, which `find` gives by its name. Raises
-    UserError for an adapter alone that cannot be applied."""
+    """Return the model's files with the folder's adapter, and with clauses on adapters that are not applied, such as
+    those in the subfolders `inside`. If the folder has only an adapter, the files are those of its base, which `find`
+    locates by name. Raises UserError if an adapter without its base cannot be applied."""
     folder, unapplied = place.folder, []
     if files.is_adapter_alone(folder):
         place = Adapter(folder).with_base(place, find)
@@ -64,7 +64,7 @@ def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], M
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter in a folder. Raises UserError for a damaged file."""
+    """An adapter in a folder. Its properties raise UserError for a damaged file."""
 
     folder: Path
 
@@ -77,7 +77,7 @@ class Adapter:
 
     @property
     def kind(self) -> str:
-        """peft's name for its type, in capitals; empty if it is not peft's."""
+        """peft's name for the adapter's type, in capitals; empty if it is not from peft."""
         return str(self.settings.get("peft_type", "")).upper()
 
     @property
@@ -88,7 +88,7 @@ class Adapter:
 
     @property
     def obstacle(self) -> str:
-        """Why it cannot be applied, and what to do, in two clauses; empty if it can."""
+        """Two clauses that say why it cannot be applied and what to do; empty if it can be applied."""
         settings, lora = self.settings, self.kind == "LORA"
         unknown = sorted(name for name in set(settings) - APPLIED - OF_TRAINING if settings[name])
         begun = settings.get("init_lora_weights", True)
@@ -108,8 +108,8 @@ class Adapter:
         return f"{changes if lora else 'only LoRA adapters are'}; {MERGE}"
 
     def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
-        """Return the base model's files together with this adapter. Raises UserError if it cannot be applied, NotOnDisk
-        if its base is missing."""
+        """Return the base model's files together with this adapter. Raises UserError if the adapter cannot be applied,
+        and NotOnDisk if its base is missing."""
         base = str(self.settings.get("base_model_name_or_path", ""))
         what = f"{place.folder} is {self.named} for {quoted(base)[1:-1] or 'a base that it does not name'}"
         if self.obstacle:
@@ -148,13 +148,13 @@ class Adapter:
 
     @cached_property
     def tensors(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of its weights, by name in the network that it was trained on."""
+        """The shapes of the adapter's weights, by name in the network that it was trained on."""
         found = Weights((self.folder / ADAPTER_WEIGHTS,)).tensors
         return {name.removeprefix(PREFIX): shape for name, (_, _, shape) in found.items()}
 
     def architecture(self, own: str, config: "Config") -> str:
-        """Return the class that the adapter was trained in, which differs from its base's class `own` if its task does;
-        sets the configuration's number of labels to the adapter's."""
+        """Return the class that the adapter was trained with, which differs from the base's class `own` if the task
+        differs. Sets the configuration's number of labels to the adapter's."""
         rows = [shape[0] for name, shape in self.tensors.items() if name.endswith(HEADS)]
         if rows and rows[-1] != config.num_labels:
             config.num_labels = rows[-1]
@@ -166,7 +166,7 @@ class Adapter:
         return own
 
     def names(self, network: "Network") -> dict[str, str]:
-        """Return {name in the adapter's file: name in the network}, adding or dropping the base model's prefix as
+        """Return {name in the adapter's file: name in the network}, with the base model's prefix added or dropped as
         needed."""
         modules, prefix = dict(network.named_modules()), f"{network.base_model_prefix}."
         for change in (str, prefix.__add__, lambda name: name.removeprefix(prefix)):
@@ -180,7 +180,7 @@ class Adapter:
         return {name.replace(".base_layer.", ".") for name in self.names(network).values() if ".lora_" not in name}
 
     def merge(self, network: "Network") -> None:
-        """Merge the adapter into the network's weights, using peft. Raises UserError, naming the file, if file,
+        """Merge the adapter into the network's weights with peft. Raises UserError, naming the file, if file,
         configuration and network do not match."""
         import peft
         from safetensors.torch import load_file
@@ -203,8 +203,8 @@ class Adapter:
         files.check_numbers(str(path), network, lambda name: path)
 
     def _fit_embeddings(self, network: "Network", names: dict[str, str]) -> None:
-        """Resize the network's embeddings to the adapter's, and untie its output if the adapter changes only the
-        embeddings, as was done in training."""
+        """Resize the network's embeddings to the adapter's. If the adapter changes only the embeddings, untie the
+        output matrix, as peft does in training."""
         import torch
 
         inputs, outputs = network.get_input_embeddings(), network.get_output_embeddings()

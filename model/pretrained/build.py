@@ -46,19 +46,19 @@ if TYPE_CHECKING:
     from model.pretrained import Config, Network, Output, Tokenizer
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
-PROBE_COST = 3e12   # operations, about a minute; if testing a window would take more, every answer is checked instead
-SEED = 2017   # for an untrained twin's weights
+PROBE_COST = 3e12   # operations, about a minute; if testing a window takes more, each answer is checked instead
+SEED = 2017   # seed of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
-PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design unless a permutation is passed
-PACKED = 8          # most parameters packed into one number of a checkpoint
-SHARED = 100        # most layers that may share weights
-SPARE = 25_000_000  # numbers that a model may compute besides its weights, such as masks and position tables
-COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types stored in the precision that they are computed in
+PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
+PACKED = 8          # maximum number of parameters packed into one number of a checkpoint
+SHARED = 100        # maximum number of layers that may share weights
+SPARE = 25_000_000  # numbers that a model may compute besides its weights, such as masks
+COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
-    """Load and verify the model of a folder. The caller holds the lock, has checked the files and prepared
-    transformers. Raises UserError if it cannot be shown."""
+    """Load and verify the model of a folder. The caller must hold the lock and have checked the files and prepared
+    transformers. Raises UserError if the model cannot be shown."""
     loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     report(0.7, "verifying against the model's own attention")
@@ -70,10 +70,10 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
 class Loaded(NamedTuple):
     """A network with loaded weights."""
 
-    network: "Network"           # a class of transformers
-    head: str                    # what it predicts: next, mask, target, label or none
-    unapplied: tuple[str, ...]   # clauses on what in the folder changes the model but is not applied
-    dtype: str                   # how its weights are stored and computed
+    network: "Network"           # of a class of transformers
+    head: str                    # kind of prediction: next, mask, target, label or none
+    unapplied: tuple[str, ...]   # clauses on what changes the model but is not applied
+    dtype: str                   # types in which weights are stored and computed
 
 
 def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
@@ -97,7 +97,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     report(0.2, "loading the weights")
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
-               # with peft installed, transformers would apply an adapter on its own
+               # keep transformers from applying an adapter on its own, which it does if peft is installed
                "adapter_kwargs": {"subfolder": "none"}}
     with _quantised(place, config), blame(weights.files[0], "the weights of what config.json describes"):
         try:
@@ -109,7 +109,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
         check_weights(place, weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
         check_generation(place.folder, network)
     head = head_of(type(network).__name__)
-    # without its pooler a model has the same attention, but an adapter's classifier needs the pooler's output
+    # a missing pooler does not affect attention, but an adapter's classifier needs the pooler's output
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
                      and ("pooler" not in name or (adapter is not None and head == "label")))
     if missing:
@@ -126,8 +126,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
 def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
                 dtype: str = "float32") -> PretrainedModel:
-    """Build the model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
-    trusted."""
+    """Build the model of a loaded network, verified or at least reported. Raises UserError if its attention cannot be
+    shown correctly."""
     network.eval()
     stop_between_layers(network)
     forward, lengths = probe_of(network)
@@ -142,17 +142,17 @@ def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokeniz
 class Examined(NamedTuple):
     """The result of the probe."""
 
-    # None if the capture cannot follow the model, which is then shown with its reported weights
+    # None if the model cannot be captured; it is then shown with its reported weights
     wiring: verify.Wiring | None
-    looks_ahead: bool              # for reported weights: whether they are an encoder's
-    reasons: tuple[str, ...]       # clauses on why pictures are reported but not verified
-    shapes: list[limits.Shape]     # of the attention layers
+    looks_ahead: bool              # for reported weights: whether tokens attend to later ones
+    reasons: tuple[str, ...]       # clauses on why attention is reported but not verified
+    shapes: list[limits.Shape]     # one per attention layer
 
 
 def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
             lengths: tuple[int, int | None]) -> Examined:
-    """Examine whether the network's picture is correct: verified or at least reported. Raises UserError if it cannot be
-    trusted."""
+    """Examine whether the network's attention can be verified or at least reported. Raises UserError if it can be
+    neither."""
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
     looks_ahead = False
@@ -174,7 +174,7 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
 
 
 class Probe:
-    """A forward pass over fixed tokens; call arguments replace or extend its own."""
+    """A forward pass over fixed tokens. Arguments of a call replace or extend the probe's own."""
 
     def __init__(self, network: "Network", tensors: dict) -> None:
         self.network, self.tensors = network, tensors
@@ -185,7 +185,7 @@ class Probe:
 
 
 def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
-    """Return a probe over random tokens, longer than the smallest window if affordable, and its lengths on both
+    """Return a probe over random tokens, if affordable longer than the smallest window, and its lengths on both
     sides."""
     import torch
 
@@ -219,8 +219,8 @@ def _config(folder: Path) -> "Config":
 
 def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Config",
                                      weights: Weights, title: str) -> None:
-    """Raise UserError if the configured network needs more memory than is free, or far more parameters than its weights
-    provide."""
+    """Raise UserError if the configured network needs more memory than is free, or far more parameters than the weights
+    contain."""
     import torch
 
     layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
@@ -255,8 +255,8 @@ def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
 
 def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
             lengths: tuple[int, int | None]) -> bool:
-    """Switch to the weights that the model itself reports and check them on the probe; return whether they attend to
-    later tokens. Raises UserError if the check fails."""
+    """Switch to the weights that the model itself reports, check them on the probe, and return whether tokens attend to
+    later ones. Raises UserError if the check fails."""
     import torch
 
     ids = forward.tensors.get("input_ids")   # a picture's patches have no order
@@ -295,7 +295,7 @@ def _runs(forward: Probe) -> bool:
 
 
 def _shapes_of(network: "Network") -> list[limits.Shape]:
-    """Return the sizes of the attention layers according to the configuration."""
+    """Return the sizes of the attention layers, as stated in the configuration."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
@@ -305,7 +305,7 @@ def _shapes_of(network: "Network") -> list[limits.Shape]:
 
 
 def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> limits.Plan:
-    """Return what the memory and time of this network's answers depend on."""
+    """Return the sizes that determine the memory and time of this network's answers."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
     inner = max(inner) if isinstance(inner, list) else inner  # one per layer in Gemma 3n
@@ -318,15 +318,15 @@ def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> li
 if TYPE_CHECKING:
     from model.pretrained import Config, Network, Output, Tokenizer
 
-UNLIMITED = 1_000_000  # for models with unlimited positions; memory and time are their limit
+UNLIMITED = 1_000_000  # for models with unlimited positions, limited only by memory and time
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
 ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 
 def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
             probe: int, dtype: str) -> Card:
-    """Write the card of a loaded network. tokenizer: from transformers, or words on how a picture is split; probe:
-    number of tokens it was tested on; dtype: how the weights are stored and computed."""
+    """Build the card of a loaded network. tokenizer: from transformers, or a description of how a picture is split;
+    probe: number of tokens that the network was tested on; dtype: how the weights are stored and computed."""
     config = network.config.get_text_config()
     slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
     heads, kv_heads, d_head = max((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes)
@@ -346,8 +346,8 @@ def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: 
 
 
 def source_of(place: ModelFiles) -> str:
-    """Return a sentence on where the weights of the model and its adapter came from: a package because the hub was
-    unreachable, the hub's repository, or its bot; empty for local files."""
+    """Return a sentence on the source of the weights of the model and its adapter: the hub's repository, its bot, or a
+    package if the hub was unreachable; empty for local files."""
     said = []
     for folder in place.folders:
         mark, origin = folder / MARK, origin_of(folder)
@@ -364,7 +364,7 @@ def source_of(place: ModelFiles) -> str:
 
 
 def others_of(config: "Config", shown: frozenset[int]) -> str:
-    """Return a sentence on a hybrid model's layers without softmax attention, which are not shown, or ""."""
+    """Return a sentence about a hybrid model's layers without softmax attention, which are not shown, or ""."""
     types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
     others = Counter(str(name).replace("_", " ") for index, name in enumerate(types) if index not in shown)
     if not others or not shown:
@@ -374,8 +374,8 @@ def others_of(config: "Config", shown: frozenset[int]) -> str:
 
 
 def side_of(config: "Config", shown: frozenset[Kind]) -> str:
-    """Return a sentence on an encoder that is not shown because it uses blocks, global tokens or summaries instead of
-    one softmax over the text, or ""."""
+    """Return a sentence about an encoder that is not shown because it uses blocks, global tokens or summaries instead
+    of one softmax over the text, or ""."""
     if getattr(config, "add_cross_attention", False) and shown and Kind.CROSS not in shown:
         return "Its cross-attention needs the output of an encoder, which this model does not have, and is not shown."
     if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
@@ -385,7 +385,7 @@ def side_of(config: "Config", shown: frozenset[Kind]) -> str:
 
 
 def window_of(config: "Config", probe: int) -> str:
-    """Return a sentence on a window too long to test at load time, or ""."""
+    """Return a sentence about a window too long to be tested at load time, or ""."""
     window = smallest_window(config)
     if window is None or window < probe:
         return ""
@@ -472,8 +472,8 @@ def smallest_window(config: "Config") -> int | None:
 
 
 def _setting(config: "Config", name: str) -> Any:
-    """Return a configuration value, or None if it is missing or differs by layer (transformers then raises a
-    RuntimeError)."""
+    """Return a configuration value, or None if it is missing or differs between layers, for which transformers raises a
+    RuntimeError."""
     try:
         return getattr(config, name, None)
     except RuntimeError:

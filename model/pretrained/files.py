@@ -1,8 +1,8 @@
 """The files in a model's folder: find them, check that they are complete and unchanged, and name the faulty one in
 error messages.
 
-transformers and its dependencies say what failed, not in which file; the tokenizers, written in Rust, raise a panic
-that does not derive from Exception. All errors about a folder's content therefore go through `blame`.
+Errors of transformers and its dependencies do not name the faulty file, and tokenizers, written in Rust, raise a panic
+that does not derive from Exception. `blame` therefore converts all errors about a folder's content.
 """
 import hashlib
 import json
@@ -29,10 +29,10 @@ ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetens
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm", ".py")
 # the weights, or the index of their parts
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-LFS = b"version https://git-lfs"   # how a Git LFS pointer begins
-PANIC = "PanicException"   # raised by Rust code; its class cannot be imported
-LONGEST = 200              # most characters of another package's message
-DECIMALS = ("F", "BF")     # how safetensors names of floating-point types begin
+LFS = b"version https://git-lfs"   # start of a Git LFS pointer
+PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
+LONGEST = 200              # maximum number of characters of another package's message
+DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 IDS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
 
 # path: ((size, modification time), sha256)
@@ -46,11 +46,11 @@ class ModelFiles:
     id: str                                # as requested
     folder: Path                           # with config.json, weights and tokenizer
     title: str                             # its name on the pages
-    licence: str = "not stated"            # as the catalogue or the folder states it
-    entry: catalogue.Entry | None = None   # its line in the catalogue, if it has one
-    changed: str = ""                      # a sentence on how it differs from what was first opened here
+    licence: str = "not stated"            # as stated by the catalogue or the folder
+    entry: catalogue.Entry | None = None   # its entry in the catalogue, if any
+    changed: str = ""                      # a sentence if it changed since it was first opened here
     adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
-    unapplied: tuple[str, ...] = ()        # clauses on what in the folder changes the model but is not applied
+    unapplied: tuple[str, ...] = ()        # clauses on what changes the model but is not applied
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -66,7 +66,8 @@ class Weights:
 
     @cached_property
     def tensors(self) -> dict[str, tuple[Path, str, tuple[int, ...]]]:
-        """{name: (file, safetensors type, shape)}. Raises UserError, naming the file, if one is damaged."""
+        """The tensors, {name: (file, safetensors type, shape)}. Raises UserError, naming the file, if one is
+        damaged."""
         from safetensors import safe_open
 
         found = {}
@@ -80,16 +81,16 @@ class Weights:
 
     @property
     def parameters(self) -> int:
-        """The number of parameters in them."""
+        """The number of parameters."""
         return sum(math.prod(shape) for _, _, shape in self.tensors.values())
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """The types in which they are stored."""
+        """The stored types, in safetensors' names."""
         return tuple(sorted({dtype for _, dtype, _ in self.tensors.values()}))
 
     def key_of(self, name: str) -> str:
-        """Return the stored name of a parameter: as given, or with or without its base model's prefix."""
+        """Return a parameter's stored name: `name` itself, or with the base model's prefix added or removed."""
         ends = (name, name.partition(".")[2])
         return next((key for key in ends if key in self.tensors), "") or next(
             (key for key in self.tensors if key.endswith(f".{name}")), name)
@@ -104,7 +105,7 @@ def path_named(model_id: str) -> Path:
     """Return the path that an id denotes. Raises UserError if it is not a valid path."""
     try:
         path = Path(model_id).expanduser()
-        path.exists()   # called for its errors
+        path.exists()   # raises for an invalid path
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or first_line(error, 80)
         raise UserError(f"{quoted(model_id)} is not a valid path ({reason}); choose a model of the catalogue, or give "
@@ -128,8 +129,8 @@ def sha256(path: Path) -> str:
 
 
 def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
-    """Return 16 hexadecimal digits that depend on every byte of the folders' weights, configurations and tokenizers,
-    and on the strings in `more`."""
+    """Return 16 hexadecimal digits of a hash over all weights, configurations and tokenizers in the folders and the
+    strings in `more`."""
     parts = [path for folder in folders for path in sorted(folder.iterdir())
              if path.suffix in SUFFIXES and path.is_file()]
     text = "\n".join((*(f"{path.name} {sha256(path)}" for path in parts), *more))
@@ -148,7 +149,7 @@ def read_json(path: Path) -> dict:
 
 
 def parsed(path: Path) -> Any:
-    """Return the file's JSON content, or nothing if it is invalid; whoever needs the file reports that."""
+    """Return the file's JSON content, or None if it is invalid, which code that needs the file will report."""
     try:
         return json.loads(path.read_bytes())
     except (ValueError, OSError, RecursionError):
@@ -222,12 +223,12 @@ def _refuse_pointer(path: Path) -> None:
 
 
 def is_fault(error: BaseException) -> bool:
-    """Return whether an error is about the data read, and not a request to end the program."""
+    """Return whether an error concerns the data read, rather than being a request to exit."""
     return isinstance(error, Exception) or type(error).__name__ == PANIC
 
 
 def in_one_line(error: BaseException) -> str:
-    """Return another package's message in one line."""
+    """Return another package's error message in one line."""
     return " ".join(str(error).split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 
@@ -264,7 +265,7 @@ def check_weights(place: ModelFiles, weights: Weights, network: "Network",
 
 
 def check_numbers(title: str, network: "Network", file_of: Callable[[str], Path]) -> None:
-    """Raise UserError for NaN or infinity in any weight; file_of(name) returns its file."""
+    """Raise UserError for NaN or infinity in any weight; file_of(name) returns the file that holds it."""
     import torch
 
     for name, parameter in network.named_parameters():
@@ -274,7 +275,7 @@ def check_numbers(title: str, network: "Network", file_of: Callable[[str], Path]
 
 
 def check_generation(folder: Path, network: "Network") -> None:
-    """Raise UserError for a generation_config.json whose special tokens are not ids."""
+    """Raise UserError if the special tokens in generation_config.json are not ids."""
     path = folder / "generation_config.json"
     if path.exists():
         read_json(path)
@@ -289,12 +290,12 @@ def check_generation(folder: Path, network: "Network") -> None:
 # of each weights file are stored when a model is first opened here, and the page reports if a later one differs.
 # Whoever can write to CLEARHEAD_HOME is trusted.
 CACHED = re.compile(r"models--(.+)")   # a model's folder in the hub's own cache, above /snapshots/COMMIT
-SHOWN = 12   # digits of a commit or checksum in a sentence
+SHOWN = 12   # digits of a commit shown in a sentence
 
 
 def remember(place: ModelFiles) -> str:
-    """Store the version of a hub model and its adapter on first use. Returns a sentence if a different version was
-    stored before, else ""."""
+    """Store the version of a hub model and its adapter on first use. Return a sentence if a different version is
+    already stored, else ""."""
     return " ".join(filter(None, map(_remember, place.folders)))
 
 
@@ -336,5 +337,5 @@ def origin_of(folder: Path) -> tuple[str, str] | None:
 
 
 def record_of(hub_id: str) -> Path:
-    """Return the file with a model's known versions. Delete it to trust another version from then on."""
+    """Return the file with a model's known versions. Users can delete it to trust another version."""
     return catalogue.home() / "first-opened" / f"{catalogue.folder_name(hub_id)}.json"

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from model.pretrained import Config, Network, Tokenizer
 
 SURROGATE = re.compile("[\ud800-\udfff]")
-TURN = "clearhead-turn"   # placeholder that no chat template changes or contains
-HALVES = ("encoder", "decoder")   # the configurations of a model combined from two
-GREEDY = 128  # most tokens that an encoder–decoder generates without a target
+TURN = "clearhead-turn"   # placeholder text that no chat template contains or changes
+HALVES = ("encoder", "decoder")   # the two configurations in a model that combines two models
+GREEDY = 128  # maximum number of tokens that an encoder–decoder generates if no target is given
 
-# truncation and source/target mode are settings of the tokenizer, not of the call
+# truncation and source or target mode are settings of the tokenizer, not arguments of a call
 _tokenizing = threading.Lock()
 
 
@@ -37,12 +37,12 @@ class Encoding:
 
     pieces: list[Piece]
     arguments: dict[str, list[int]]   # arguments of the network's forward
-    omitted: Omission | None          # what did not fit
+    omitted: Omission | None          # the part that did not fit
 
 
 def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, limit: int) -> ModelInput:
-    """Tokenize the query's texts, truncated to `limit` tokens per side; `with_target` adds the target of an
-    encoder–decoder. Raises UserError for a text that this network cannot read."""
+    """Tokenize the query's texts, truncated to `limit` tokens per side. Does not include an encoder–decoder's target,
+    which `with_target` adds. Raises UserError for a text that this network cannot read."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
     texts, notes = _clean(typed)
     if query.text_b is not None and network.config.is_encoder_decoder:
@@ -66,7 +66,7 @@ def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, lim
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Allow one thread at a time, and convert the tokenizer's errors to UserError."""
+    """Hold the tokenizer's lock within the block, and convert the tokenizer's errors to UserError."""
     try:
         with _tokenizing:
             yield
@@ -80,8 +80,8 @@ def _reading() -> Iterator[None]:
 
 
 def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
-    """Tokenize a text as a user's turn in the tokenizer's chat template, up to where the answer begins. The template's
-    own tokens are special and belong to no text. Raises UserError for a template that alters the text."""
+    """Tokenize a text as a user's turn in the tokenizer's chat template, up to the start of the answer. The template's
+    own tokens are special and belong to no text. Raises UserError if the template alters the text."""
     write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
     with _reading():
         whole, frame = (write([{"role": "user", "content": each}]) for each in (text, TURN))
@@ -102,8 +102,8 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
 
 def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target: bool = False,
            special: bool = True) -> Encoding:
-    """Tokenize a text or a pair, adding the tokenizer's special tokens unless a template wrote them. Raises UserError
-    if no token results."""
+    """Tokenize a text or a pair; `special` adds the tokenizer's special tokens; False if a chat template wrote them.
+    Raises UserError if there are no tokens."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     options = {"return_special_tokens_mask": True, "add_special_tokens": special}
     options |= {"return_offsets_mapping": True} if tokenizer.is_fast else {}
@@ -123,9 +123,9 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
 
 
 def _check_ids(network: "Network", encoding: Encoding) -> None:
-    """Raise UserError for another model's tokenizer, whose ids exceed the embeddings."""
+    """Raise UserError if an id exceeds the embeddings, as with another model's tokenizer."""
     rows = None
-    with suppress(NotImplementedError, AttributeError):   # CANINE has no embedding table for its characters
+    with suppress(NotImplementedError, AttributeError):   # CANINE has no embedding table for characters
         rows = network.get_input_embeddings().num_embeddings
     piece = max(encoding.pieces, key=lambda piece: piece.id)
     if rows is not None and piece.id >= rows:
@@ -155,7 +155,7 @@ def parameters_of(kind: "type[Network]") -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Unnamed:
-    """A stand-in tokenizer for a vocabulary that none of the model's files names."""
+    """A stand-in tokenizer for a vocabulary that is in none of the model's files."""
 
     size: int
     all_special_ids: tuple[int, ...] = ()
@@ -165,27 +165,27 @@ class Unnamed:
     unk_token_id: int | None = None
 
     def convert_ids_to_tokens(self, ids: int | list[int]) -> list[None] | None:
-        """Return no string for any id."""
+        """Return None for every id."""
         return [None] * len(ids) if isinstance(ids, list) else None
 
     def decode(self, ids: list[int], **options: object) -> str:
-        """Return no text."""
+        """Return an empty text."""
         return ""
 
 
 def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer | Unnamed":
-    """Return the tokenizer of the network's output: `Unnamed` if its two halves have vocabularies of different sizes,
-    since the folder's tokenizer is the encoder's."""
+    """Return the tokenizer of the network's output. This is `Unnamed` if encoder and decoder have vocabularies of
+    different sizes, because the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
     return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
 
 
 def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, question: ModelInput, limit: int,
                 report: Progress) -> ModelInput:
-    """Add an encoder–decoder's target side: the query's target, shifted right after the start token, or else what the
-    model generates.
+    """Add an encoder–decoder's target side: the query's target, shifted right by the start token, or by default the
+    text that the model generates.
 
-    Generation is greedy and ignores the query's edits, so that the same tokens are compared before and after an edit.
+    Generation is greedy and ignores the query's edits, so the tokens are the same before and after an edit.
     """
     pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
     left_out: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
 
 def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
-    """Return the text for some ids, and each id's piece."""
+    """Return the text of some ids, and the piece of each id."""
     special = set(tokenizer.all_special_ids)
     text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
     numbered = list(zip(ids, _vocabulary_strings(tokenizer, ids), strict=True))
@@ -259,19 +259,20 @@ def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, 
 
 
 def _same_depth(config: "Config") -> bool:
-    """Return whether encoder and decoder are equally deep. transformers 5.23 sizes a T5 cache by the encoder, which
+    """Return whether encoder and decoder are equally deep. transformers 5.23 sizes T5's cache by its encoder, which
     fails for a deeper decoder."""
     return getattr(config, "num_decoder_layers", None) in (None, getattr(config, "num_hidden_layers", None))
 
 
 def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
-    """Return the vocabulary's strings; a model may have more ids than its tokenizer."""
+    """Return the vocabulary's strings for these ids, or ∅id, since a model may have more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
 
 
 def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Replace lone surrogates, which no tokenizer can read, by U+FFFD; lengths and therefore spans are unchanged."""
+    """Replace lone surrogates, which no tokenizer can read, with U+FFFD. Lengths, and therefore spans, are unchanged.
+    Returns the texts and a note."""
     cleaned = tuple(SURROGATE.sub("\ufffd", text) for text in texts)
     notes = ("Lone surrogates, halves of characters, were read as U+FFFD.",) if cleaned != texts else ()
     return cleaned, notes
@@ -305,7 +306,7 @@ def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[
 
 def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query,
                        vocabulary: int) -> tuple[list[Piece], str]:
-    """Return the pieces followed by the continuation's, and the continuation's text."""
+    """Return the pieces with those of the continuation appended, and the continuation's text."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):
         raise UserError(f"The continuation contains a token id that this model lacks (it has {vocabulary:,}); start "
@@ -319,6 +320,6 @@ def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
-    """Return the end of each text beyond its last piece."""
+    """Return the rest of each text after its last piece."""
     ends = [max((piece.span[1] for piece in pieces if piece.text == side), default=0) for side in range(len(texts))]
     return " … ".join(rest for text, end in zip(texts, ends, strict=True) if (rest := text[end:].strip()))

@@ -1,5 +1,5 @@
-"""Open a pretrained model safely: known files, no pickles, no third-party code, no network access, and verification
-before its first answer."""
+"""Open a pretrained model safely: only known files, no pickles, no third-party code, no network access, and
+verification before the first answer."""
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,8 @@ _opening = threading.Lock()
 
 
 def locate(model_id: str) -> ModelFiles:
-    """Locate a model by catalogue name, folder or hub id. Raises UserError with the way out; never uses the network.
+    """Locate a model by catalogue name, folder or hub id, without using the network. Raises UserError, which says what
+    to do.
 
     An id that ends in `SUFFIX` denotes the model's untrained twin, which has the same files.
     """
@@ -37,7 +38,7 @@ def locate(model_id: str) -> ModelFiles:
 
 
 def _place(model_id: str) -> ModelFiles:
-    """Locate a model as `locate` does, without resolving adapters."""
+    """Locate a model like `locate`, but without resolving adapters."""
     entry = catalogue.entry_named(model_id)
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
@@ -80,9 +81,9 @@ def revision(model_id: str) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """Return what the model can read besides a text: a target for encoder–decoders, else a second text; chat if its
-    tokenizer has a template; image for vision models, and text if they read texts too. Raises UserError for an unknown
-    model."""
+    """Return what the model can read: besides a text, "target" for encoder–decoders, else "text_b", and "chat" if the
+    tokenizer has a chat template; for vision models "image", and "text" if they also read texts. Raises UserError for
+    an unknown model."""
     folder = locate(model_id).folder
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):
@@ -93,7 +94,7 @@ def sides(model_id: str) -> frozenset[str]:
 
 
 def wrong_input(model_id: str) -> UserError:
-    """Return the error for a picture that the model does not read, or one that is missing."""
+    """Return the error for a picture that the model cannot read, or for a missing one."""
     from transformers import AutoConfig
 
     folder = locate(model_id).folder
@@ -126,8 +127,7 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
 
 
 def _check_files(place: ModelFiles, folder: Path) -> None:
-    """Raise UserError unless the folder's weights have the catalogue's checksum, or the one stored when they were
-    downloaded."""
+    """Raise UserError unless the folder's weights have the checksum stated in the catalogue or stored at download."""
     weights = files.all_weights(folder)
     mark = folder / catalogue.MARK
     known = files.read_json(mark).get("sha256", {}) if mark.exists() else {}

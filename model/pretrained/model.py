@@ -1,5 +1,5 @@
-"""A loaded transformers model: how it tokenizes a query, how it is called and what it answers. Records keep only an
-answer's best candidates, never full logits."""
+"""A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
+best candidates, never full logits."""
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pooling:
-    """How a sentence model combines its tokens' vectors into one (Reimers and Gurevych 2019)."""
+    """The way a sentence model combines its tokens' vectors into one (Reimers and Gurevych 2019)."""
 
     mode: str         # mean or first
     normalise: bool   # whether to scale to length 1
@@ -52,8 +52,8 @@ def pooling_of(folder: Path) -> Pooling | None:
 
 
 def pool(hidden: Any, pooling: Pooling) -> Any:
-    """Pool the last layer's states (text, token, d_model), without padding, into sentence vectors (text, d_model):
-    arrays or tensors."""
+    """Pool the last layer's states (text, token, d_model), which contain no padding, into sentence vectors (text,
+    d_model). Accepts arrays or tensors."""
     vectors = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
     if not pooling.normalise:
         return vectors
@@ -70,7 +70,7 @@ def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
 
 
 def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "Tokenizer") -> Prediction:
-    """Return the best twenty tokens at some positions. logits: (position, vocabulary), one row per entry of
+    """Return the best CANDIDATES tokens at some positions. logits: (position, vocabulary), one row per entry of
     `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
@@ -83,7 +83,8 @@ def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "To
 
 
 def text_of(tokenizer: "Tokenizer", number: int) -> str:
-    """Return a token of the vocabulary in readable form, with its leading space visible, since no text surrounds it."""
+    """Return a token of the vocabulary in readable form. Its leading space is made visible, since no text surrounds
+    it."""
     raw = tokenizer.convert_ids_to_tokens(number)
     if raw is None:
         return f"∅{number}"
@@ -97,7 +98,7 @@ def text_of(tokenizer: "Tokenizer", number: int) -> str:
 
 
 def bytes_in_hex(raw: str) -> str:
-    """Return a piece that is not a complete character as its bytes in hexadecimal: ‹E8 8B›."""
+    """Return the bytes of an incomplete character in hexadecimal, such as ‹E8 8B›."""
     known = bytes_by_sign()
     if not all(character in known for character in raw):
         return visible(raw)
@@ -131,22 +132,22 @@ if TYPE_CHECKING:
 class PretrainedModel(NetworkModel):
     """A transformers network with its tokenizer."""
 
-    pooling: Pooling | None   # None unless its answer is a sentence vector
-    looks_ahead: bool                 # for reported weights: whether they are an encoder's
+    pooling: Pooling | None   # None unless the model's answer is a sentence vector
+    looks_ahead: bool                 # for reported weights: whether tokens attend to later ones
 
     @property
     def vector_of(self) -> str:
-        """The tokens whose vectors make up the sentence vector: mean or first."""
+        """How the sentence vector is formed: "mean" of all tokens, or "first" token."""
         return self.pooling.mode if self.pooling else "mean"
 
     @property
     def vocabulary(self) -> "Pieces":
-        """The pieces or classes that it can answer with."""
+        """The pieces or classes that the model can answer with."""
         return Pieces(self)
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query as the network's input, including an encoder–decoder's target. Raises UserError if it cannot
-        be asked."""
+        """Return the query as the network's input, including an encoder–decoder's target. Raises UserError if the model
+        cannot answer it."""
         report(0.02, "reading the text")
         if query.image is not None:
             raise wrong_input(self.card.title, self.network.config.model_type, type(self.network))
@@ -216,8 +217,8 @@ class PretrainedModel(NetworkModel):
                                                    reasons=self.reasons), output
 
     def _logits_to_predict(self, asked: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
-        """Return (logits (position, vocabulary), positions) where the network predicts, from all its logits (token,
-        vocabulary) or (class)."""
+        """Select the logits (position, vocabulary) at the positions where the network predicts, from all logits (token,
+        vocabulary) or (class); return both."""
         if self.task == "next":
             return logits[-1:], [len(asked.source) - 1]
         if self.task == "mask":

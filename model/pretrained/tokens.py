@@ -1,7 +1,7 @@
-"""Make tokens readable: labels show what was typed, and every token knows its characters, word and text.
+"""Make tokens readable: labels show the typed text, and each token has its character span, word and text.
 
-The single space before a word is part of most vocabularies' pieces and is not shown; other white space appears as ␣, ⏎
-or ⇥. Tokens that share a character are numbered (苹₁ 苹₂). Control and invisible characters are shown by name.
+In most vocabularies, pieces include the single space before a word, which is not shown. Other white space appears as ␣,
+⏎ or ⇥. Tokens that share a character are numbered (苹₁ 苹₂). Control and invisible characters are shown by name.
 """
 import functools
 import re
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 # how byte-level and SentencePiece vocabularies encode white space
 SPACES = str.maketrans({"Ġ": " ", "Ċ": "\n", "ĉ": "\t", "č": "\r", "▁": " "})
-REACH = 12  # characters that may be skipped before a piece, such as controls that a tokenizer drops
+REACH = 12  # maximum number of characters skipped before a piece, such as control characters that a tokenizer drops
 
 
 def align(text: str, raws: Sequence[str]) -> list[Span]:
-    """Align the pieces of a SentencePiece or Moses vocabulary with the text, in order; returns each span, empty if a
-    piece is not found."""
+    """Align the pieces of a SentencePiece or Moses vocabulary with the text, in order. Return the span of each, empty
+    if it is not found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
         byte = BYTE.fullmatch(raw)
@@ -46,7 +46,7 @@ def align(text: str, raws: Sequence[str]) -> list[Span]:
 
 
 def _complete(some: bytes) -> bool:
-    """Return whether the bytes form a whole character, or are too many to become one."""
+    """Return whether the bytes form a complete character, or are too many for one."""
     try:
         some.decode("utf-8")
     except UnicodeDecodeError:
@@ -72,7 +72,7 @@ def _find(text: str, cursor: int, piece: str) -> Span:
 
 
 def fill(raw: str, span: Span, text: str, before: int) -> Span:
-    """Repair the span of a piece that has none or a wrong one, such as trimmed white space or a lone word marker."""
+    """Repair a missing or wrong span of a piece, such as trimmed white space or a lone word marker."""
     written = raw.translate(SPACES)
     if written.strip():
         return span
@@ -82,7 +82,7 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
 
 
 def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
-    """Decode ids that follow the id `last`; return the text and each id's span in it. Parts of one character share its
+    """Decode ids that follow the id `last`. Return their text and the span of each id; parts of one character share its
     span."""
     def decode(count: int) -> str:
         return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)
@@ -100,7 +100,7 @@ def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> t
 
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
-# every tokenizer has one of these, except those for bytes or characters (ByT5, CANINE)
+# every tokenizer has one of these, except byte and character tokenizers (ByT5, CANINE)
 VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
                 "tekken*")
 # tokenizer files that may be damaged
@@ -113,7 +113,7 @@ def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
 
 
 def open_tokenizer(folder: Path) -> "Tokenizer":
-    """Open the folder's tokenizer and try it once. Raises UserError, naming the file, if it is missing or damaged."""
+    """Open the folder's tokenizer and test it once. Raises UserError, naming the file, if it is missing or damaged."""
     from transformers import AutoTokenizer
 
     for name in OBJECTS:
@@ -133,7 +133,7 @@ def open_tokenizer(folder: Path) -> "Tokenizer":
         tokenizer.convert_ids_to_tokens([*ids, tokenizer.unk_token_id or 0, *tokenizer.all_special_ids])
         tokenizer.decode([0])
     except BaseException as error:
-        # tokenizers raise plain Exception for some texts, and panics for faults in their own rules
+        # tokenizers raise a plain Exception for some texts, and panic if their own rules are faulty
         if type(error) is not Exception:
             with blame(folder / "tokenizer.json", "a tokenizer that works"):
                 raise
@@ -159,7 +159,7 @@ def has_vocabulary(folder: Path) -> bool:
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"
-# zero-width joiner and non-joiner: kept between letters or pictures, whose shape they affect
+# zero-width joiner and non-joiner: kept between letters or emoji, because they affect their shape
 INSIDE = (JOINER, "\u200c")
 LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -169,16 +169,17 @@ SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 class Piece:
     """A token before it is made readable."""
 
-    id: int         # in the vocabulary
+    id: int         # number in the vocabulary
     raw: str        # the vocabulary's own string
     span: Span      # code points in its text
     text: int       # 0 or 1: first or second text; -1 for neither
-    special: bool   # whether it is a marker, added by the tokenizer or typed
+    special: bool   # true for markers, whether added by the tokenizer or typed
     unknown: bool   # whether the vocabulary lacks it
 
 
 def visible(text: str) -> str:
-    """Make white space and controls visible, so that no character affects how its neighbours are drawn."""
+    """Make white space and control characters visible, and keep characters from affecting the display of their
+    neighbours."""
     if text.isascii() and text.isprintable() and " " not in text:
         return text
     shown = [_visible(character, alone=len(text) == 1) for character in text]
@@ -225,7 +226,7 @@ def _without_space(side: int, span: Span, texts: tuple[str, ...]) -> Span:
 
 
 def _parts(pieces: list[Piece], spans: list[Span]) -> list[int]:
-    """Number tokens that share characters 1, 2, …; 0 for a token with its own characters."""
+    """Number the tokens that share characters as 1, 2, …; 0 for tokens that share none."""
     numbers = [0] * len(pieces)
     for i in range(1, len(pieces)):
         (start, end), (before, until) = spans[i], spans[i - 1]
@@ -245,13 +246,13 @@ def _label(piece: Piece, span: Span, texts: tuple[str, ...], number: int) -> str
 
 
 def _short(text: str) -> str:
-    """Shorten a label to its two ends: a token may cover thousands of characters, as unknown words do."""
+    """Shorten a label to its start and end: a token, such as an unknown word, may cover thousands of characters."""
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL - 9]}…{text[-8:]}"
 
 
 def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tuple[int, ...]:
-    """Number the words that tokens belong to, across both texts; -1 for special tokens and white space. A token that
-    spans several words merges them."""
+    """Return the word number of each token, counted across both texts; -1 for special tokens and white space. A token
+    that spans several words merges them."""
     words, offset = [-1] * len(pieces), 0
     for side, text in enumerate(texts):
         members = [i for i, piece in enumerate(pieces) if piece.text == side and not piece.special]
@@ -280,8 +281,8 @@ def _renumber(words: list[int]) -> tuple[int, ...]:
 def word_numbers(text: str) -> list[int]:
     """Return each character's word number, -1 for white space.
 
-    Letters and digits form one word, including inner apostrophes; every Chinese or Japanese character, symbol or emoji
-    is its own word, with the marks and joiners that follow it.
+    Consecutive letters, digits and inner apostrophes form one word. Each Chinese or Japanese character, symbol or emoji
+    is a word of its own, including the marks and joiners that follow it.
     """
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
@@ -297,8 +298,8 @@ def word_numbers(text: str) -> list[int]:
 
 @functools.cache
 def bytes_by_sign() -> dict[str, int]:
-    """Return the byte for each character of byte-level vocabularies (Radford et al. 2019, encoder.py): printable
-    Latin-1 characters represent themselves, the other bytes are characters from U+0100 on."""
+    """Return {character: byte} for byte-level vocabularies (Radford et al. 2019, encoder.py): printable Latin-1
+    characters represent themselves, all other bytes are characters from U+0100 on."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
@@ -306,7 +307,7 @@ def bytes_by_sign() -> dict[str, int]:
 
 @functools.lru_cache(1 << 14)
 def _joins(before: str, character: str, after: str, held: bool) -> bool:
-    """Return whether a character continues its predecessor's word; `held`: whether the predecessor continued one."""
+    """Return whether a character continues its predecessor's word. held: whether the predecessor continued one."""
     if before.isspace():
         return False
     skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"

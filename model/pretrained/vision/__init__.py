@@ -1,1 +1,1 @@
-"""Vision models: from pictures to patches, and two-tower models that also read texts."""
+"""Vision models, which split pictures into patches, and two-tower models, which also read texts."""

@@ -1,4 +1,4 @@
-"""Turn a checked folder into a vision model: load it with transformers, verify it with a probe, find its patches."""
+"""Turn a checked folder into a vision model: load it with transformers, verify it with a probe and find its patches."""
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from model.pretrained import Network, Tokenizer
 
-PROBE_SIDES = 240, 320   # pixels of the random picture that a model is tested on, before preprocessing
+PROBE_SIDES = 240, 320   # height and width in pixels of the random test picture, before preprocessing
 # descriptions of positions in a vision tower, by the names of its parameters and modules
 POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in two dimensions)"),
              ("rope", "rotary in two dimensions"), ("position_embedding", "learned, a vector for each patch"),
@@ -40,7 +40,7 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PictureModel | TwoTowers:
-    """Load and verify a folder's vision model, as `model.pretrained.build.open_folder` does for text models."""
+    """Load and verify a folder's vision model, like `model.pretrained.build.open_folder` for text models."""
     loaded = load_network(place, "pixel_values", report)
     processor = open_processor(place.folder)
     report(0.7, "verifying against the model's own attention")
@@ -55,7 +55,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pictur
 def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
                         head: str, dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
     """Build the vision model of a loaded network, verified or at least reported, with its patches measured. Raises
-    UserError if its picture cannot be trusted."""
+    UserError if its attention cannot be shown correctly."""
     if not has_attention(network):
         raise no_attention(place.title, network.config.model_type)
     network.eval()
@@ -85,7 +85,7 @@ def picture_probe(network: "Network", processor: "BaseImageProcessor") -> Probe:
 
 @contextmanager
 def _refused(place: ModelFiles) -> Iterator[None]:
-    """Convert any error of a network or its processor on the probe to UserError."""
+    """Convert any error that a network or its processor raises on the probe to UserError."""
     try:
         yield
     except (UserError, MemoryError):
@@ -126,7 +126,8 @@ def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
 
 def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
                    fingerprint: str) -> PretrainedModel | TwoTowers:
-    """Return an untrained twin of this model: same architecture, weights newly initialised with a fixed seed."""
+    """Return an untrained twin of this model: the same architecture, with weights newly initialised from a fixed
+    seed."""
     one = model.picture if isinstance(model, TwoTowers) else model
     compared = one.comparison if isinstance(one, PictureModel) else None
     with seeded(SEED):

@@ -1,5 +1,5 @@
-"""Find out which token is which patch. This is measured when a model is opened: changing a patch's pixels must change
-its own token's input to the first layer and no other's."""
+"""Find the patch of each token. This is measured when a model is opened: changing a patch's pixels must change its own
+token's input to the first layer and no other token's."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class Parts(NamedTuple):
-    """The parts of the embeddings."""
+    """The two parts of a picture's embeddings."""
 
     content: np.ndarray    # float32 (token, d_model): a patch's convolution output, or a special token's learned vector
     position: np.ndarray   # float32 (token, d_model)
 
 
 def embedded_parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: int) -> Parts | None:
-    """Return content and position of each of a picture's `count` tokens, pixels (1, 3, height, width); None if the
-    model adds no position vectors, or different ones for another picture. special: tokens that are not patches."""
+    """Return the content and position parts of a picture's `count` tokens; None if the model adds no position vectors,
+    or if they depend on the picture. pixels: (1, 3, height, width); special: tokens that are not patches."""
     import torch
 
     first, second = (_parts(network, picture, special, count) for picture in (pixels, torch.flip(pixels, (2, 3))))
@@ -36,7 +36,7 @@ def embedded_parts(network: "Module", pixels: "Tensor", special: Sequence[int], 
 
 
 def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: int) -> Parts | None:
-    """Return the parts for one picture; whatever is added after the convolution counts as position."""
+    """Return the parts for one picture. Everything added after the convolution counts as position."""
     name, convolution = first_convolution(network)
     made: list[Tensor | tuple[Tensor, ...]] = []
     cut: list[Tensor] = []
@@ -75,7 +75,7 @@ def _own_vectors(network: "Module") -> np.ndarray:
 CLASS_TOKENS = ("cls_token", "class_embedding", "class_token")
 DISTILLATION = ("distillation_token", "dist_token")
 REGISTERS = ("register_tokens",)
-CHANGED = 1e-6   # as a share of the largest number: smaller changes count as none
+CHANGED = 1e-6   # smallest change that counts, as a fraction of the largest number
 
 
 class _Seen(Exception):
@@ -84,12 +84,12 @@ class _Seen(Exception):
 
 @dataclass(frozen=True)
 class Cut:
-    """How a network splits a picture into patches, and the special tokens that it adds."""
+    """The patches into which a network splits pictures, and the special tokens that it adds."""
 
-    height: int               # of a patch, pixels
-    width: int                # of a patch, pixels
+    height: int               # patch height in pixels
+    width: int                # patch width in pixels
     before: tuple[str, ...]   # names of special tokens before the patches
-    after: tuple[str, ...]    # and after them
+    after: tuple[str, ...]    # names of special tokens after them
 
     def tokens(self, height: int, width: int) -> Tokens:
         """Return the tokens of a preprocessed picture of height × width pixels."""
@@ -99,7 +99,7 @@ class Cut:
 
 
 def cut_of(network: "Module", forward: Callable[[], object], pixels: "Tensor") -> Cut:
-    """Measure how the network splits pictures, using one picture: pixels (1, 3, height, width), which forward() reads.
+    """Measure how the network splits pictures, with one picture that forward() reads: pixels (1, 3, height, width).
 
     Raises Unsupported if its first layer's input is not a sequence with one token per patch, row by row.
     """
@@ -116,7 +116,7 @@ def cut_of(network: "Module", forward: Callable[[], object], pixels: "Tensor") -
 
 def patch_size(network: "Module") -> tuple[int, int]:
     """Return the patch size (height, width) in pixels from the network's first convolution, or else from its
-    configuration. Raises Unsupported if patches overlap or there are none."""
+    configuration. Raises Unsupported if there are no patches or they are not adjacent."""
     try:
         _, convolution = first_convolution(network)
     except Unsupported:
@@ -147,11 +147,11 @@ def first_convolution(network: "Module") -> "tuple[str, nn.Conv2d]":
 
 def patch_order(network: "Module", forward: Callable[[], object], pixels: "Tensor",
                 size: tuple[int, int]) -> np.ndarray:
-    """Return each token's patch number, int (token); −1 for a token that no patch affects.
+    """Return each token's patch number, int (token), or −1 if no patch affects it.
 
-    Patches are numbered from 1 row by row. In pass i, all patches whose number has binary digit i set are changed, so
-    the passes in which a token changes spell its patch's number. Raises Unsupported if the first layer's input is not
-    (1, token, d).
+    The measurement numbers patches from 1, row by row. Pass i changes all patches whose number has bit i set, so the
+    passes in which a token changes give the bits of its patch number. Raises Unsupported if the first layer's input is
+    not (1, token, d).
     """
     import torch
 
@@ -202,14 +202,14 @@ def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
 
 
 def _is_repeated(stack: "Module") -> bool:
-    """Return whether a sequence of modules is a layer stack, with modules of one class (as in MGP-STR)."""
+    """Return whether a sequence of modules is a stack of layers, all of one class (as in MGP-STR)."""
     from torch import nn
 
     return isinstance(stack, nn.Sequential) and len(stack) > 1 and len({type(layer) for layer in stack}) == 1
 
 
 def _special_names(network: "Module", count: int) -> tuple[str, ...]:
-    """Name the tokens before the patches by their parameters, or by number."""
+    """Name the special tokens before the patches after their parameters, or else by number."""
     shapes = {name.rsplit(".", 1)[-1]: tuple(parameter.shape) for name, parameter in network.named_parameters()}
     names = [CLS for name in CLASS_TOKENS if name in shapes][:1]
     names += ["[DIST]" for name in DISTILLATION if name in shapes][:1]

@@ -1,5 +1,5 @@
-"""Vision models: a picture in, one captured forward pass, a record over patches out; alone, or together with the text
-tower that they are compared with."""
+"""Vision models, which turn a picture into a record over patches with one captured forward pass, alone or together with
+a text tower."""
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from model.pretrained import Network, Output, Tokenizer
 
 FILES = ("preprocessor_config.json", "processor_config.json")
-HALF = 0.51   # in steps of 1/255: largest difference between an 8-bit picture and the network's input
+HALF = 0.51   # largest difference between an 8-bit picture and the network's input, in steps of 1/255
 
 
 class Prepared(NamedTuple):
     """A preprocessed picture."""
 
     pixels: "Tensor"    # float32 (1, 3, height, width), normalised
-    shown: np.ndarray   # uint8 (height, width, 3): the same before normalisation
+    shown: np.ndarray   # uint8 (height, width, 3), before normalisation
 
 
 def open_processor(folder: Path) -> "BaseImageProcessor":
-    """Open the folder's image processor, using Pillow instead of torchvision. Raises UserError, naming the file, if it
+    """Open the folder's image processor, with Pillow instead of torchvision. Raises UserError, naming the file, if it
     is missing or damaged."""
     from transformers import AutoImageProcessor
 
@@ -66,7 +66,8 @@ def prepare(processor: "BaseImageProcessor", picture: np.ndarray) -> Prepared:
 
 
 def _scale(processor: "BaseImageProcessor") -> tuple[np.ndarray, np.ndarray, float]:
-    """Return (mean, deviation) per channel (3, 1, 1), and the size of one 8-bit step before normalisation."""
+    """Return mean and standard deviation per channel, each (3, 1, 1), and the size of one 8-bit step before
+    normalisation."""
     as_column = lambda values: np.broadcast_to(np.asarray(values, np.float32).reshape(-1, 1, 1), (3, 1, 1))
     normalises = getattr(processor, "do_normalize", False)
     mean, deviation = ((as_column(processor.image_mean), as_column(processor.image_std)) if normalises
@@ -80,19 +81,19 @@ PROBES = ("a photo of a cat", "two dogs")
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How the model compares a picture with texts."""
+    """A two-tower model's comparison of a picture with texts."""
 
-    network: "Network"   # the whole model, of transformers
-    tokenizer: "Tokenizer"   # of its text tower
+    network: "Network"   # the whole model, from transformers
+    tokenizer: "Tokenizer"   # the text tower's tokenizer
 
     @property
     def by_itself(self) -> bool:
-        """Whether each text has an independent sigmoid probability (SigLIP) instead of a share of 1."""
+        """Whether each text has its own sigmoid probability (SigLIP); otherwise, probabilities sum to 1."""
         return hasattr(self.network, "logit_bias")
 
     def answer(self, output: "Output", text: str) -> Prediction:
-        """Rank the texts, one per line, by cosine with the picture whose tower returned `output`; without texts, return
-        the picture's own vector, of length 1. Raises UserError for too many texts."""
+        """Rank the texts, one per line, by cosine with the picture; `output` is the vision tower's. Without texts,
+        return the picture's vector, of length 1. Raises UserError for too many texts."""
         import torch
 
         picture = self.vector(output)
@@ -133,7 +134,7 @@ class Comparison:
         return _unit(getattr(features, "pooler_output", features))
 
     def encoded(self, texts: tuple[str, ...]) -> "dict[str, Tensor]":
-        """Return the text tower's arguments. SigLIP was trained with texts of full length and no mask."""
+        """Return the text tower's arguments. SigLIP was trained with texts padded to full length and without a mask."""
         longest = self.network.config.text_config.max_position_embeddings
         padding = "max_length" if self.by_itself else True
         encoded = self.tokenizer(list(texts), padding=padding, truncation=True, max_length=longest, return_tensors="pt")
@@ -164,12 +165,13 @@ UNREAD = "The text was not read: this model reads pictures alone."
 class PictureModel(PretrainedModel):
     """A network over patches, with an image processor instead of a tokenizer."""
 
-    processor: "BaseImageProcessor"                  # of transformers
+    processor: "BaseImageProcessor"                  # from transformers
     cut: Cut                        # how pictures are split into patches
-    comparison: Comparison | None   # with texts, for the vision tower of CLIP and SigLIP
+    comparison: Comparison | None   # comparison with texts, for the vision tower of CLIP and SigLIP
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the query's picture as the network's input. Raises UserError if it is missing or cannot be asked."""
+        """Return the query's picture as the network's input. Raises UserError if it is missing or the model cannot
+        answer the query."""
         report(0.02, "reading the picture")
         if query.image is None:
             raise UserError(f"{self.card.title} reads pictures, not text; choose or open a picture, or choose a text "
@@ -189,9 +191,9 @@ class PictureModel(PretrainedModel):
         return ModelInput(tokens, None, {"pixel_values": prepared.pixels}, None, notes, prepared.shown)
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
-        """Return the answer: for CLIP and SigLIP the cosines with the typed texts, one per line; for models without a
-        head, such as DINOv2, every token's vector, by whose cosines patches are compared; None for models that predict
-        maps of depth or classes."""
+        """Return the answer: for CLIP and SigLIP, cosines with the typed texts, one per line; for models without a
+        head, such as DINOv2, every token's vector, to compare patches by cosine; None for models that predict depth or
+        classes per pixel."""
         if self.comparison is not None:
             return self.comparison.answer(output, query.text)
         if self.pooling is None:
@@ -202,7 +204,7 @@ class PictureModel(PretrainedModel):
         return found and replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the trace; the embeddings' parts are measured if they are not modules of their own."""
+        """Return the trace. The embeddings' parts are measured if they are not separate modules."""
         found = super().trace(query, report)
         asked, start = self.tokens(query, report), found.start(Kind.SELF)
         special = [token for token, is_special in enumerate(asked.source.special) if is_special]
@@ -214,8 +216,8 @@ class PictureModel(PretrainedModel):
 
 
 class TwoTowers:
-    """Both towers behind one name: queries with a picture go to the vision tower, which compares it with the text, all
-    others to the text tower. The vocabulary is the text tower's."""
+    """Both towers as one model. The vision tower answers queries with a picture, which it compares with the text; the
+    text tower answers all others. The vocabulary is the text tower's."""
 
     ours = False
     vector_of = "mean"
