@@ -1,1 +1,1 @@
-"""The displaying half: turns records and views into pictures, pages and files. Never imports torch."""
+"""The user interface: turns records and views into pictures, pages and files. Never imports torch."""

@@ -1,5 +1,5 @@
-"""The command line: python -m viz export, handout, notebook. Exit codes: 0 done, 2 refused (with one sentence) or wrong
-usage."""
+"""The command line: python -m viz export, handout and notebook. Exit codes: 0 for success, 2 for wrong usage or an
+error, which is one sentence."""
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ def export(out: Path, **asked: Any) -> None:
 
 
 def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
-    """Return the requested heads, (layer, head). Raises click.UsageError for anything else."""
+    """Return the requested heads, (layer, head). Raises click.UsageError if they are invalid."""
     given = asked["chosen"] or ("0",)
     found = []
     for each in given:
@@ -172,8 +172,8 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
            image: Path | None, window: tuple[int, int] | None) -> Query:
-    """Build the query from the options, for a model or a record file. Raises click.UsageError for neither and for
-    both."""
+    """Build the query from the options, for a model or a record file. Raises click.UsageError unless exactly one is
+    given."""
     if file is not None:
         if not {model_id, text, text_b, target, image, window} <= {None}:
             raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
@@ -186,7 +186,7 @@ def _query(model_id: str | None, text: str | None, text_b: str | None, target: s
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:
-    """Build the view from the options, for the requested kind of attention or the record's first."""
+    """Build the view from the options. The kind of attention is the requested one or else the record's first."""
     names = ("layer", "head", "lens", "scale", "words", "hide_special", "transpose")
     if (shown["kind"] or record.kinds[0]) not in record.kinds:
         raise UserError(f"This model has no {shown['kind']} attention; choose {' or '.join(record.kinds)}.")

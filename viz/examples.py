@@ -1,4 +1,4 @@
-"""Load the sentences of the Examples menu and locate their words among a model's tokens."""
+"""The sentences of the Examples menu, and where their words are among a model's tokens."""
 import functools
 import re
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class Example:
-    """An entry of the menu, from examples.toml."""
+    """An entry of the menu, read from examples.toml."""
 
-    name: str                             # its key
-    title: str                            # title in the menu
+    name: str                             # key in examples.toml
+    title: str                            # label in the menu
     text: str                             # the sentence
-    pair: tuple[str, str]                 # (from, to), words in the texts
+    pair: tuple[str, str]                 # (from, to), two words of the texts
     text_b: str | None = None             # the second text
-    twin: str | None = None               # the text with the words of swap exchanged
+    twin: str | None = None               # the text with the words of `swap` exchanged
     swap: tuple[str, str] | None = None   # (the text's word, the twin's word)
     rival: str | None = None              # a word that competes with the pair's second one
 
@@ -34,7 +34,7 @@ def _example(entry: dict[str, Any]) -> Example:
 
 
 def example_for(text: str, text_b: str | None) -> Example | None:
-    """Return the example with this sentence or this twin."""
+    """Return the example with this sentence, or with this sentence as its twin."""
     return next((example for example in examples()
                  if text in (example.text, example.twin) and (text_b or None) == example.text_b),
                 None)
@@ -46,7 +46,7 @@ def other_twin(example: Example, text: str) -> str | None:
 
 
 def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:
-    """Return the first token of the first occurrence of `word` as a whole word in any of the texts."""
+    """Return the first token of `word`, at its first occurrence as a whole word in any of the texts."""
     for segment, text in enumerate(texts):
         match = re.search(rf"\b{re.escape(word)}\b", text or "")
         if match:
@@ -57,8 +57,8 @@ def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | 
 
 
 def word_at(tokens: Tokens, token: int | None, text: str) -> tuple[int, int] | None:
-    """Return the span in the text of the word that contains this token, without surrounding spaces; None for a token
-    outside the text."""
+    """Return the span in the text of the word that contains this token, without surrounding spaces; None if the token
+    is outside the text."""
     if token is None or token >= len(tokens) or tokens.special[token] or tokens.segments[token] != 0:
         return None
     same = [tokens.words[place] == tokens.words[token] >= 0 and tokens.segments[place] == 0

@@ -1,4 +1,4 @@
-"""Format heads, numbers, weights, shares and tokens, the same way on every page, in every figure and in every file."""
+"""Formatting of heads, numbers, weights, shares and tokens, identical on pages, in figures and in files."""
 import math
 import unicodedata
 from collections.abc import Callable, Iterable
@@ -21,37 +21,38 @@ def paper_head_label(layer: int, head: int) -> str:
 
 
 def format_weight(weight: float) -> str:
-    """Format a weight with three decimals, but never as 0.000 if it is not 0."""
+    """Format a weight with three decimals, but a nonzero weight never as 0.000."""
     return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
 
 
 def format_change(number: float) -> str:
-    """Format a change with its sign, a true minus, and a weight's decimals."""
+    """Format a change with its sign, a true minus sign, and the decimals of a weight."""
     return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
 
 
 def rank(number: float, numbers: Iterable[float], write: Callable[[float], str] = format_weight) -> tuple[int, int]:
-    """Return a number's rank among `numbers`, which include it, largest first, and how many others it ties with: those
-    that `write` formats identically."""
+    """Return a number's rank among `numbers` (which include it, largest first) and the number of other values tied with
+    it. Values tie if `write` formats them identically."""
     numbers = list(numbers)
     tied = [other for other in numbers if write(other) == write(number)]
     return 1 + sum(other > max(tied) for other in numbers), len(tied) - 1
 
 
 def format_number(number: float, digits: int = 3) -> str:
-    """Format a number with `digits` significant digits, using an exponent only below 0.001 and from a million."""
+    """Format a number with `digits` significant digits. An exponent is used only below 0.001 and from a million
+    upwards."""
     rounded = float(f"{number:.{digits}g}")
     plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
     return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
 
 
 def format_difference(difference: float) -> str:
-    """Format the difference of two answers that should be equal: its order of magnitude, with one digit."""
+    """Format the difference between two answers that should be equal, as an order of magnitude with one digit."""
     return f"{difference:.0e}"
 
 
 def format_share(share: float, decimals: int = 1) -> str:
-    """Format a share from 0 to 1 in per cent."""
+    """Format a share between 0 and 1 as a percentage."""
     return f"{share:z.{decimals}%}"
 
 
@@ -69,7 +70,7 @@ def markdown_table(head: str, rows: Iterable[Iterable[str]]) -> str:
 
 
 def visible_token(text: str) -> str:
-    """Return a token as displayed: outer spaces as ␣, line ends as ⏎, invisible characters by code point, lone
+    """Return a token as displayed: outer spaces as ␣, line ends as ⏎, invisible characters as code points, isolated
     combining marks on a circle, and an empty token as ∅."""
     inner = text.strip(" ")
     if inner and unicodedata.category(inner[0])[0] == "M" and inner[0] not in UNSEEN | JOINERS:
@@ -92,11 +93,11 @@ def _visible_sign(text: str, place: int) -> str:
 
 
 def token_markdown(text: str) -> str:
-    """Return a token for Markdown with every character visible."""
+    """Return a token as Markdown with every character visible."""
     return escape_markdown(visible_token(text))
 
 
 def token_label(tokens: Tokens, token: int) -> str:
-    """Return a token for Markdown, with its position if the same text occurs twice."""
+    """Return a token as Markdown, with its position if another token has the same text."""
     text = token_markdown(tokens.texts[token])
     return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"

@@ -1,4 +1,4 @@
-"""The frame around every page: model, text and navigation. It hands one page its PageContext."""
+"""The frame around every page: model, text and navigation. It passes a PageContext to each page."""
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -34,7 +34,7 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
-    """Draw the verification badge once the record is available, and return whether it is."""
+    """Draw the verification badge if the record is available, and return whether it is."""
     try:
         record = sources.cached(page.query())
     except UserError:   # the page shows the error
@@ -44,11 +44,11 @@ def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
     return record is not None
 
 
-CHECK_AFTER = 2.0   # seconds from a drawn page to the live check of a cached record, and between two polls of it
+CHECK_AFTER = 2.0   # seconds from a drawn page to the live verification of a cached record, and between polls of it
 
 
 def watch_check(page: PageContext) -> None:
-    """Verify in the background a page that was drawn from a cached record, then rerun the page."""
+    """Verify a cached record in the background once the page is drawn, then rerun the page."""
     visitor = session().id
     with suppress(UserError):
         query = page.query()
@@ -57,7 +57,7 @@ def watch_check(page: PageContext) -> None:
 
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
-    """Draw the sidebar and the page; any error becomes one sentence, and typed text stays."""
+    """Draw the sidebar and the page. Errors are shown as one sentence, and typed text is preserved."""
     if not page.about.asks_with(page.controls):
         with errors_as_sentences(page):
             render(page)
@@ -74,7 +74,7 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
 
 
 def mark_terms(page: PageContext) -> None:
-    """Has the browser underline the terms of the glossary in what the page has drawn; a tap opens the definition."""
+    """Make the browser underline the glossary terms in the page; a tap opens their definitions."""
     def open_entry() -> None:
         if (name := component_value("terms")) in terms():
             page.open_next("glossary", term=name)
@@ -87,7 +87,7 @@ def mark_terms(page: PageContext) -> None:
 
 
 def show_next(page: PageContext) -> None:
-    """Draw the link to the next page, at the end of a page."""
+    """Draw the link to the next page below a page."""
     following = page_after(page.name)
     st.divider()
     st.button(strings("frame")["next"].format(title=page_titles()[following]), key="next-page", type="tertiary",
@@ -111,7 +111,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
         context.correct(screen="")
     st.html(STYLE)
     fit_question(context)
-    # remove invalid parameters from the address bar, without a history entry
+    # remove invalid parameters from the address bar without adding a history entry
     clean = first and dict(st.query_params) != context.params()
     entries = registered("history", "js/history.js", "module.entries")
     entries(key="history", data=["?" + urlencode(context.params()) if clean else None])
@@ -134,7 +134,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
 
 
 def main() -> None:
-    """Build the menu and run the open page."""
+    """Build the menu and run the current page."""
     st.set_page_config(layout="wide")
     st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
     listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}
@@ -145,8 +145,8 @@ def main() -> None:
             continue
         entry = partial(st.Page, partial(run, name, menu), title=titles[name])
         if name == HOME:
-            # Streamlit answers the default page's own name with "page not found", so that name is registered as a
-            # hidden page
+            # Streamlit answers the default page's own name with "page not found"; a hidden page with that name avoids
+            # this
             listed[section].append(entry(url_path="start", default=True))
             menu[name] = entry(url_path=name, visibility="hidden")
         else:

@@ -1,7 +1,7 @@
-"""The glossary: every measure and term with its equation, unit and paper, and the pages that show it.
+"""The glossary: every measure and term with its equation, unit, paper, and the pages that show it.
 
-The texts are in assets/text/LANGUAGE/glossary/PAGE.toml, one file per page that defines terms; removing a page removes
-its terms. Measures in model/core/heads.py provide their own equation, unit and paper.
+The texts are in assets/text/LANGUAGE/glossary/PAGE.toml, one file per page that defines terms; a page's terms are
+removed together with the page. Measures in model/core/heads.py provide their own equation, unit and paper.
 """
 import functools
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ from viz.text import FOLDER, strings
 class Term:
     """An entry of the glossary."""
 
-    name: str                        # its key in links
-    title: str                       # its display name
-    says: str                        # its definition, in Markdown
+    name: str                        # key in links
+    title: str                       # display name
+    says: str                        # definition, in Markdown
     equation: str                    # LaTeX
     unit: str                        # unit of its numbers
-    paper: str                       # where it was defined
-    page: str                        # the page that defines it
+    paper: str                       # paper that defines it
+    page: str                        # page that defines it
     sections: tuple[str, ...] = ()   # sections of that page's text
     also: tuple[str, ...] = ()       # other pages that use it
-    menu: str = ""                   # a measure's name in the menu of orders
+    menu: str = ""                   # a measure's label in the choice of orders
 
     def has(self, word: str) -> bool:
-        """Return whether the lower-case word occurs anywhere in the term."""
+        """Return whether a lower-case word occurs anywhere in the term."""
         return word in " ".join((self.name, self.title, self.says, self.unit, self.paper, self.menu)).casefold()
 
 
 @functools.cache
 def terms() -> dict[str, Term]:
-    """Return every term by name, sorted by title. Raises ValueError if two pages define terms of the same name."""
+    """Return every term by name, sorted by title. Raises ValueError if two pages define a term with the same name."""
     by_name: dict[str, Term] = {}
     for path in sorted((FOLDER / "glossary").glob("*.toml")):
         if path.stem not in pages():
@@ -54,23 +54,23 @@ def _term(name: str, page: str, fields: dict) -> Term:
 
 
 def search(words: str) -> list[Term]:
-    """Return the terms that contain all of the words."""
+    """Return the terms that contain each of the words."""
     wanted = words.casefold().split()
     return [term for term in terms().values() if all(term.has(word) for word in wanted)]
 
 
 def terms_of_section(page: str, section: str) -> list[Term]:
-    """Return the terms that belong to a section of a page."""
+    """Return the terms used in a section of a page."""
     return [term for term in terms().values() if term.page == page and section in term.sections]
 
 
 def term_link(term: Term) -> str:
-    """Return the link to a term, valid on any page."""
+    """Return the link to a term, which is valid on any page."""
     return f"glossary?term={term.name}"
 
 
 def places_of(term: Term) -> list[tuple[str, str]]:
-    """Return (label, link) of every place that shows the term; a measure's link orders the heads by it."""
+    """Return (label, link) for every place that shows the term. A measure's link orders the heads by the measure."""
     known = pages()
     title = known[term.page][0].title
     if term.menu:

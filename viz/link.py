@@ -1,9 +1,9 @@
-"""Convert State to URL parameters and back. The address bar holds what differs from the defaults; untrusted parameters
-are validated or ignored.
+"""Conversion between State and URL parameters. The address bar contains what differs from the defaults. Untrusted
+parameters are validated, and ignored if invalid.
 
-Text of up to LIMITS.link_text bytes is stored literally; longer text is deflated (RFC 1951) and written in URL-safe
-base64 without padding. Text that would make the address longer than LONGEST is left out: the address holds its short
-name, and whoever opens the link is told.
+A text of up to LIMITS.link_text bytes is stored literally. A longer one is deflated (RFC 1951) and encoded as URL-safe
+base64 without padding. A text that would make the URL longer than LONGEST is omitted: the URL contains only its short
+name, and the page tells whoever opens the link.
 """
 import base64
 import hashlib
@@ -21,22 +21,22 @@ from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.page_controls import Control
 from viz.state import TEXTS, State
 
-# characters of an address: nginx and Apache refuse request lines above 8 kB, and link-checking mail programs make an
-# address a third longer
+# most characters in a URL: nginx and Apache reject request lines above 8 kB, and mail programs that check links make
+# them a third longer
 LONGEST = 6_000
-PASSING = "passing"   # last parameter of an address that no reader chose; it never stays in the address bar
+PASSING = "passing"   # last parameter of a URL not chosen by a reader; removed from the address bar
 BASE = 200       # characters reserved for scheme, host and path
 NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"
 IMAGE = "[0-9a-f]{64}"
-SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # of a lecture: its name, and which sentence is shown
-MOST_PACKED = 6_000   # most characters to decode: they can expand to 4.6 MB, of which only the allowed part is unpacked
-RAW = -15             # zlib's value for deflate without a header
+SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # a screen of lecture mode: its name, and the index of a sentence
+MOST_PACKED = 6_000   # most characters to decode; they could expand to 4.6 MB, so that the output is limited, too
+RAW = -15             # zlib's wbits for deflate without a header
 START = State()
 
 
 def pack(text: str) -> str | None:
-    """Pack the text into URL-safe characters; None if it is too long for that or cannot be encoded in UTF-8."""
+    """Pack a text into URL-safe characters. Return None if it is too long or cannot be encoded in UTF-8."""
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
@@ -49,7 +49,7 @@ def pack(text: str) -> str | None:
 
 
 def unpack(packed: str) -> str | None:
-    """Unpack `pack`'s output; None for anything else, decompressing at most LIMITS.link_unpacked bytes."""
+    """Unpack the output of `pack`, to at most LIMITS.link_unpacked bytes. Return None if it is invalid."""
     if len(packed) > MOST_PACKED:
         return None
     inflate = zlib.decompressobj(RAW)
@@ -58,18 +58,18 @@ def unpack(packed: str) -> str | None:
                                      LIMITS.link_unpacked + 1)
         whole = inflate.eof and not inflate.unused_data and len(content) <= LIMITS.link_unpacked
         return content.decode("utf-8") if whole else None
-    except (ValueError, zlib.error):   # a link that was cut off or made up
+    except (ValueError, zlib.error):   # truncated or forged links
         return None
 
 
 def short_name(text: str) -> str:
-    """Return the name by which an address refers to a text that it does not contain."""
+    """Return the URL key of a text too long for the URL."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def to_params(state: State, page: str = "", controls: Iterable[Control] = (), named: bool = False) -> dict[str, str]:
-    """Return the parameters that restore this state, with the page's own controls. named: include model and texts even
-    if they are the defaults."""
+    """Return the parameters that restore this state and the page's own controls. named: include the model and texts
+    even if they are the defaults."""
     model = {"model": state.model} if named or state.model != START.model else {}
     others = _view_params(state, page, controls)
     asked = {field: getattr(state, field) or "" for field in TEXTS}
@@ -82,14 +82,14 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
 
 
 def left_out(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
-    """Return the texts that do not fit into this state's address, by short name."""
+    """Return {short name: text} of the texts that do not fit into this state's URL."""
     params = to_params(state, page, controls, named=True)
     return {short_name(text): text for field in TEXTS
             if (text := getattr(state, field)) and params.get(f"{field}_id") == short_name(text)}
 
 
 def _text_params(texts: dict[str, str], room: int) -> dict[str, str]:
-    """Return the texts by field, as readable as `room` characters allow."""
+    """Return {parameter: value} for the texts, as readable as `room` characters allow."""
     for form in (_readable, _packed):
         params = {name: value for field, text in texts.items() for name, value in form(field, text).items()}
         if len(urlencode(params)) <= room:
@@ -145,7 +145,7 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
 
 
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
-    """Return the state that a link to a page describes; invalid parameters are ignored."""
+    """Return the state described by a link to a page; invalid parameters are ignored."""
     state = _asked(params)
     chosen: set[str] = set()
     view: dict[str, Any] = {}
@@ -178,8 +178,8 @@ def _screen(params: Mapping[str, str]) -> str:
 
 
 def _asked(params: Mapping[str, str]) -> State:
-    """Parse model, texts and picture. A text that the address names but does not contain, or that is damaged, is
-    absent; it is never replaced by the default."""
+    """Parse the model, texts and picture. A text that the URL names but does not contain, or that is damaged, is
+    absent; it is not replaced by the default."""
     texts: dict[str, Any] = {"model": params["model"]} if params.get("model") else {}
     absent = set()
     for field in TEXTS:
@@ -204,7 +204,7 @@ def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
 
 
 def _looks(params: Mapping[str, str]) -> dict:
-    """Parse the parts of the view that say how something is shown."""
+    """Parse the display options of the view."""
     view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
     for name, known in (("lens", LENSES), ("quadrant", QUADRANTS),
                         ("order", ("layer", "pair", *BY_NAME))):
@@ -218,7 +218,7 @@ def _looks(params: Mapping[str, str]) -> dict:
 
 
 def address(base: str, state: State, page: str = "", controls: Iterable[Control] = (), named: bool = True) -> str:
-    """Return the full link: the page's address without its query, plus the state's parameters. named: see
+    """Return the full link: the page's URL without its query (`base`), plus the state's parameters. named: see
     `to_params`."""
     params = to_params(state, page, controls, named)
     return base.split("?")[0] + ("?" + urlencode(params) if params else "")

@@ -34,7 +34,7 @@ def ask(model: str, text: str, text_b: str | None = None, target: str | None = N
 
 
 class Figure:
-    """A notebook output: the page's bytes in `page`, in an iframe that starts with `height` pixels."""
+    """A notebook output: the bytes of a page (`page`) in an iframe with an initial height of `height` pixels."""
 
     def __init__(self, content: bytes, height: int, frame: str = "clearhead") -> None:
         self.page, self.height, self.frame = content, height, frame
@@ -48,12 +48,12 @@ class Figure:
 
 def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 700,
          **changes: Any) -> Figure:
-    """Show all heads of a record, with the clicked one opened beside them, or a single head if a view, layer or head is
-    given. Raises UserError if the view cannot be shown, and for a layer, head or token that the record lacks.
+    """Show all heads of a record, with the clicked head beside them; with a view, layer or head, show only that head.
+    Raises UserError if the view cannot be shown or the record lacks the layer, head or token.
 
-    view: which head and how; by default the record's first kind. grid: show all heads in any case. height: in pixels,
-    if the notebook blocks scripts. changes: fields of the view, such as layer=3, head=1, lens="lines"; token=10, or
-    token="it", and "it#2" for the second of several; pair=("it", "animal").
+    view: the head and how to show it; by default the record's first kind. grid: always show all heads. height: pixels,
+    used if the notebook blocks scripts. changes: fields of the view, such as layer=3, head=1, lens="lines"; token=10,
+    token="it", or token="it#2" for the second "it"; pair=("it", "animal").
     """
     whole = grid or (view is None and not {"layer", "head"} & set(changes))
     wanted = _view(record, view, changes)
@@ -62,7 +62,7 @@ def show(record: AttentionRecord, view: View | None = None, *, grid: bool = Fals
 
 
 def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
-    """Return the view with these changes. Raises UserError for one that the record does not have."""
+    """Return the view with these changes. Raises UserError if the record lacks it."""
     kind = changes.get("kind", view.kind if view else record.kinds[0])
     if kind not in record.kinds:
         raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")

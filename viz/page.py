@@ -1,7 +1,7 @@
-"""The contract between the frame and a page.
+"""The interface between the frame and a page.
 
-A page is viz/pages/NAME.py, or a folder NAME with its sections, and defines `PAGE = Page(...)` and `def render(page:
-PageContext) -> None`; its title and menu position are in assets/text/LANGUAGE/menu.toml.
+A page is viz/pages/NAME.py, or a folder NAME with the page's sections. It defines `PAGE = Page(...)` and `def
+render(page: PageContext) -> None`. Its title and menu position are in assets/text/LANGUAGE/menu.toml.
 """
 import functools
 import importlib
@@ -29,7 +29,7 @@ from viz.text import menu
 
 
 class UnknownWords(UserError):
-    """A small model was asked about words outside its vocabulary; its record lists them."""
+    """Raised when a small model is asked about words outside its vocabulary, which its record lists."""
 
     def __init__(self, record: AttentionRecord) -> None:
         super().__init__(" ".join(record.notes))
@@ -37,29 +37,29 @@ class UnknownWords(UserError):
 
 
 def refuse_unknown(record: AttentionRecord) -> None:
-    """Raise UnknownWords for a record with words that its model does not know."""
+    """Raise UnknownWords if the record contains words that its model does not know."""
     if any(any(tokens.unknown) for each in record.maps for tokens in (each.queries, each.keys)):
         raise UnknownWords(record)
 
 
-LONG_TEXTS = Kept[dict[str, str]]({})   # by short name: the last texts that were too long for an address
+LONG_TEXTS = Kept[dict[str, str]]({})   # {short name: text} of the last texts too long for a URL
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page's declaration."""
+    """The declaration of a page."""
 
-    # a record of the text; a head of it, on demand; no model and no text
+    # "record": a record of the text; "head": a head of the record, on demand; "nothing": neither model nor text
     needs: Literal["record", "head", "nothing"]
     controls: tuple[Control, ...] = ()  # part of the URL while the page is open; names must not clash with viz/link.py
     leave: Callable[[], None] | None = None   # called when the session opens another page
-    # for pages that need "head": control values at which they ask, such as (("real", True),); () for always
+    # with needs="head": the control values that require a head, such as (("real", True),); () for always
     asks_at: tuple[tuple[str, Any], ...] = ()
-    reads: Literal["text", "picture", "both"] = "text"   # the input that its models read
-    own_texts: bool = False  # whether its models read the page's own texts, so that only the model can be chosen
-    # which catalogue models it supports; others are not offered
+    reads: Literal["text", "picture", "both"] = "text"   # input read by the page's models
+    own_texts: bool = False  # whether the page provides the texts, so that only the model can be chosen
+    # the catalogue models that it supports; others are not offered
     answers: Callable[[Entry], bool] = lambda offer: True
-    title: str = ""                           # in the menu, like its section; `pages` fills in both
+    title: str = ""                           # title in the menu; filled in by `pages`, like the section
     section: str = ""
 
     @property
@@ -68,20 +68,21 @@ class Page:
         return self.needs != "nothing"
 
     def asks_with(self, controls: Mapping[str, Any]) -> bool:
-        """Return whether the page uses its model and text with these control values; if not, neither is shown."""
+        """Return whether the page uses a model and a text with these control values. If not, the sidebar shows
+        neither."""
         return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
 
 
 class PageContext:
-    """The frame's interface for a page: the state, answers to questions, and the ways to change the state.
+    """The frame's interface for a page: the state, answers to questions, and changes of the state.
 
-    The session holds the only copy of the state, so a page, its fragments and its callbacks see the same one. It is
-    changed only here: by `set`, from a widget, after which the page or the fragment around the widget reruns; and by
-    `restore`, when the browser arrives with its own address.
+    The session holds the only copy of the state, shared by the page, its fragments and its callbacks. Only this class
+    changes it: `set` after the use of a widget, whose page or fragment then reruns, and `restore` when the browser
+    arrives with its own URL.
     """
 
     def __init__(self, name: str, about: Page, menu: Mapping[str, StreamlitPage]) -> None:
-        """name: of the page. about: its declaration. menu: Streamlit's menu entries by page name."""
+        """Create the context of a page. about: the page's declaration. menu: Streamlit's menu entries by page name."""
         self.name, self.about, self.menu = name, about, menu
 
     @property
@@ -95,16 +96,15 @@ class PageContext:
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
-        """Return the sidebar's question, with `changes` to its fields (model, text, text_b, target, image) and with
-        edits. Inputs that the model does not read are left out. Raises UserError for a question that cannot be
-        asked."""
+        """Return the sidebar's query with `edits` and with `changes` to its fields (model, text, text_b, target,
+        image). Inputs that the model does not read are omitted. Raises UserError if the query is invalid."""
         asked = replace(self.state, **changes)
         read = {name: getattr(asked, name) for name in sources.sides(asked.model)}
         text = read.pop("text", asked.text if "image" not in read else "")
         return sources.open_query(asked.model, text, edits=edits, **read)
 
     def record(self, height: int = 420) -> AttentionRecord:
-        """Wait for the record and return it. Raises UserError if there is none. height: as in `ask`."""
+        """Wait for the record and return it. Raises UserError if there is none. height: see `ask`."""
         return self.ask(self.query(), height)
 
     def view(self) -> View:
@@ -112,22 +112,26 @@ class PageContext:
         return complete_view(self.state, self.record())
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
-        """Wait for the answer to any question and return it. Raises UserError if there is none, UnknownWords for a text
-        with words that a small model does not know. height: of the skeleton shown meanwhile, in pixels; 0 for none."""
+        """Wait for the answer to any question and return it. Raises UserError if there is none, and UnknownWords if the
+        text has words that a small model does not know. height: height of the skeleton shown meanwhile, in pixels; 0
+        for none."""
         answer = waiting.ask(question, height)
         if isinstance(question, Query) and sources.vocabulary(question.model):
             refuse_unknown(answer)
         return answer
 
     def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
-        """Yield the answers to many questions, each as soon as it is available; how: as in `viz.waiting.ask_each`."""
+        """Yield the answers to several questions, each as soon as it is available. how: see `viz.waiting.ask_each`."""
         return waiting.ask_each(questions, **how)
 
     def set(self, *, passing: bool = False, **changes: Any) -> None:
-        """Change the state: any fields of the question, of the view (`head` takes (layer, head)) and of this page's
-        controls at once. All changes go through this method. A new token, pair or edited text keeps the open head; the
-        rest of the state keeps what remains valid, and invalid control values are ignored. passing: not the reader's
-        choice, as in an animation, so it creates no history entry."""
+        """Change any fields of the question, of the view (`head` takes (layer, head)) and of this page's controls
+        together.
+
+        Every change by the reader uses this method. A new token or pair or an edited text keeps the open head, and the
+        rest of the state stays if still valid. Invalid control values are ignored. passing: the reader did not choose
+        the change, for example in an animation, so it adds no history entry.
+        """
         asked = {name: changes.pop(name) for name in QUESTION & changes.keys()}
         seen = {name: changes.pop(name) for name in VIEW & changes.keys()}
         keeps = "model" not in asked if asked else bool({"token", "pair"} & seen.keys())
@@ -139,12 +143,12 @@ class PageContext:
         self.write_address()
 
     def correct(self, **fields: Any) -> None:
-        """Change only these fields of the state; for the frame, before it draws."""
+        """Change only these fields of the state; used by the frame before it draws."""
         session().state = replace(self.state, **fields)
 
     def restore(self) -> None:
-        """Replace the state by what the browser's address says. Other pages' controls, which it does not mention, stay,
-        and a text that was too long for the address is restored from this session."""
+        """Replace the state by the one in the browser's URL. The controls of other pages, which the URL does not
+        contain, are kept, and texts too long for the URL are restored from this session."""
         read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
         known = LONG_TEXTS.value
         there: dict[str, Any] = {field: known[name] for field, name in read.absent.items() if name in known}
@@ -157,7 +161,7 @@ class PageContext:
         now.state, now.passing, now.restored = state, passing, restored
 
     def _with_open_head(self) -> State:
-        """Return the state with the head on screen as a choice, if there is one."""
+        """Return the state in which the currently open head, if any, counts as the user's choice."""
         try:
             record = sources.cached(self.query())
         except UserError:
@@ -168,23 +172,23 @@ class PageContext:
         return self.state.with_view(head=(view.layer, view.head))
 
     def open_page(self, name: str, **controls: Any) -> None:
-        """Open another page, setting some of its controls. Callbacks use `open_next`."""
+        """Open another page and set some of its controls. Callbacks must use `open_next`."""
         self._put(with_controls(self.state, name, pages()[name][0], controls))
         st.switch_page(self.menu[name])
 
     def open_next(self, name: str, **controls: Any) -> None:
-        """Choose the next page in a callback, which cannot open it itself; the frame, or a caller of `follow`, opens
+        """Request another page in a callback, which cannot open it itself; the frame or a caller of `follow` opens
         it."""
         session().next_page = name, controls
 
     def follow(self) -> None:
-        """Open the page that a callback chose with `open_next`, if any."""
+        """Open the page requested with `open_next`, if any."""
         chosen, session().next_page = session().next_page, None
         if chosen is not None:
             self.open_page(chosen[0], **chosen[1])
 
     def open_state(self, name: str, state: State) -> None:
-        """Choose another page with a complete state, in a callback."""
+        """Request another page with a complete state, in a callback."""
         self._put(state)
         if name == self.name:
             self.write_address()
@@ -192,22 +196,22 @@ class PageContext:
             self.open_next(name)
 
     def link(self, state: State | None = None) -> str:
-        """Return the address of this page in a state, by default the current one; it includes model and text wherever
-        the page uses them."""
+        """Return the URL of this page for a state, by default the current one. It includes the model and text if the
+        page uses them."""
         return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
     def params(self) -> dict[str, str]:
-        """Return the parameters for the address bar. Model and text are included once anything else was chosen; an
-        untouched address stays as short as typed, and a lesson's only lists its own controls."""
+        """Return the parameters for the address bar. The model and text are included once anything else has been
+        chosen, so that an untouched URL stays as typed; a lesson's URL has only its own controls."""
         wanted = to_params(self.state, self.name, self.about.controls)
         named = bool(wanted) and self.about.needs == "record"
         return to_params(self.state, self.name, self.about.controls, named=True) if named else wanted
 
     def write_address(self) -> None:
-        """Write the state into the address bar.
+        """Write the state to the address bar.
 
-        Streamlit adds a history entry every time; viz/components/js/history.js keeps one per click, key press or drag,
-        and none for addresses that end with PASSING, which it removes.
+        Streamlit adds a history entry for every change. viz/components/js/history.js keeps one per click, key press or
+        drag, and removes those of URLs that end with PASSING.
         """
         wanted = self.params()
         if held := left_out(self.state, self.name, self.about.controls):
@@ -218,8 +222,8 @@ class PageContext:
 
 
 def own_address() -> str:
-    """Return this page's address without its query: below CLEARHEAD_ADDRESS if the operator has set it, else as seen by
-    this browser."""
+    """Return this page's URL without its query: under CLEARHEAD_ADDRESS if the operator has set it, otherwise as seen
+    by this browser."""
     here, stated = st.context.url or "", stated_address()
     if not stated:
         return here
@@ -228,8 +232,8 @@ def own_address() -> str:
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
-    """Return the state with some of a page's controls changed; invalid values are ignored, and default values leave the
-    URL."""
+    """Return the state with some of a page's controls changed. Invalid values are ignored; default values are removed
+    from the state, and so from the URL."""
     known = {control.name: control for control in page.controls}
     clean = {field: known[field].clean(value) for field, value in changes.items()}
     return state.with_control_values(name, **{field: None if value == known[field].start else value
@@ -237,7 +241,7 @@ def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any
 
 
 class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
-    """Every page by name, in menu order; a page is imported on first access."""
+    """All pages by name, in menu order. A page is imported on first access."""
 
     def __init__(self) -> None:
         import viz.pages
@@ -267,6 +271,6 @@ def pages() -> Pages:
 
 
 def page_after(name: str) -> str:
-    """Return the next page in the menu, or the first after the last."""
+    """Return the next page in the menu; the first page follows the last."""
     names = list(pages())
     return names[(names.index(name) + 1) % len(names)]

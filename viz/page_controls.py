@@ -1,8 +1,8 @@
-"""Controls that a page declares: each knows its default, its valid values and its URL format.
+"""Controls declared by a page. Each defines its default, its valid values and its URL format.
 
-A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `page.controls["t"]` is then its value and
-`page.set(t=0.5)` changes it. `clean` and `read` return the value in canonical form, or None if it is invalid; invalid
-input from outside is ignored.
+With `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`, `page.controls["t"]` is the value and `page.set(t=0.5)`
+changes it. `clean` and `read` return the value in canonical form, or None if it is invalid; invalid external input is
+ignored.
 """
 # ruff: noqa: D102, as clean, read and write are described once, in Control
 import re
@@ -14,10 +14,10 @@ _WHOLE = r"-?\d{1,9}"
 
 
 class Control:
-    """Base class of a page's controls. Its URL format is the string itself."""
+    """Base class of a page's controls. In the URL, its value is the string itself."""
 
-    name: str    # its key in the URL
-    start: Any   # its default
+    name: str    # key in the URL
+    start: Any   # default
 
     def clean(self, value: Any) -> Any:
         """Return the value in canonical form, or None if it is invalid."""
@@ -91,8 +91,8 @@ class Numbers(Control):
 
     name: str
     start: tuple[float, ...]
-    low: float      # minimum of each
-    high: float     # maximum of each
+    low: float      # minimum of each number
+    high: float     # maximum of each number
     shortest: int   # fewest numbers
     longest: int    # most numbers
 
@@ -114,7 +114,7 @@ class Numbers(Control):
 
 @dataclass(frozen=True)
 class Steps(Control):
-    """A sequence of integers from 0 to below `below`, at most `longest`: the tokens written so far."""
+    """A sequence of at most `longest` non-negative integers less than `below`: the tokens generated so far."""
 
     name: str
     below: int
@@ -138,7 +138,8 @@ class Steps(Control):
 
 @dataclass(frozen=True)
 class Places(Steps):
-    """A set of such integers: cells of a matrix (row · columns + column), or masked tokens."""
+    """A set of at most `longest` non-negative integers less than `below`: a matrix's cells (row · columns + column), or
+    masked tokens."""
 
     def clean(self, value: object) -> tuple[int, ...] | None:
         places = super().clean(value)

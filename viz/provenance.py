@@ -1,6 +1,6 @@
-"""The provenance of a file: one JSON string, written into every export, with the question and the view.
+"""The provenance of an exported file: one JSON string with the question and the view.
 
-The string is pure ASCII with JSON escapes, so every format preserves it, lone surrogates and NUL included.
+The string is pure ASCII with JSON escapes, so every format preserves it, including lone surrogates and NUL.
 """
 import dataclasses
 import functools
@@ -25,8 +25,8 @@ from viz.format import format_difference
 from viz.link import unpack
 
 MADE_BY = "Clearhead"
-QUOTED = 240   # characters of a text in a caption
-# host names inside a local network
+QUOTED = 240   # most characters of a text in a caption
+# host suffixes of local networks
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")
 MODELS = ("model", "against", "folder", "beside")   # URL parameters that may contain this machine's folders
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
@@ -34,7 +34,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Return the versions of the software that computed and drew this, without importing it."""
+    """Return the versions of the software that computed and drew a file, without importing that software."""
     by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -45,18 +45,18 @@ def versions() -> dict[str, str]:
 
 
 def public_name(model: str) -> str:
-    """Return a model's id without this machine's folders, which could reveal an author to a blind reviewer."""
+    """Return a model's id without local folders, which could reveal an author to a blind reviewer."""
     return Path(model).name if _is_path(model) or Path(model).exists() else model
 
 
 def _is_path(text: str) -> bool:
-    """Return whether a string looks like a path on this machine."""
+    """Return whether a string looks like a local path."""
     return text.startswith((".", "~")) or Path(text).is_absolute()
 
 
 def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> dict:
-    """Return the provenance as plain values: the question, the model and its verification, the view, the versions, the
-    link. paths: whether to include full paths of this machine's folders."""
+    """Return the provenance as plain values: the question, the model and its verification, the view, the versions and
+    the link. paths: include full local paths."""
     query, card, named = record.query, record.card, str if paths else public_name
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
@@ -72,13 +72,13 @@ def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = 
 
 
 def image_of(query: Query) -> dict[str, str] | None:
-    """Return a question's picture: its file's hash and, if it is stored here, its name, licence and source; None
-    without a picture."""
+    """Return a query's picture: its file's hash and, if it is stored here, its name, licence and source. None without a
+    picture."""
     if query.image is None:
         return None
     try:
         picture = pictures.find(query.image)
-    except UserError:   # dropped since then
+    except UserError:   # deleted since
         return {"sha256": query.image, "name": "", "licence": "", "source": ""}
     return {"sha256": query.image, "name": picture.name, "licence": picture.licence, "source": picture.source}
 
@@ -90,7 +90,7 @@ def _image_in_words(query: Query, phrases: dict) -> str:
 
 
 def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
-    """Return an edit for JSON; the text that a patch takes from cannot have edits."""
+    """Return an edit as JSON values. The text that a patch is taken from cannot itself have edits."""
     values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
     if isinstance(edit, Patch):
         other = edit.from_query
@@ -100,25 +100,25 @@ def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
 
 
 def _number(value: object) -> Any:
-    """Return a number for JSON, which lacks NaN: missing measurements become null."""
+    """Return a number as a JSON value, with NaN as null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> str:
-    """Return the provenance as one line of ASCII JSON, without semicolons, which some spreadsheets treat as
+    """Return the provenance as one line of ASCII JSON. It has no semicolons, which some spreadsheets treat as
     separators."""
     return json.dumps(describe(record, view, link, paths), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def stated_address() -> str:
-    """Return this server's public address as set in CLEARHEAD_ADDRESS, or ""."""
+    """Return this server's public URL from CLEARHEAD_ADDRESS, or ""."""
     stated = os.environ.get("CLEARHEAD_ADDRESS", "").strip().rstrip("/")
     return stated if stated.startswith(("http://", "https://")) else ""
 
 
 def opens_elsewhere(link: str) -> bool:
-    """Return whether an address can be opened from outside the local network: its host has a public name or number, or
-    is the server's stated one, and it names none of this machine's folders."""
+    """Return whether a URL can be opened outside the local network: its host is public or the one in CLEARHEAD_ADDRESS,
+    and it contains no local folders."""
     try:
         if any(_is_path(value) for name, value in parse_qsl(urlsplit(link).query) if name in MODELS):
             return False
@@ -128,13 +128,13 @@ def opens_elsewhere(link: str) -> bool:
         with suppress(ValueError):
             number = ipaddress.ip_address(host)
             return (getattr(number, "ipv4_mapped", None) or number).is_global
-    except ValueError:   # not a valid address
+    except ValueError:   # invalid URL
         return False
     return "." in host and not host.endswith(INSIDE) and not host.rsplit(".")[-1].isdigit()
 
 
 def opens_here_alone(link: str) -> bool:
-    """Return whether every machine resolves an address to itself, such as localhost."""
+    """Return whether a URL such as localhost refers to whichever machine opens it."""
     host = (urlsplit(link).hostname or "").rstrip(".")
     with suppress(ValueError):
         number = ipaddress.ip_address(host)
@@ -149,9 +149,8 @@ def stamp() -> str:
 
 
 def way_back(link: str, said: str = "") -> str:
-    """Return what a caption prints about the state: its address if others can open it, else the page and its settings
-    in words, so that readers can choose them again. said: the caption so far; model and texts that it already mentions
-    are not repeated."""
+    """Return the text by which a caption identifies the state: its URL if others can open it, otherwise the page and
+    its settings in words. said: the caption so far; a model and texts that it mentions are not repeated."""
     from viz.text import strings
 
     if not link or opens_elsewhere(link):
@@ -160,7 +159,7 @@ def way_back(link: str, said: str = "") -> str:
 
 
 def state_in_words(link: str, said: str = "") -> str:
-    """Return an address's page and settings in words, without its server. said: see `way_back`."""
+    """Return a URL's page and settings in words, without the server. said: see `way_back`."""
     from viz.text import strings
 
     phrases, address = strings("export"), urlsplit(link)
@@ -179,7 +178,8 @@ def state_in_words(link: str, said: str = "") -> str:
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
-    """Return the provenance in words for a picture's caption: the texts, and the picture's origin."""
+    """Return the provenance for a picture's caption as sentences: those on the texts, and those on the picture's
+    origin."""
     from viz.text import strings
 
     phrases, query, card = strings("export"), record.query, record.card
@@ -196,7 +196,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
 
 
 def _quoted(text: str, phrases: dict) -> str:
-    """Return a text in one line, cut to its beginning with its length if it is long."""
+    """Return a text on one line. A long text is truncated, with its length."""
     words = " ".join(text.split())
     return phrases["quoted"].format(text=words) if len(words) <= QUOTED else phrases["begun"].format(
         text=words[:QUOTED], count=len(text))
@@ -215,7 +215,7 @@ def _in_words(edit: Edit) -> str:
 
 
 def _checked(record: AttentionRecord, phrases: dict) -> str:
-    """Return how far the picture was verified, with the difference in its pass, as on the badge."""
+    """Return the verification status, with the difference in the forward pass, as on the badge."""
     error = record.verification.max_error
     said = phrases["difference"].format(error=format_difference(error)) if math.isfinite(error) else ""
     return phrases["checked"][record.verification.status] + said

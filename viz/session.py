@@ -1,5 +1,5 @@
-"""What a visitor's session remembers between runs, besides Streamlit's widget states: the state, and the memory of each
-page or widget, declared in its module as a `Kept`."""
+"""A visitor's session between runs, in addition to Streamlit's widget states: the state, and the values that a page or
+widget declares as `Kept`."""
 import uuid
 import weakref
 from dataclasses import dataclass, field
@@ -15,18 +15,19 @@ T = TypeVar("T")
 
 @dataclass
 class Session:
-    """One visitor's session. Question, view and page controls are only in `state`, which only `PageContext` changes."""
+    """One visitor's session. The question, view and page controls are stored only in `state`, which only `PageContext`
+    changes."""
 
-    state: State = field(default_factory=State)            # exactly what the address says
-    restored: bool = False  # whether it came from an address and has not been changed since
-    passing: bool = False                                  # whether it changed by itself, as in an animation
+    state: State = field(default_factory=State)            # the state in the URL
+    restored: bool = False  # whether `state` is from a URL and unchanged since
+    passing: bool = False                                  # whether the last change was automatic, as in an animation
     page: str = ""                                         # the open page's name; "" before the first run
-    next_page: tuple[str, dict[str, object]] | None = None    # name and controls of the page chosen by a callback
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)   # identifies the session in the queue
-    kept: dict[object, Any] = field(default_factory=dict)     # each Kept's value, if not its default
+    next_page: tuple[str, dict[str, object]] | None = None    # (name, controls) of the page requested in a callback
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)   # the session's id in the queue
+    kept: dict[object, Any] = field(default_factory=dict)     # values of each Kept that differ from the default
 
     def __post_init__(self) -> None:
-        # Streamlit drops a session some minutes after its visitor left; its pictures are dropped with it
+        # Streamlit drops a session minutes after its visitor has left, and the session's pictures with it
         weakref.finalize(self, pictures.forget, self.id).atexit = False
 
 
@@ -38,10 +39,10 @@ def session() -> Session:
 
 
 class Kept(Generic[T]):
-    """A value that one page or widget remembers per visitor; declared once in its module, accessed as `value`."""
+    """A value that a page or widget stores per visitor. Declare it at module level and access it as `value`."""
 
     def __init__(self, start: T) -> None:
-        """start: the default, never changed in place."""
+        """Declare a value. start: the default, which must not be modified in place."""
         self._start = start
 
     @property

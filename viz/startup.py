@@ -1,5 +1,5 @@
-"""Prepare a server for its first visitor: ask the first page's question, so that the models' packages load while the
-browser is still loading. Pages are imported here in a thread, while the server already answers."""
+"""Preparation of a server for its first visitor: ask the first page's question, so that the models' packages load while
+the browser is loading. A thread imports the pages while the server already responds."""
 import logging
 import sys
 import threading
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from model.ask.jobs import Job
 
 log = logging.getLogger("clearhead")
-# switch interval in seconds: a thread that imports must let through the one that sends Streamlit's hundreds of files to
-# the browser, each of which would otherwise wait for Python's 5 ms
+# thread switch interval in seconds. Python's default of 5 ms would delay each of the hundreds of Streamlit files that a
+# browser loads while another thread imports.
 SWITCH = 0.0005
-IDLE = 20.0   # seconds after which the models' packages are loaded, with or without a visitor
+IDLE = 20.0   # seconds until the models' packages are loaded even without a visitor
 
 
 def ask_first() -> "Job | None":
-    """Import the pages and ask the question of the page without parameters; its visitor shares the job, and others find
-    the packages loaded. If its record was cached, what the page derives from it is computed too."""
+    """Import the pages and ask the default page's question. The first visitor shares the job, and others find the
+    packages loaded. If the record is cached, also compute what the page derives from it."""
     import viz.frame
     from model.ask import sources
     from model.core.heads import MeasuresQuery, OverviewQuery
@@ -50,8 +50,8 @@ def ask_first() -> "Job | None":
 
 
 def start() -> None:
-    """Ask the first question, and verify a cached answer live once the first visitor's page is drawn. Then exclude
-    imported objects from garbage collection."""
+    """Ask the first question. If its answer is cached, verify it live once the first visitor's page is drawn. Then
+    exclude imported objects from garbage collection."""
     from model.ask import sources
 
     job = ask_first()
@@ -66,7 +66,7 @@ def start() -> None:
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """Run `start` in a thread when st.App starts, so that the server answers browsers meanwhile."""
+    """Run `start` in a thread when st.App starts, so that the server can respond meanwhile."""
     sys.setswitchinterval(SWITCH)
     share_heaps()
     keep_order()
@@ -80,7 +80,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def local_lifespan(app: st.App) -> AsyncIterator[None]:
-    """Do the same on the user's own machine, and open the browser as Streamlit does for any script."""
+    """Do the same as `lifespan` on the user's own machine, and open the browser as Streamlit does for a script."""
     async with lifespan(app):
         if not st.get_option("server.headless"):
             open_browser()

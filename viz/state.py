@@ -1,4 +1,4 @@
-"""What a page remembers between runs: the question, the view, and which parts of them the user chose."""
+"""What a page stores between runs: the question, the view, and which parts of the view the user chose."""
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -12,8 +12,8 @@ from viz import glow
 from viz.examples import Example, example_for, examples, token_of
 from viz.theme import strength
 
-WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the record until the user chooses them
-TEXTS = ("text", "text_b", "target")                      # typed fields
+WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # derived from the record unless chosen by the user
+TEXTS = ("text", "text_b", "target")                      # fields that the user types
 QUESTION = {"model", "image", "chat", *TEXTS}
 VIEW = {each.name for each in fields(View)}
 LECTURE = {"present", "screen", "show"}
@@ -23,30 +23,31 @@ LECTURE = {"present", "screen", "show"}
 class State:
     """The question, the view of its answer, and the pages' controls."""
 
-    model: str = "minilm"                    # its id
+    model: str = "minilm"                    # model id
     text: str = examples()[0].text           # the model's input
     text_b: str | None = None                # the second text, for models that read pairs
     target: str | None = None                # the target, for an encoder–decoder
-    image: str | None = None                 # the model's picture, by sha256; None for text
+    image: str | None = None                 # the input picture's sha256; None for text
     chat: bool = False                       # whether the text is a turn in the model's chat template
     view: View = View()                      # how the answer is shown
-    user_set: frozenset[str] = frozenset()   # which of WORKED_OUT the user chose
-    # (page, control, value) for every control that is not at its default; kept after leaving the page
+    user_set: frozenset[str] = frozenset()   # members of WORKED_OUT that the user chose
+    # (page, control, value) of every control that differs from its default; kept when the page is left
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
-    show: bool = False                       # whether all covered answers are revealed, on every page
+    show: bool = False                       # whether all covered answers are revealed, on all pages
     present: bool = False                    # lecture mode
-    screen: str = ""                         # the screen shown of a presented lesson; "" for the first
-    # (field, short name) for every text that a link names but does not contain; the name is "" if the link is damaged
+    screen: str = ""                         # the current screen of a lesson in lecture mode; "" for the first
+    # (field, short name) of every text that a link names but does not contain; the name is "" for a damaged link
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def question(self) -> tuple[str, str, str | None, str | None]:
-        """Model, text, second text, target."""
+        """The model, text, second text and target."""
         return self.model, self.text, self.text_b, self.target
 
     @property
     def absent(self) -> dict[str, str]:
-        """{field: short name} of the texts that a link named but did not contain, and that were not typed since."""
+        """{field: short name} of the texts that a link names but does not contain, and that have not been typed
+        since."""
         return {field: name for field, name in sorted(self.absent_texts) if not getattr(self, field)}
 
     def with_control_values(self, page: str, **changes: Any) -> "State":
@@ -57,20 +58,20 @@ class State:
                                                           if value is not None}))
 
     def controls_of(self, page: str) -> dict[str, Any]:
-        """Return {control: value} for the page's controls that are not at their defaults."""
+        """Return {control: value} for the page's controls that differ from their defaults."""
         return {name: value for owner, name, value in self.control_values if owner == page}
 
     def with_view(self, **changes: Any) -> "State":
-        """Return the state after a choice in the view; `head` takes (layer, head)."""
+        """Return the state with a choice in the view; `head` takes (layer, head)."""
         if "head" in changes:
             changes["layer"], changes["head"] = changes["head"]
         names = {"head" if name == "layer" else name for name in changes} & set(WORKED_OUT)
         return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
     def with_question(self, **changes: Any) -> "State":
-        """Return the state after another question. A new model or example (text and second text) resets the head; an
-        edited text keeps the open head, another picture the patch too, and all keep a chosen scale. A model with its
-        own pictures starts with one of them."""
+        """Return the state with another question. A new model or example (text and second text) resets the head. An
+        edited text keeps the open head, another picture also the patch, and every change keeps a scale chosen by the
+        user. A model with its own pictures starts with one of them."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
         asked = replace(self, absent_texts=absent, **changes)
         if asked.model != self.model:
@@ -84,7 +85,8 @@ class State:
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:
-    """Return the view with all unchosen parts derived from the record, dropping choices that this record lacks."""
+    """Return the view with everything that the user did not choose derived from the record. Choices that the record
+    lacks are dropped."""
     view, chosen = state.view, state.user_set
     example = None if record.picture is not None else example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
@@ -105,15 +107,15 @@ def complete_view(state: State, record: AttentionRecord) -> View:
 
 
 def _fitting_lens(lens: str, record: AttentionRecord) -> str:
-    """Return the lens, or its substitute if the record does not have it."""
+    """Return the lens, or a substitute that suits the record."""
     if record.picture is None:
         return "matrix" if lens == "picture" else lens
     return "picture" if lens == "text" else lens
 
 
 def first_token(tokens: Tokens) -> int:
-    """Return the default token in focus: for a text the most informative one; for a picture [CLS], which represents all
-    of it, or else the centre patch."""
+    """Return the default token in focus: for a text the most informative one, for a picture [CLS], which represents the
+    whole picture, or the centre patch if there is no [CLS]."""
     if tokens.grid is None:
         return telling_token(tokens)
     first = next((token for token in range(len(tokens)) if tokens.place(token) is None), None)
@@ -122,8 +124,9 @@ def first_token(tokens: Tokens) -> int:
 
 
 def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token: int) -> HeadId:
-    """Return the head with the largest weight for the pair, or from the token to another; for a picture the one with
-    the most coloured patches, since one that attends to a single patch, or to all alike, is a poor start."""
+    """Return the head with the largest weight for the pair, or from the token to another. For a picture, return the
+    head with the most coloured patches: one that attends to a single patch, or to all equally, would be a poor first
+    example."""
     patches = list(attention_map.keys.patches)
     if pair is None and patches:
         even, most = 1 / len(attention_map.keys), glow.most_times(len(attention_map.keys))
@@ -146,15 +149,15 @@ def _example_pair(example: Example | None, state: State, attention_map: Attentio
     return None if query is None or key is None or query == key else (query, key)
 
 
-LONG = 32       # columns; in shorter rows a few large weights make up most of the row
-NUMBER = 10     # rank of the weight that should be visible, from the largest
-SEEN = 0.1      # position on the ramp at which a cell is distinguishable from an empty one
-ROWS = 256      # rows examined, in the middle of the text
+LONG = 32       # most columns of a short row, in which a few large weights are most of the row
+NUMBER = 10     # rank, from the largest, of the weight that should be visible
+SEEN = 0.1      # position on the ramp from which a cell differs visibly from an empty one
+ROWS = 256      # most rows examined, in the middle of the text
 
 
 def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
-    """Return the median, over rows in the middle of the text, of the tenth largest weight in the open head. None if the
-    text is so short that the scale does not matter or no row has ten weights, and for the lines lens, which would
+    """Return the median of the tenth largest weight in the open head's rows, over rows in the middle of the text.
+    Return None if the text is too short for the scale to matter, if no row has ten weights, or for lines, which would
     become a cloud."""
     rows, columns = len(attention_map.queries), len(attention_map.keys)
     if columns <= LONG or view.lens == "lines":
@@ -166,7 +169,7 @@ def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
 
 
 def readable_scale(tenth: float | None) -> str:
-    """Return the first scale on which a row's tenth weight is visible, or the last one if none shows it."""
+    """Return the first scale on which a row's tenth largest weight is visible, or the last scale if there is none."""
     if tenth is None:
         return SCALES[0]
     return next((scale for scale in SCALES if strength(np.array(tenth), scale) >= SEEN), SCALES[-1])

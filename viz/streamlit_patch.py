@@ -1,7 +1,9 @@
-"""Everything private that Clearhead uses from Streamlit: fixes for three faults, two in what it sends to a browser and
-one in what it receives; whether a run answers the browser's Back button; the types that st.container and st.Page
-return; opening a browser on the user's own machine; and for a public server the options, uploads and logs that must be
-bounded."""
+"""All uses of Streamlit's private API.
+
+These are: fixes for three faults, two in the messages to a browser and one in those from it; whether a run answers the
+browser's Back button; the return types of st.container and st.Page; opening a browser on the user's own machine; and,
+for a public server, limits on options, uploads and logs.
+"""
 import asyncio
 import functools
 import importlib
@@ -34,12 +36,12 @@ from streamlit.web.server import server_util
 
 from model.core.query import UserError
 
-RECORD = 2048   # bytes per uploaded file that Streamlit uses besides its content
+RECORD = 2048   # Streamlit's overhead per uploaded file, in bytes
 
 
 def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]:
-    """Replace a method permanently by the decorated function, which receives the original method before the usual
-    arguments."""
+    """Replace a method permanently with the decorated function, which receives the original method as its first
+    argument."""
     def put(function: Callable[..., object]) -> None:
         method = getattr(owner, name)
         if hasattr(method, "__wrapped__"):
@@ -54,18 +56,18 @@ def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]
 
 
 def keep_order() -> None:
-    """Make a rerun fragment send messages left over from its last run before its new ones.
+    """Make a rerunning fragment first send the messages left over from its last run.
 
-    Streamlit 1.67 drops those messages (ForwardMsgQueue.clear), but keeps references to what a browser already has,
-    which do not name their fragment, and messages of nested fragments, which belong to another. These then refer to
-    places that the browser does not have, and the whole page ends with "Bad delta path" or "Cannot set a node at a
-    delta path": on a busy machine within a minute, if a fragment runs every second.
+    Streamlit 1.67 drops those messages (ForwardMsgQueue.clear). It keeps references to elements that the browser
+    already has, which do not name their fragment, and messages of nested fragments, which belong to another fragment.
+    Both then refer to elements that the browser does not have, and the whole page fails with "Bad delta path" or
+    "Cannot set a node at a delta path". On a busy machine, a fragment that runs every second fails within a minute.
     """
     @_replaces(ForwardMsgQueue, "clear")
     def cleared(clear: Callable[..., object], queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False,
                 fragment_ids_this_run: list[str] | None = None) -> None:
         if retain_lifecycle_msgs and fragment_ids_this_run:
-            queue._delta_index_map = {}   # new messages follow, and never replace it
+            queue._delta_index_map = {}   # append new messages instead of replacing old ones
         else:
             clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
 
@@ -73,16 +75,16 @@ def keep_order() -> None:
 def hear_out() -> None:
     """Forward messages that are still queued when a run finishes and the next one begins.
 
-    Once a runner has ended, Streamlit 1.67 creates a new one for a requested fragment and ignores the former runner's
-    messages from then on, even those waiting in the event loop. A page that was just drawn would never reach its
-    browser, and the new run's elements would refer to missing places ("Bad delta path"). A runner that was stopped is
-    still ignored, since the whole page reruns after it.
+    When a runner has ended, Streamlit 1.67 creates a new one for the requested fragment, and from then on ignores the
+    old runner's messages, even those waiting in the event loop. A page just drawn would not reach its browser, and the
+    new run's elements would refer to missing ones ("Bad delta path"). The messages of a stopped runner are still
+    ignored, because the whole page reruns.
     """
     ended: WeakKeyDictionary[AppSession, ScriptRunner | None] = WeakKeyDictionary()
 
     @_replaces(AppSession, "_create_scriptrunner")
     def created(create: Callable[..., object], session: AppSession, data: RerunData) -> None:
-        ended[session] = session._scriptrunner   # None if it was stopped
+        ended[session] = session._scriptrunner   # None if the runner was stopped
         create(session, data)
 
     @_replaces(AppSession, "_handle_scriptrunner_event_on_event_loop")
@@ -94,13 +96,13 @@ def hear_out() -> None:
 
 
 def take_turns() -> None:
-    """Let the runs of one session change its state one at a time.
+    """Let the runs of a session change its state one at a time.
 
-    Streamlit 1.67 starts a run for a click while a former run is still starting or ending, and each run has its own
-    lock around the state that both change. If two events arrive together, as on a busy machine, the first run can treat
-    the click as handled before its callback was called, so the click has no effect.
+    Streamlit 1.67 starts a run for a click while the previous run is still starting or ending, and each run has its own
+    lock around their shared state. If two events arrive together, as on a busy machine, the first run may mark the
+    click as handled before its callback is called, and the click has no effect.
     """
-    # by the state's address, as long as a run holds both; the state has no room for a lock of its own
+    # locks by the state's id while a run holds it, because the state has no attribute for a lock
     locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     @_replaces(SafeSessionState, "__init__")
@@ -111,42 +113,42 @@ def take_turns() -> None:
 
 
 def read_ahead() -> None:
-    """Make Streamlit read in advance, while a browser is still loading, what would cost a page's first run half a
-    second each: its pattern of all emoji, Pillow, and each module's source location, which it uses to detect a
-    shell."""
+    """Preload what would cost a page's first run half a second each, while the browser is still loading: Streamlit's
+    emoji pattern, Pillow, and each module's source location, which Streamlit uses to detect a shell."""
     for name in ("streamlit.emojis", "streamlit.elements.lib.image_utils"):
         importlib.import_module(name)
     inspect.stack()
 
 
 def went_back() -> bool:
-    """Return whether this run answers the browser's Back or Forward
-    (https://github.com/streamlit/streamlit/pull/16989), in which case st.query_params holds the destination."""
+    """Return whether this run answers the browser's Back or Forward button
+    (https://github.com/streamlit/streamlit/pull/16989); st.query_params then contains the destination."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def open_browser() -> None:
-    """Open this server's page in a local browser, as Streamlit does for any script."""
+    """Open this server's page in a local browser, as Streamlit does for a script."""
     cli_util.open_browser(server_util.get_url("localhost"))
 
 
 def flag(name: str) -> Any:
-    """Return a Streamlit option if the command line or its variable sets it, else None."""
+    """Return a Streamlit option if it was set on the command line or by an environment variable, else None."""
     by_flag = config.get_where_defined(name) == config._DEFINED_BY_FLAG
     return config.get_option(name) if by_flag else None
 
 
 def hold_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Set options, now and whenever Streamlit rereads its configuration files, and return what is in force. `streamlit
-    run` reads its configuration before the script, and st.set_option does not accept server options."""
+    """Set options, now and whenever Streamlit rereads its configuration files, and return the values in force. This is
+    necessary because `streamlit run` reads its configuration before the script, and st.set_option rejects server
+    options."""
     def put() -> None:
         for name, value in options.items():
             config.set_option(name, value)
 
     config.on_config_parsed(put, force_connect=True)
     put()
-    runtime_util._max_widget_state_size_bytes = None   # it is read only once
+    runtime_util._max_widget_state_size_bytes = None   # discard the cached value
     in_force = {name: config.get_option(name) for name in options}
     if "server.maxWidgetStateSize" in in_force:
         in_force["server.maxWidgetStateSize"] = runtime_util.get_max_widget_state_size_bytes() / 1e6
@@ -154,9 +156,9 @@ def hold_options(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def bound_uploads(session_bytes: int, total_bytes: int) -> None:
-    """Limit the uploaded files that Streamlit keeps per session and in total, dropping the oldest first; it would
-    otherwise keep all until their session ends."""
-    arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # bytes by session and file, oldest first
+    """Limit the uploaded files that Streamlit keeps per session and in total. The oldest are dropped first; without
+    limits Streamlit keeps all until their session ends."""
+    arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # {(session, file): bytes}, oldest first
 
     @_replaces(MemoryUploadedFileManager, "add_file")
     def added(add: Callable[..., object], files: MemoryUploadedFileManager, session_id: str,
@@ -175,8 +177,8 @@ def bound_uploads(session_bytes: int, total_bytes: int) -> None:
 
 def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_bytes: int,
                   total_bytes: int) -> list[tuple[str, str]]:
-    """Return what must be dropped, oldest first, so that a session and the total stay within their limits. sizes: by
-    (session, file), oldest first."""
+    """Return the files to drop, oldest first, so that the session and the total stay within their limits. sizes:
+    {(session, file): bytes}, oldest first."""
     own, total, drop = sum(size for key, size in sizes.items() if key[0] == session), sum(sizes.values()), []
     for key, size in sizes.items():
         if total > total_bytes or (own > session_bytes and key[0] == session):
@@ -187,7 +189,7 @@ def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_by
 
 
 def forget_upload(file: UploadedFile) -> None:
-    """Drop Streamlit's copies of an uploaded file that has been read; the uploader still shows its name."""
+    """Drop Streamlit's copies of an uploaded file that has been read. The uploader still shows its name."""
     context = get_script_run_ctx()
     if context is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
@@ -196,13 +198,13 @@ def forget_upload(file: UploadedFile) -> None:
 
 
 def is_dropped(file: object) -> bool:
-    """Return whether a file uploader's value in st.session_state says that the file was dropped."""
+    """Return whether a file uploader's value in st.session_state marks a dropped file."""
     return isinstance(file, DeletedFile)
 
 
 def log_through(handler: logging.Handler) -> None:
-    """Route all logging of this process, now and later, through one handler. Streamlit gives each of its modules its
-    own."""
+    """Route all logging of this process, including later loggers, through one handler, because each Streamlit module
+    has its own."""
     def join(each: logging.Logger) -> None:
         for own in list(each.handlers):
             each.removeHandler(own)
@@ -216,7 +218,7 @@ def log_through(handler: logging.Handler) -> None:
 
 
 def say_why() -> None:
-    """Make a failed download say why. Streamlit 1.67 only says "Failed to generate file for download", and logs a
+    """Show why a download failed. Streamlit 1.67 only shows "Failed to generate file for download", and logs a
     traceback."""
     @_replaces(DeferredFileHandler, "handle")
     async def answered(handle: Callable[..., object], handler: DeferredFileHandler, request: BackendOperationRequest,
@@ -232,6 +234,6 @@ def say_why() -> None:
 
 
 def ask_no_stranger() -> None:
-    """Keep Streamlit from asking checkip.amazonaws.com for this machine's address, which it does for every request with
-    a foreign Origin, blocking the server for up to two seconds."""
+    """Keep Streamlit from asking checkip.amazonaws.com for this machine's IP address. It does so for every request with
+    a foreign Origin, and blocks the server for up to two seconds."""
     net_util.get_external_ip = lambda: None

@@ -1,4 +1,4 @@
-"""The texts of the interface, from assets/text/LANGUAGE; another language is another folder."""
+"""The texts of the interface, from assets/text/LANGUAGE. Another language needs another folder."""
 import functools
 import re
 import string
@@ -8,23 +8,26 @@ from typing import Any
 from model.core.files import ASSETS
 
 FOLDER = ASSETS / "text" / "en"
-# what Streamlit replaces after parsing Markdown, where escaping does not help: icons, addresses, e-mails, arrows and
+# what Streamlit replaces after parsing Markdown, so that escaping has no effect: icons, addresses, e-mails, arrows and
 # dashes
 _REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])",
                        re.IGNORECASE)
-_PAGE = re.compile(r"\[\[([a-z_]+)\]\]")   # a placeholder for the title of the page with this name
-JOINER = "\u2060"   # invisible, and prevents a line break
+_PAGE = re.compile(r"\[\[([a-z_]+)\]\]")   # [[NAME]] stands for the title of the page NAME
+JOINER = "\u2060"   # word joiner: an invisible character that prevents a line break
 _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
 
 
 class Text(str):
-    """A string of the interface with a plural form chosen by a number, {n:# head is|# heads are}, or nothing for zero,
-    {n:|, tied with # other|, tied with # others}; with a true minus sign, and none before a zero."""
+    """A string of the interface with plural forms and true minus signs.
+
+    {n:# head is|# heads are} depends on the number n; {n:|, tied with # other|, tied with # others} has a first form
+    for zero. A number that rounds to zero has no sign.
+    """
 
     __slots__ = ()
 
     def format(self, /, *args: object, **fields: object) -> str:
-        """Format like str.format, plus plurals and minus signs."""
+        """Format like str.format, with plurals and minus signs."""
         return _FILL.vformat(self, args, fields)
 
 
@@ -33,7 +36,7 @@ class _Fill(string.Formatter):
         if "|" in spec:
             *none, one, other = spec.split("|")
             return (none[0] if none and value == 0 else one if value == 1 else other).replace("#", f"{value:,}")
-        if spec.endswith(("f", "e", "g", "%")):   # z: a number that rounds to zero has no sign
+        if spec.endswith(("f", "e", "g", "%")):   # option z: no sign for a number that rounds to zero
             sign = spec[:1] if spec[0] in "+- " else ""
             spec = f"{sign}z{spec.removeprefix(sign)}"
         written = format(value, spec)
@@ -41,7 +44,7 @@ class _Fill(string.Formatter):
 
 
 def true_minus(written: str) -> str:
-    """Return a number with a true minus sign (−) if negative. Files for programs keep the hyphen."""
+    """Return a formatted number with a true minus sign (−) if it is negative. Files for programs keep the hyphen."""
     return f"−{written[1:]}" if written.startswith("-") else written
 
 
@@ -50,14 +53,14 @@ _FILL = _Fill()
 
 @functools.cache
 def strings(name: str) -> dict:
-    """Return the texts of one page or part, assets/text/en/NAME.toml. Those with placeholders are `Text`; [[NAME]]
-    becomes a page's title."""
+    """Return the texts of a page or part from assets/text/en/NAME.toml. Texts with placeholders are `Text`, and
+    [[NAME]] is replaced by a page's title."""
     return _texts(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
 
 
 @functools.cache
 def menu() -> dict[str, dict[str, str]]:
-    """Return the titles of pages by section and name, in menu order."""
+    """Return the titles of the pages by section and name, in menu order."""
     return tomllib.loads((FOLDER / "menu.toml").read_text(encoding="utf-8"))
 
 
@@ -78,10 +81,10 @@ def _texts(value: object) -> Any:
 
 
 def escape_markdown(text: str) -> str:
-    """Escape typed text for Markdown, so that every character represents itself."""
+    """Escape typed text for Markdown, so that every character appears literally."""
     return _REPLACED.sub(JOINER, show_invisibles(text)).translate(_MARKDOWN)
 
 
 def show_invisibles(text: str) -> str:
-    """Replace invisible and unsendable characters, controls and lone surrogates, by their code points."""
+    """Replace invisible characters, controls and lone surrogates by their code points."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)

@@ -1,4 +1,4 @@
-"""Wait for an answer with progress and a skeleton; another click ends the wait."""
+"""Waiting for an answer, with progress and a skeleton; another click ends the wait."""
 import time
 from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
@@ -11,29 +11,29 @@ from model.core.query import UserError
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
 
-# seconds between two polls of the job, at first and in a long wait; its end is noticed immediately
+# seconds between polls of the job, at first and in a long wait; its end is noticed immediately
 POLL, SLOWEST = 0.05, 0.5
 PATIENCE = 0.25             # seconds before progress appears, so that quick answers do not flicker
 
 
 def ask(question: Hashable, height: int = 420) -> Any:
-    """Wait for the answer to a question. Raises UserError if there is none. Every poll is a Streamlit call, at which a
-    newer click takes over. height: of the skeleton shown meanwhile, in pixels; 0 for none."""
+    """Wait for the answer to a question and return it. Raises UserError if there is none. Each poll is a Streamlit
+    call, so a newer click interrupts the wait. height: height of the skeleton shown meanwhile, in pixels; 0 for
+    none."""
     return next(ask_each([question], height))
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
              on_error: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
-    """Yield the answers to several questions, all asked at once, each as soon as it is available. They share one
-    progress bar, labelled say(number, text). Callers must close the generator (contextlib.closing), since a click may
-    end the drawing.
+    """Ask all questions at once and yield each answer as soon as it is available.
 
-    on_error(number, error) is called for a question without an answer, which then yields None; without it the first
-    error is raised.
+    The questions share one progress bar, labelled say(number, text). Callers must close the generator
+    (contextlib.closing), because a click may end the drawing. on_error(number, error) is called for a question without
+    an answer, which then yields None; by default the first error is raised.
     """
     who, start = session().id, time.perf_counter()
-    # the placeholder exists even if nothing is waited for, so that later elements have the same position in every run
-    # and the browser updates them instead of rebuilding
+    # always create the placeholder: later elements then have the same position in every run, and the browser updates
+    # them instead of rebuilding them
     jobs, place, bar = [sources.ask(question, who) for question in questions], st.empty(), None
     try:
         for number, job in enumerate(jobs):
@@ -52,13 +52,13 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
             if bar is not None and (job is jobs[-1] or (on_error is None and job.failed)):
                 place.empty()
             yield _answer(job, number, on_error)
-    finally:   # also runs for an abandoned generator, wherever that happens: no Streamlit call is allowed here
+    finally:   # may run in an abandoned generator on any thread, so no Streamlit calls here
         for job in jobs:
             job.withdraw(who)
 
 
 def _start_bar(place: DeltaGenerator, height: int, **options: object) -> DeltaGenerator:
-    """Return the bar, with the skeleton below it."""
+    """Draw a progress bar with the skeleton below it, and return the bar."""
     with place.container():
         bar = st.progress(**options)
         if height:
