@@ -1,1 +1,1 @@
-"""Read attention from an object in the user's program: a torch module or a Hugging Face model."""
+"""Capture attention from an object in the user's program: a torch module or a Hugging Face model."""

@@ -1,4 +1,4 @@
-"""Arrange a module's attention calls into maps (kind, layer, tokens) and name the positions they attend over."""
+"""Arrange a module's attention calls into maps (kind, layer, tokens) and name their positions."""
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from model.core.masks import Causal, Full
 from model.core.query import MOST_STREAMS, Kind, Span, UserError
 from model.core.record import AttentionMap, Layer, Reported, Tokens, special_ids
 
-SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write spaces and line ends
+SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies encode spaces and line breaks
 
 
 def named(texts: Sequence[str]) -> Tokens:
-    """Return tokens with these texts, each its own word. Raises UserError unless `texts` is a list of strings."""
+    """Return tokens with these texts, each a separate word. Raises UserError unless `texts` is a list of strings."""
     if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
         raise UserError("tokens must be a list of strings, one per position, or a pair of lists (source, target); "
                         "write tokens=[\"a\", \"b\"].")
@@ -33,7 +33,7 @@ def numbered(count: int) -> Tokens:
 
 
 def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens:
-    """Return the tokens in a tokenizer's encoding of `texts`: one text, or the two of a pair."""
+    """Return the tokens in a tokenizer's encoding of `texts`, a single text or a pair."""
     ids = [int(number) for number in encoding["input_ids"]]
     raw, marks = tokenizer.convert_ids_to_tokens(ids), special_ids(tokenizer)
     flags = [bool(flag) for flag in encoding.get("special_tokens_mask", [0] * len(ids))]
@@ -71,23 +71,23 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
     from model.module.inputs import Inputs
 
-NEVER = -1e4   # a bias this low is a mask written as a number
-ROUNDED = 1e-4   # type tolerance above which rows of rounded weights no longer sum to 1
-NAMED = 6      # most layers whose modules a note lists by name
+NEVER = -1e4   # biases below this act as a mask
+ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer sum to 1
+NAMED = 6      # maximum number of layers whose modules a note names
 
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """The layers that can be shown, and notes on those that cannot."""
+    """The layers that can be shown, and notes about them and about those that cannot."""
 
     maps: tuple[AttentionMap, ...]
-    shown: "list[tuple[Attention, Layer | Reported]]"   # each layer with its observed call
+    shown: "list[tuple[Attention, Layer | Reported]]"   # pairs of observed call and layer
     notes: tuple[str, ...]                              # sentences for the reader
 
 
 def kind_of(attention: "Attention") -> Kind:
-    """Return cross-attention if queries and keys come from different tensors or differ in number, causal if no query
-    attends to a later key, else self-attention."""
+    """Return the kind of attention: cross if queries and keys come from different tensors or differ in number, causal
+    if no query attends to a later key, else self."""
     n_queries, n_keys = attention.shape
     if not attention.same_source or n_queries != n_keys:
         return Kind.CROSS
@@ -115,7 +115,7 @@ class Side:
     """Names for the positions of one side."""
 
     tokens: Tokens
-    inputs: frozenset[int] | None = None   # the inputs that they name, by number; None if the caller does not say
+    inputs: frozenset[int] | None = None   # numbers of the inputs that they name; None if not stated
 
 
 @dataclass(frozen=True)
@@ -123,23 +123,24 @@ class Positions:
     """The positions of one side of an attention call: the rows or columns of a map."""
 
     stream: frozenset         # `model.capture.origins.Stream.roots`
-    attended: bool            # whether its outputs are the keys of cross-attention, as an encoder's are
+    attended: bool            # whether outputs here become keys of cross-attention, as in an encoder
     count: int
 
     @property
     def proved(self) -> bool:
-        """Whether they are an input's own positions."""
+        """Whether these are an input's own positions."""
         return bool(self.stream) and all(isinstance(root, int) for root in self.stream)
 
     @property
     def inputs(self) -> frozenset:
-        """The inputs that they are derived from."""
+        """The inputs that these positions are derived from."""
         return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
 
 
 def arrange(found: "list[Attention]", source: Side | None, target: Side | None, called: "Inputs") -> Arranged:
-    """Build the maps of the observed calls: one for each kind of attention and each stream of tokens. source, target:
-    names for either side, or None to number the positions. Raises UserError if the names fit none of them."""
+    """Build the maps of the observed calls, one for each kind of attention and stream of tokens. source, target: names
+    for either side, or None to number the positions. Raises UserError if the number of names does not fit any
+    positions."""
     kinds = [kind_of(attention) for attention in found]
     behind = frozenset().union(*(each.keys.calls for each, kind in zip(found, kinds, strict=True)
                                  if kind is Kind.CROSS))
@@ -173,10 +174,10 @@ def arrange(found: "list[Attention]", source: Side | None, target: Side | None, 
 
 def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
            sides: tuple[Side | None, Side | None], called: "Inputs") -> dict[Positions, Tokens]:
-    """Assign names to the positions that they provably describe, those of one input. A tokenizer says which input it
-    read. A caller's pair is (keys of cross-attention, its queries), or else (first input, second input). For a module
-    with one input, names that differ from it in number describe what the module makes of it, such as patches and
-    [CLS]."""
+    """Assign names to positions if they provably describe them, which requires positions of a single input. Names from
+    a tokenizer state their input. A caller's pair is (keys of cross-attention, its queries), or without cross-attention
+    (first input, second input). For a module with one input, names that differ from it in number describe derived
+    positions, such as patches and [CLS]."""
     every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
     attended = {keys.stream for _, keys in crossed} | {each.stream for each in every if each.attended}
@@ -199,7 +200,7 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
             meant = [each for each in fitting if (each in read) is not bool(number)]
         else:
             meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
-        # not where two inputs are mixed
+        # leave out positions where two inputs are mixed
         meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]
         if len(fitting) == 1 and len(side.tokens) not in sizes and all(each.inputs <= fitting[0].inputs
                                                                        for each in every):
@@ -218,7 +219,8 @@ def _sizes(found: "list[Attention]") -> str:
 
 
 def _layers(members: "list[Attention]", kind: Kind) -> "list[tuple[Attention, Layer | Reported]]":
-    """Number the layers by the numbers in their modules' names if these are unique, else in the order of the pass."""
+    """Pair each call with its layer, numbered as in the modules' names if those numbers are unique, else in pass
+    order."""
     from model.capture.verify import layer_number
 
     numbers = [layer_number(each.module) for each in members]
@@ -238,7 +240,7 @@ def _reported(attention: "Attention", index: int, kind: Kind) -> Reported:
 
 
 def _note(kind: Kind, layers: "list[tuple[Attention, Layer | Reported]]") -> str:
-    """Say in words which module is which layer."""
+    """Describe in words which module each layer is."""
     places = [f"{layer.index} is {attention.module}{_again(attention)}" for attention, layer in layers]
     if len(places) > NAMED:
         places = [*places[:2], "…", places[-1]]

@@ -1,4 +1,4 @@
-"""Prepare a module's inputs: tensors as given, or texts through a tokenizer."""
+"""Prepare a module's inputs: tensors as given, or texts with a tokenizer."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,8 @@ class Inputs:
 
     args: tuple[object, ...]
     kwargs: dict[str, object]
-    source: Side | None = None   # what the tokenizer read; None for tensors
-    target: Side | None = None   # of an encoder–decoder's decoder
+    source: Side | None = None   # tokens from the tokenizer; None for tensors
+    target: Side | None = None   # the decoder's tokens in an encoder–decoder
 
     def tensors(self) -> "list[Tensor]":
         """Return all tensors in order, including those in lists and dictionaries."""
@@ -36,12 +36,12 @@ class Inputs:
         return found
 
     def sizes(self) -> frozenset[int]:
-        """Return the possible batch sizes: the first two axes of each tensor, and 1."""
+        """Return the possible batch sizes: the sizes of each tensor's first two axes, and 1."""
         return frozenset({1, *(int(size) for each in self.tensors() for size in each.shape[:2])})
 
 
 def given(network: "nn.Module", inputs: object) -> Inputs:
-    """Build the call for tensors, moved to the network's device. Raises UserError for anything else."""
+    """Build the call for tensors, which are moved to the network's device. Raises UserError for other inputs."""
     import torch
 
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
@@ -55,8 +55,8 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
     seen: list[Tensor] = []
 
     def move(each: object) -> object:
-        """Return a tensor on the network's device; one passed twice becomes a new view, so that the two can be told
-        apart."""
+        """Move a tensor to the network's device. A tensor passed twice becomes a new view, so that the two are
+        distinct."""
         if not isinstance(each, torch.Tensor):
             return each
         again = any(each is other for other in seen)
@@ -69,7 +69,7 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
 
 def read(network: "nn.Module", tokenizer: Any, inputs: object) -> Inputs:
     """Build the call for a text or a pair: two texts for an encoder, text and target for an encoder–decoder. Raises
-    UserError for anything else, and if the tokenizer cannot read it."""
+    UserError for other inputs, or if the tokenizer fails."""
     texts = (inputs,) if isinstance(inputs, str) else inputs
     if not isinstance(texts, tuple | list) or not 1 <= len(texts) <= 2 or not all(isinstance(each, str) and each.strip()
                                                                                   for each in texts):
@@ -96,7 +96,7 @@ def _encode(tokenizer: Any, *texts: str, **options: bool) -> tuple[Any, Tokens]:
 
 
 def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> Inputs:
-    """Build the call of an encoder–decoder: its decoder reads the start token and then the target, as in training."""
+    """Build the call of an encoder–decoder. As in training, its decoder reads the start token, then the target."""
     encoding, source = _encode(tokenizer, text)
     start = network.config.decoder_start_token_id
     start = tokenizer.bos_token_id if start is None else start
@@ -113,7 +113,7 @@ def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> 
 
 
 def _start(text: str, number: int) -> Tokens:
-    """Return the decoder's start token."""
+    """Return the decoder's start token as Tokens."""
     return Tokens((text,), (number,), (True,), ((0, 0),), (-1,), (-1,), (False,))
 
 

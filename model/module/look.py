@@ -1,5 +1,4 @@
-"""look(module, inputs) captures the attention of any torch module and verifies it layer by layer against the real
-output."""
+"""Capture the attention of any torch module and verify each layer against the module's real output."""
 import hashlib
 import math
 import pickle
@@ -20,23 +19,23 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
 
 PREFIX = "module:"
-Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions, or of source and target
+Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # one list for all positions, or (source, target)
 
 
 def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: object = None,
          batch: int = 0) -> AttentionRecord:
-    """Return the record of one pass of a torch module, which is left unchanged. Each layer is verified against the
-    module's real output.
+    """Return the record of one pass of a torch module. Each layer is verified against the module's real output, and the
+    module is left unchanged.
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a Hugging Face tokenizer, a text or
-    a pair. tokens: a name for each position, or (source, target) for a module with two sides: the keys and the queries
-    of cross-attention, or else the first and the second input. Positions that they do not provably name are numbered.
-    batch: which item of a batch to show. Raises UserError for a module without attention that can be observed and
-    verified, and for inputs that it does not accept.
+    a pair. tokens: a name for each position, or (source, target) for a module with two sides, which are the keys and
+    queries of cross-attention, or else the first and second input. Positions without a provable name are numbered.
+    batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified, or
+    does not accept the inputs.
     """
     from model.capture.module_pass import observe
 
-    network = getattr(network, "_orig_mod", network)   # torch.compile's original, which runs uncompiled
+    network = getattr(network, "_orig_mod", network)   # torch.compile's original module, uncompiled
     _check(network, batch)
     called = module_inputs.given(network, inputs) if tokenizer is None else module_inputs.read(network, tokenizer,
                                                                                                inputs)
@@ -78,7 +77,7 @@ def _check(network: object, batch: int) -> None:
 
 
 def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | None]:
-    """Return the tokens of source and target."""
+    """Return the names of source and target positions."""
     if tokens is None:
         return called.source, called.target
     if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(side, str) for side in tokens):
@@ -87,13 +86,13 @@ def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | No
 
 
 def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[Attention], list[str]]":
-    """Return the attention that can be shown, and sentences on what cannot: windows folded into the batch are not
-    separate texts."""
+    """Return the attention calls that can be shown, and sentences on the others, such as windows folded into the batch,
+    which are not separate texts."""
     sizes, found, unread = called.sizes(), [], list(seen.unread)
     for each in seen.found:
         each.queries, each.beside = each.queries.of_item(batch, each.batch, each.shape[0])
         each.keys, _ = each.keys.of_item(batch, each.batch, each.shape[1])
-        if each.batch in sizes or each.beside:   # items of the inputs, or inputs that were joined as items
+        if each.batch in sizes or each.beside:   # batch items, or inputs joined into a batch
             found.append(each)
         else:
             unread.append(f"{each.module} (it attends within {each.batch} pieces at once, which are not the items of "
@@ -102,8 +101,8 @@ def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[At
 
 
 def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tuple[Attention, Proof]]":
-    """Verify each attention call; those whose output differs are left out and listed in `unread`. Raises UserError if
-    none is left."""
+    """Verify each attention call. Calls whose output differs are left out and listed in `unread`. Raises UserError if
+    none remain."""
     proofs = []
     for each in found:
         if not each.is_finite():
@@ -129,11 +128,11 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
 
 @dataclass(frozen=True)
 class Proof:
-    """How far one attention call is from the module's real output."""
+    """Differences between one attention call and the module's real output."""
 
-    error: float       # as a share of the largest output; 0 if only weights were observed
-    row_error: float   # of a row's sum from 1
-    rows: int          # compared, over all heads
+    error: float       # largest difference as a fraction of the largest output; 0 if only weights were observed
+    row_error: float   # largest difference of a row's sum from 1
+    rows: int          # rows compared, over all heads
 
 
 def _proof(attention: "Attention") -> Proof:
@@ -151,8 +150,8 @@ def _proof(attention: "Attention") -> Proof:
 
 
 def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "Observation") -> Verification:
-    """Return "verified" if every shown layer was verified and the module's output does not change when it is
-    observed."""
+    """Return the verification: "verified" if every shown layer was verified and observing the module does not change
+    its output, else "reported"."""
     members = [attention for attention, _ in arranged.shown]
     tolerance = max(each.tolerance for each in members)
     by_hand = [each.module for each in members if each.call is None]
@@ -184,7 +183,7 @@ def _rounded(members: "list[Attention]") -> str:
 
 
 def _circumstances(network: "nn.Module", shown: "list[Attention]", batch: int) -> tuple[str, ...]:
-    """Return sentences on which item of the batch is shown, and on the module's mode."""
+    """Return sentences about the batch item shown and the module's mode."""
     notes, count = [], max(each.batch for each in shown)
     if count > 1:
         other = "the other" if count == 2 else "another"
@@ -220,8 +219,7 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
 
 
 def _fingerprint(network: "nn.Module") -> str:
-    """Hash a module: names, shapes, types and bytes of its parameters, its buffers and the tensors among its
-    attributes."""
+    """Hash a module's parameters, buffers and tensor attributes: names, shapes, types and bytes."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())
@@ -231,6 +229,6 @@ def _fingerprint(network: "nn.Module") -> str:
         digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
         try:
             digest.update(values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        except (RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or of another class
+        except (RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
             digest.update(pickle.dumps(values.detach().cpu()))
     return digest.hexdigest()[:40]
