@@ -1,1 +1,2 @@
-"""Attention saved by other tools: read from a file, validated, shown in the same views, never called verified."""
+"""Attention saved by other tools, which is read from a file, validated and shown in the same views, but never called
+verified."""

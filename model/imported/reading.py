@@ -1,8 +1,8 @@
-"""Read attention that another tool saved as NPZ, and check that it consists of softmax weights.
+"""Read attention that another tool saved as NPZ, and check that it contains softmax weights.
 
 Two layouts are accepted: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with
 `tokens`, or with `queries` and `keys` if those differ; `sink` (layer, head, query) optionally holds a sink's share of
-each row. Square attention without weights above the diagonal is treated as a decoder's.
+each row. Square attention without weights above the diagonal is taken to be a decoder's.
 
 Files are untrusted: their unpacked size is read from the directory before anything is unpacked, and object arrays,
 which are pickles, are refused.
@@ -27,10 +27,10 @@ from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
           OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)
-PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)   # other compression methods would be unpacked whole
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)   # other compression methods would unpack a whole array at once
 ENTRY = b"PK\x01\x02"   # signature of an entry in the archive's directory
-HEADER = 10_000         # bytes of an array's header
-WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # by the numpy kinds that are accepted
+HEADER = 10_000         # maximum size of an array's header in bytes
+WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest, by accepted numpy kinds
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
@@ -90,7 +90,8 @@ class Arrays:
         return values
 
     def weights(self, array: str, axes: str) -> np.ndarray:
-        """Return a float16, float32 or float64 array as float32; no axis may be empty. axes: their names."""
+        """Return a floating-point array as float32. Raises UserError if an axis is empty. axes: the names of the
+        expected axes."""
         values = np.ascontiguousarray(self._read(array, "f"), np.float32)
         if values.ndim != axes.count(",") + 1 or not values.size or max(values.shape[2:]) > LIMITS.tokens:
             raise self.refused(f"{array} has the shape {str(values.shape)[:100]}, but ({axes}) with 1 to "
@@ -99,7 +100,7 @@ class Arrays:
         return values
 
     def integers(self, array: str, otherwise: list[int], low: int, high: int) -> list[int]:
-        """Return as many integers as in `otherwise`, the default if the array is missing."""
+        """Return an array of integers with the length of `otherwise`, or `otherwise` itself if the array is missing."""
         if array not in self:
             return otherwise
         values = self._read(array, "iu").ravel()
@@ -108,38 +109,37 @@ class Arrays:
         return [int(value) for value in values]
 
     def texts(self, array: str) -> list[str]:
-        """Return the strings of a one-dimensional array, limited to the maximum number of tokens; bytes are decoded as
-        UTF-8."""
+        """Return the strings of an array, at most LIMITS.tokens of them. Bytes are decoded as UTF-8."""
         values = self._read(array, "US").ravel()
         LIMITS.refuse_above("tokens", len(values), f"{self.name}: {array}", FEWER)
-        with self._readable():   # a lone surrogate cannot be encoded in pages or files
+        with self._readable():   # rejects lone surrogates, which cannot be encoded in pages or files
             return [(text if isinstance(text, bytes) else text.encode("utf-8")).decode("utf-8")
                     for text in values.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
 class ImportedFile:
-    """The content of a file."""
+    """The content of an imported file."""
 
-    name: str                        # of the file
-    text: str                        # tokens of its first map, joined
+    name: str                        # file name
+    text: str                        # joined query tokens of the first map
     maps: tuple[AttentionMap, ...]   # one per kind
-    row_sum_error: float             # largest distance of a row's sum from 1
+    row_sum_error: float             # largest difference of a row's sum from 1
     stated_source: str               # the source stated in the file, or ""
-    notes: tuple[str, ...] = ()      # sentences to show below the picture
+    notes: tuple[str, ...] = ()      # sentences to show below the figure
 
     @property
     def nbytes(self) -> int:
-        """Size in memory in bytes: weights, texts and the overhead per layer."""
+        """Size in memory in bytes, including weights, texts and overhead per layer."""
         layers = [cast(Reported, layer) for part in self.maps for layer in part.layers]
         texts = [text for part in self.maps for side in (part.queries, part.keys) for text in side.texts]
-        own = {id(text): sys.getsizeof(text) for text in (self.text, *texts)}   # queries may be the keys
+        own = {id(text): sys.getsizeof(text) for text in (self.text, *texts)}   # queries and keys may share texts
         return sum(layer.weights.nbytes + LAYER_BYTES + (0 if layer.sink_share is None else layer.sink_share.nbytes)
                    for layer in layers) + sum(own.values())
 
 
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
-    """Read the attention in an NPZ file. Raises UserError for a file that has none or is too large."""
+    """Read the attention in an NPZ file. Raises UserError if the file has none or is too large."""
     arrays = Arrays(file, name)
     plain = next((array for array in PLAIN if array in arrays), None)
     kinds = [kind for kind in Kind.every() if kind.value in arrays]
@@ -171,7 +171,7 @@ def _plain(arrays: Arrays, array: str) -> AttentionMap:
 
 
 def _ours(arrays: Arrays, kind: Kind) -> AttentionMap:
-    """Return one map of a file exported by Clearhead; heads beyond a layer's own number are padding."""
+    """Return one map of a file exported by Clearhead, without the heads that pad layers with fewer heads."""
     weights = arrays.weights(kind.value, "layer, head, query, key")
     count, most = weights.shape[:2]
     heads = arrays.integers(f"heads_{kind}", [most] * count, 1, most)
@@ -216,12 +216,12 @@ def _sums(weights: np.ndarray, share: np.ndarray | None) -> np.ndarray:
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:
-    """Return the 16-bit type that can hold all of these float32 weights, and how far a row's sum may be from 1 when
-    computed or rounded in it: one step of the type at 1, plus half of its smallest number per key."""
+    """Return the 16-bit type that can represent all of these float32 weights, or "", and the tolerance for a row's sum
+    when computed or rounded in that type: one step at 1, plus half of its smallest number per key."""
     bits = np.ascontiguousarray(weights, np.float32).view(np.uint32)
     with np.errstate(over="ignore"):
         half = (weights.astype(np.float16) == weights).all()
-    if half:   # tested before bfloat16, which can also hold some short float16 rows
+    if half:   # tested before bfloat16, which can also represent some short float16 rows
         tolerance = 2**-10 + weights.shape[-1] * 2**-25
         if np.abs(weights.sum(-1) - 1).max(initial=0) <= tolerance or (bits & 0xFFFF).any():
             return "float16", max(ROW_SUM_TOLERANCE, tolerance)
@@ -248,7 +248,7 @@ def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
 
 
 def _not_finite(weights: np.ndarray) -> str:
-    """Explain why some numbers are not finite, with the way out."""
+    """Explain why some numbers are not finite, and what to do."""
     if np.isneginf(weights).any() and not np.isnan(weights).any():
         return "-inf is what a mask adds before the softmax, so save them after it"
     if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all():
@@ -257,7 +257,7 @@ def _not_finite(weights: np.ndarray) -> str:
 
 
 def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
-    """Explain why finite numbers are not rows of weights that sum to 1, with the way out."""
+    """Explain why finite numbers are not rows of weights that sum to 1, and what to do."""
     if weights.max() <= 0 and np.abs(np.exp(weights).sum(-1) - 1).max() < 0.01:
         return "they are logarithms of weights, so save their exponential"
     if weights.min() < 0:
@@ -267,7 +267,7 @@ def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
     seen = sums[sums > 0]
     if np.ptp(seen) <= 0.02 * seen.mean():
         return f"every row sums to {seen.mean():.4g}, so divide by that, or save all keys and a sink's share"
-    # the zeros above a causal diagonal do not come from dropout
+    # ignore the zeros above a causal diagonal, which do not come from dropout
     causal = weights.shape[1] == weights.shape[2] and not np.triu(weights.max(0), 1).any()
     cells = weights[:, *np.tril_indices(weights.shape[1])] if causal else weights
     if (cells == 0).any() and (seen > 1.02).any() and abs(float(seen.mean()) - 1) < 0.3:
@@ -278,8 +278,7 @@ def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
-    """Return tokens known only by their texts: equal texts share an id, brackets mark special tokens, ## continues a
-    word."""
+    """Build tokens from texts alone: equal texts share an id, brackets mark special tokens, and ## continues a word."""
     texts = arrays.texts(array)
     if len(texts) != count:
         raise arrays.refused(f"{array} has {len(texts)} texts for {count} rows or columns; save one text per token")

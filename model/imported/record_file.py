@@ -1,4 +1,4 @@
-"""Read a record that Clearhead saved elsewhere (model/core/record_file.py), validating every value."""
+"""Read a record that another Clearhead saved (model/core/record_file.py), validating every value."""
 import io
 import json
 import math
@@ -30,14 +30,14 @@ from model.imported.reading import ImportedFile
 SAVE_AGAIN = "save the record again with record.save"
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 HASH = re.compile("[0-9a-f]{64}")
-FINITE = 1e37      # of any number
-TOO_LARGE = 1e30   # for scores and values: far beyond any model's, and far below the limit of float32
-LARGEST = 2**53    # of any whole number
+FINITE = 1e37      # bound of any number
+TOO_LARGE = 1e30   # bound of scores and values, far above any model's and far below the limit of float32
+LARGEST = 2**53    # bound of any integer
 OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
 
 
 class Tensors:
-    """The arrays of one file and the JSON beside them. All errors are UserError and name the file."""
+    """The arrays and the JSON of one file. All errors are UserError and name the file."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         import safetensors.numpy
@@ -56,8 +56,8 @@ class Tensors:
         self.nbytes = len(content) + 2 * len(json.dumps(self.about))
 
     def damaged(self, why: str) -> UserError:
-        """Return the error for a file that does not have a record's format."""
-        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # the text may quote the file
+        """Return the error for a file that is not a valid record."""
+        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # the message may quote the file
         return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
 
     def array(self, name: Any, kind: str = "F32") -> np.ndarray:
@@ -74,13 +74,13 @@ class Tensors:
 
 @dataclass(frozen=True, eq=False)
 class RecordFile(ImportedFile):
-    """The content of a record's file."""
+    """The content of a record file."""
 
     card: Card | None = None                   # the model, as stated in the file
     verification: Verification | None = None   # the verification, as stated in the file
     omitted: Omission | None = None            # the part of the text that did not fit
     picture: np.ndarray | None = None          # uint8 (height, width, 3)
-    content_bytes: int = 0                     # of all arrays
+    content_bytes: int = 0                     # size of all arrays
 
     @property
     def nbytes(self) -> int:
@@ -89,7 +89,7 @@ class RecordFile(ImportedFile):
 
 
 def read_record(file: BinaryIO, name: str) -> RecordFile:
-    """Read the record in a safetensors file. Raises UserError for a file that has none, is damaged or too large."""
+    """Read the record in a safetensors file. Raises UserError if the file has none, is damaged or is too large."""
     tensors = Tensors(file, name)
     try:
         return _Reader(tensors).record()
@@ -100,8 +100,8 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
 
 
 def read_kept(content: bytes, query: Query) -> AttentionRecord:
-    """Return the record of this query as this program cached it, with its prediction. Raises UserError for a file that
-    is damaged or belongs to another query."""
+    """Read a cached record of this query, including its prediction. Raises UserError for a file that is damaged or
+    belongs to another query."""
     tensors = Tensors(io.BytesIO(content), "a kept record")
     try:
         return _Reader(tensors).kept(query)
@@ -110,7 +110,7 @@ def read_kept(content: bytes, query: Query) -> AttentionRecord:
 
 
 class _Reader:
-    """Reads one file. Any error it raises becomes `read_record`'s error message."""
+    """A reader of one file. The callers convert any error it raises to UserError."""
 
     def __init__(self, tensors: Tensors) -> None:
         self.tensors, self.about, self.name = tensors, tensors.about, tensors.name
@@ -145,7 +145,7 @@ class _Reader:
                                omitted, self._made(tuple[str, ...], self.about["notes"]))
 
     def _check_size(self) -> None:
-        """Check the numbers of heads and weights by the tensors' shapes, before any computation."""
+        """Check the numbers of heads and weights, from the tensors' shapes, before any computation."""
         heads, cells, layers = 0, 0, 0
         for part in self.about["maps"]:
             count = len(part["queries"]["texts"]) * len(part["keys"]["texts"])
@@ -184,8 +184,8 @@ class _Reader:
         return layer
 
     def _made(self, kind: Any, given: Any, array: str = "F32") -> Any:
-        """Return the value of this type from JSON in the format of `model.core.record_file`: {type's name: fields} for
-        one of several types, {"array": tensor} for arrays, null for NaN. array: the tensors' type."""
+        """Build a value of this type from JSON in the format of `model.core.record_file`: an object with "type" and
+        fields for one of several types, {"array": tensor} for arrays, null for NaN. array: the tensors' type."""
         parts = get_args(kind)
         if isinstance(kind, UnionType):
             if given is None and type(None) in parts:
@@ -233,8 +233,8 @@ def _typed(value: Any, kind: type) -> Any:
 
 
 def _asked(query: dict[str, Any], tokens: Tokens) -> str:
-    """Describe the input of a record without text: a shipped picture's name, licence and hash, another picture's hash,
-    or else the tokens."""
+    """Describe the input of a record without text: the name, licence and hash of a shipped picture, the hash of another
+    picture, or else the tokens."""
     image = query.get("image")
     if not isinstance(image, str) or not HASH.fullmatch(image) or tokens.grid is None:
         return " ".join(tokens.texts)

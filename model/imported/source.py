@@ -1,4 +1,5 @@
-"""Present imported files as models; each answers only one question, its own text. Kept in this process only."""
+"""Present imported files as models that answer only the question about their own text. Files are held in memory
+only."""
 import hashlib
 import io
 from dataclasses import replace
@@ -31,13 +32,13 @@ _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
 
 
 def is_imported(model_id: str) -> bool:
-    """Return whether the id belongs to an imported file, which may be gone."""
+    """Return whether the id belongs to an imported file, even one that is no longer in memory."""
     return model_id.startswith(PREFIX)
 
 
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """Store the file and return (model id, text) to ask for it. session: who uploaded it, for the limit per session.
-    Raises UserError if it is not attention or is too large."""
+    """Store the file and return the (model id, text) that query it. session: the uploader's session, for the limit per
+    session. Raises UserError if the file has no attention or is too large."""
     LIMITS.refuse_above("file_bytes", len(content), name, "save fewer layers")
     read = READERS.get(PurePath(name).suffix.lower())
     if read is None:
@@ -53,7 +54,7 @@ def _file(model_id: str) -> ImportedFile:
 
 
 def title(model_id: str) -> str:
-    """Return the file's name, or a note that it is gone."""
+    """Return the file's name, or a note that it is no longer in memory."""
     try:
         return _file(model_id).name
     except UserError:
@@ -67,12 +68,12 @@ def revision(model_id: str) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """Return what the file can be asked besides its text: nothing."""
+    """Return what the file can read besides its text: nothing."""
     return frozenset()
 
 
 class OpenedFile:
-    """An imported file that acts as a model. It holds no arrays itself, so dropping the file frees its memory."""
+    """An imported file that acts as a model. It holds no arrays, so evicting the file frees its memory."""
 
     nbytes = 0
 
@@ -81,7 +82,7 @@ class OpenedFile:
 
     @property
     def card(self) -> Card:
-        """A description of the model behind the file. Raises UserError if the file is gone."""
+        """A description of the model that the file came from. Raises UserError if the file is no longer in memory."""
         file = _file(self.id)
         if isinstance(file, RecordFile) and file.card is not None:
             return replace(file.card, id=self.id, revision=revision(self.id))
@@ -92,7 +93,7 @@ class OpenedFile:
                     note=f"Imported from {file.name}, not verified. {stated}")
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """Return the file's attention as a record. Raises UserError for another text, and for edits."""
+        """Return the file's attention as a record. Raises UserError for any other text and for edits."""
         file = _file(self.id)
         if query.edits or query.continuation:
             raise UserError(ONLY_WEIGHTS)
@@ -109,7 +110,7 @@ class OpenedFile:
         return AttentionRecord(query, self.card, file.maps, verification, notes=file.notes)
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse everything else, which needs the model."""
+        """Raise UserError for all other attributes, which need the model."""
         if name.startswith("__"):
             raise AttributeError(name)
         raise UserError(ONLY_WEIGHTS)
