@@ -1,9 +1,9 @@
 """Handwritten digits of 8 × 8 pixels (E. Alpaydin and C. Kaynak 1998, CC BY 4.0; see assets/digits), and canvases with
-two or three of them and a dot below one; the answer is the digit above the dot. Some training canvases have a single
-digit.
+two or three digits and a dot below one of them. The answer is the digit above the dot. Some training canvases have a
+single digit.
 
-All randomness comes from a `random.Random`, so a seed determines the canvases. Both digits and sets of positions are
-held out: none that is tested occurs in training.
+All randomness comes from a `random.Random`, so a seed determines the canvases. Tested digits and sets of positions
+never occur in training.
 """
 import gzip
 import hashlib
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FILE = ASSETS / "digits" / "digits.csv.gz"
-SIDE, CLASSES, WHITE = 8, 10, 16     # pixels; digits; the greatest value in the file
-SPLITS = {"validation": 250, "test": 250}   # numbers of digits held out of training
+SIDE, CLASSES, WHITE = 8, 10, 16     # pixels; digits; largest value in the file
+SPLITS = {"validation": 250, "test": 250}   # number of digits held out
 SEED = 2020
-VARIANTS = 16                        # per training digit
-TURN, SCALE, SLANT, MOVE = 0.2, 0.12, 0.2, 0.6   # at most: radians, share, share, pixels
+VARIANTS = 16                        # versions per training digit: the original and augmented copies
+TURN, SCALE, SLANT, MOVE = 0.2, 0.12, 0.2, 0.6   # maxima: radians, fraction, fraction, pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +74,8 @@ def variants() -> np.ndarray:
 
 
 def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Warp pictures (digit, row, column): read them at maps (digit, 2, 2) · position + moves (digit, 2), in pixels from
-    the centre, with bilinear interpolation; float32, white outside."""
+    """Warp pictures (digit, row, column): sample them at maps (digit, 2, 2) · position + moves (digit, 2), in pixels
+    from the centre, with bilinear interpolation. Return float32, blank outside the original."""
     from scipy.ndimage import map_coordinates
 
     middle = (SIDE - 1) / 2
@@ -86,28 +86,28 @@ def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
 
 
 ROWS = COLUMNS = 5                   # patches
-PLACES = (ROWS - 1) * COLUMNS  # patches that may hold a digit: all but the last row, which leaves room for the dot
+PLACES = (ROWS - 1) * COLUMNS  # patches that may hold a digit: not the last row, where there is no room for a dot below
 PAPER = 255                          # 8-bit value of a blank pixel; ink is 0
 COUNTS = (2, 3)                      # digits per canvas
-ALONE = (1, *COUNTS)                 # in training: single digits teach the digits before the dot
-DOT = 2                              # pixels wide and high
-DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # the dot's possible offsets in its patch
+ALONE = (1, *COUNTS)                 # digits per training canvas: single digits teach the digits first, then the dot
+DOT = 2                              # width and height in pixels
+DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # possible offsets of the dot in its patch
 
 
 @dataclass(frozen=True)
 class Canvas:
     """A picture and its ground truth. Patches are numbered from 0, row by row."""
 
-    split: str                              # of its digits and positions
+    split: str                              # the split of its digits and positions
     places: tuple[int, ...]                 # the patches of its digits
-    numbers: tuple[int, ...]                # which of the split's digits they are
-    variants: tuple[int, ...]               # for each digit: 0 as written, else one of digits.variants
+    numbers: tuple[int, ...]                # indices of its digits in the split
+    variants: tuple[int, ...]               # for each digit, 0 for the original or an index into variants()
     dot: tuple[int, int]                    # the dot's offset in its patch: row, column
     marked: int                             # index of the marked digit in places
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """The classes of its digits, all different."""
+        """The classes of its digits, which all differ."""
         return tuple(int(digits(self.split).labels[number]) for number in self.numbers)
 
     @property
@@ -126,7 +126,7 @@ class Canvas:
         return self.digit + COLUMNS
 
     def pixels(self) -> np.ndarray:
-        """Return the picture, grey, uint8 (row, column), with 255 for paper."""
+        """Return the grey picture, uint8 (row, column); 255 is blank paper."""
         ink = np.zeros((ROWS, COLUMNS, SIDE, SIDE), np.float32)
         for place, number, variant in zip(self.places, self.numbers, self.variants, strict=True):
             ink[divmod(place, COLUMNS)] = variants()[variant, number] if variant else digits(self.split).ink[number]
@@ -142,7 +142,7 @@ def bucket(places: tuple[int, ...]) -> str:
 
 
 def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
-    """Draw two or three patches of this split, none directly below another, where its dot would be."""
+    """Draw the patches of a canvas's digits from this split. None is directly below another, where the dot would be."""
     while True:
         places = tuple(rng.sample(range(PLACES), rng.choice(ALONE if split == "train" else COUNTS)))
         if bucket(places) == split and not any(place + COLUMNS in places for place in places):
@@ -150,7 +150,7 @@ def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
 
 
 def draw(rng: random.Random, split: str = "train") -> Canvas:
-    """Draw a canvas with different digits, augmented in training."""
+    """Draw a canvas with different digits, which are augmented in training."""
     places, known = draw_places(rng, split), digits(split)
     numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(places)))
     written = tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in places)
@@ -159,14 +159,14 @@ def draw(rng: random.Random, split: str = "train") -> Canvas:
 
 
 def twins(rng: random.Random, split: str) -> tuple[Canvas, Canvas]:
-    """Draw a pair of canvases that differ only in which digit the dot marks."""
+    """Draw a pair of canvases that differ only in the digit marked by the dot."""
     canvas = draw(rng, split)
     first, second = rng.sample(range(len(canvas.places)), 2)
     return replace(canvas, marked=first), replace(canvas, marked=second)
 
 
 def ink(pixels: np.ndarray) -> "Tensor":
-    """Convert grey pixels (…), uint8, to the model's input: 0 paper to 1 ink, float32."""
+    """Convert grey pixels (…), uint8, to the model's input, float32 from 0 (paper) to 1 (ink)."""
     import torch
 
     return torch.from_numpy((PAPER - pixels).astype(np.float32) / PAPER)

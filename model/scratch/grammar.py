@@ -1,8 +1,8 @@
-"""Generate sentences like Winograd schemas, in which one adjective decides what "it" refers to, with French
+"""Generate sentences like Winograd schemas, in which one adjective decides which noun "it" refers to, with French
 translations, in which the pronoun takes that noun's gender.
 
-All randomness comes from a `random.Random`, so a seed determines the sentences. Splits are by pairs of nouns: a tested
-pair never occurs in training, in any frame or order.
+All randomness comes from a `random.Random`, so a seed determines the sentences. Sentences are split by pairs of nouns:
+a tested pair never occurs in training, in any frame or order.
 """
 import hashlib
 import itertools
@@ -22,15 +22,15 @@ VOWELS = "aeiouyhéèêâîôàù"
 class Sentence:
     """A sentence and its ground truth. Positions count words from 0."""
 
-    frame: str                 # the name of its frame
-    english: tuple[str, ...]   # its words
-    french: tuple[str, ...]    # its words in French
+    frame: str                 # name of the frame
+    english: tuple[str, ...]   # the words
+    french: tuple[str, ...]    # the words in French
     nouns: tuple[Noun, Noun]   # the two candidates for "it"
     places: tuple[int, int]    # positions of the nouns in english
     pronoun: int               # position of "it" in english
     adjective: int             # position in english
     french_pronoun: int        # position of il or elle in french
-    answer: int                # which noun "it" refers to: 0 the first, 1 the second
+    answer: int                # the noun that "it" refers to: 0 for the first, 1 for the second
 
     @property
     def antecedent(self) -> Noun:
@@ -45,12 +45,13 @@ def bucket(first: str, second: str) -> str:
 
 
 def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
-    """Return the nouns of these pools of a table; `names` is separated by spaces."""
+    """Return the nouns of some pools in a table; `names` lists the pools, separated by spaces."""
     return [noun for name in names.split() for noun in table[name].values()]
 
 
 def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]:
-    """Draw a pair of sentences that differ only in the adjective, which makes "it" the first noun or the second."""
+    """Draw a pair of sentences that differ only in the adjective: in one, "it" refers to the first noun, in the other
+    to the second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
     nouns = _nouns(rng, frame, split)
     actor, place = _adjectives(rng, frame, split)
@@ -92,11 +93,11 @@ class Draft:
     nouns: tuple[Noun, Noun]                  # the two candidates
     tense: int                                # 0 for the past, 1 for the present
     opening: tuple[str, str]                  # a phrase, or two empty strings
-    insertions: tuple[tuple[str, str], ...]   # after each noun, a phrase or empty strings
-    connector: tuple[str, str]                # how the reason is attached
+    insertions: tuple[tuple[str, str], ...]   # a phrase after each noun, or empty strings
+    connector: tuple[str, str]                # words that introduce the reason
 
     def sentence(self, adjective: Adjective, answer: int) -> Sentence:
-        """Return the sentence with this adjective, which makes "it" the noun with index `answer`."""
+        """Return the sentence with this adjective, in which "it" refers to the noun with index `answer`."""
         feminine = self.nouns[answer].feminine
         english = self._parts(0, self.frame.english, [f"the {noun.english}" for noun in self.nouns])
         french = self._parts(1, self.frame.french, [f"{_article(noun)} {noun.french}" for noun in self.nouns])
@@ -114,7 +115,7 @@ class Draft:
             french_pronoun=sum(map(len, french)) + french_reason.index("{it}"))
 
     def _parts(self, language: int, verbs: tuple[str, str], nouns: list[str]) -> list[list[str]]:
-        """Return the words of opening, first noun, its insertion, verb, second noun and its insertion."""
+        """Return lists of words: the opening, first noun, its insertion, verb, second noun and its insertion."""
         (first, second), (after_first, after_second) = nouns, (insertion[language] for insertion in self.insertions)
         return [each.split()
                 for each in (self.opening[language], first, after_first, verbs[self.tense], second, after_second)]
@@ -127,7 +128,7 @@ def _article(noun: Noun) -> str:
 
 
 def vocabulary() -> tuple[list[str], list[str]]:
-    """Return all words of trainable sentences, English and French, each once, in the lexicon's order."""
+    """Return all words that occur in training, English and French, each once, in the lexicon's order."""
     nouns = pool(" ".join(lexicon.POOLS), lexicon.POOLS)
     adjectives = lexicon.ADJECTIVES.values()
     verbs = [pair for frame in lexicon.FRAMES for pair in zip(frame.english, frame.french, strict=True)]
@@ -142,8 +143,8 @@ def vocabulary() -> tuple[list[str], list[str]]:
 
 
 def join_words(words: tuple[str, ...] | list[str]) -> str:
-    """Join words in normal spelling: no space after an elision or before a comma or full stop, and capitals at sentence
-    starts."""
+    """Join words into normal text: no space after an elision or before a comma or full stop, and a capital at the start
+    of each sentence."""
     text = ""
     for word in words:
         begins = not text or text.endswith(".")

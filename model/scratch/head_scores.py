@@ -1,8 +1,8 @@
 """Score the heads of the small models over many sentences or canvases, for each snapshot of a training
-(model/training/processes.py): where a row attends, and which word or patch carries a decision.
+(model/training/processes.py). Scores measure where a row attends and which word or patch carries a decision.
 
-Examples are pairs of twins: even ones refer to the first noun, odd ones to the second. They run in groups of equal
-length, so that there is no padding and an edit has the same effect as on screen.
+Examples are pairs of twins: in even ones, "it" refers to the first noun, in odd ones to the second. They run in groups
+of equal length, to avoid padding, so an edit has the same effect as on the page.
 """
 import random
 from collections import defaultdict
@@ -26,7 +26,7 @@ from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, hook_names, slots
 from model.studies import induction
 
-DRAWS = 8          # random repeats per induction model
+DRAWS = 8          # number of random repeats for the induction model
 MARKED_TWINS = 50  # pairs of canvases
 TWINS = 50         # pairs of sentences for the other models, with held-out nouns
 
@@ -37,8 +37,8 @@ Tap = Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor]
 
 
 def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Result:
-    """Run forward(), a pass over several texts of equal length, passing each attention call to `tap`
-    (`model.capture.forward_pass.Session.tap`)."""
+    """Run forward(), a pass over several texts of equal length, and call `tap` in each attention layer (see
+    `model.capture.forward_pass.Session.tap`)."""
     session = forward_pass.Session(hook_names(model), {(slot.module, 0): slot for slot in slots(model.config)}, tap=tap)
     found: Result = forward_pass.run(session, forward)
     return found
@@ -47,7 +47,7 @@ def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Resul
 def row_weights(model: Transformer, inputs: Iterable[Tensor],
                 rows: Sequence[int]) -> dict[tuple[Kind, int], np.ndarray]:
     """Return the weights of one row per text or picture, {(kind, layer): float32 (text, head, key)}, for the attention
-    layers that have such rows."""
+    layers that have these rows."""
     seen: dict[tuple[Kind, int], np.ndarray] = {}
     each, at = torch.arange(len(rows)), torch.tensor(rows)
 
@@ -62,7 +62,7 @@ def row_weights(model: Transformer, inputs: Iterable[Tensor],
 
 
 def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
-    """Yield groups of sentences, as indices, that have the same length in both languages."""
+    """Yield groups of sentences with equal lengths in both languages, as lists of indices."""
     groups = defaultdict(list)
     for i, sentence in enumerate(sentences):
         groups[len(sentence.english), len(sentence.french)].append(i)
@@ -86,11 +86,11 @@ def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Enco
 
 def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
             words: Callable[[Sentence], Sequence[int]]) -> float:
-    """Return how often il and elle swap when the encoder's output at some words is taken from the twin, over twins with
-    different pronouns.
+    """Return the share of twins with different pronouns in which il and elle swap when the encoder's output at some
+    words is replaced by the twin's.
 
-    Everything else stays. The decoder reads the French up to the pronoun; a swap shows that these words carry the
-    decision.
+    Everything else is unchanged. The decoder reads the French up to the pronoun. A swap shows that these words carry
+    the decision.
     """
     flips = []
     for first, second in zip(sentences[::2], sentences[1::2], strict=True):
@@ -109,8 +109,8 @@ def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
 
 
 def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, rows: np.ndarray) -> float:
-    """Return the share of canvases classified as their twins when one head's output is taken from the twin at some
-    rows, bool (canvas, token).
+    """Return the share of canvases classified as their twins when one head's output at some rows, bool (canvas, token),
+    is replaced by the twin's.
 
     This is activation patching (Vig et al. 2020), like the edit `Patch` on a single picture.
     """
@@ -135,13 +135,13 @@ def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
 
 
 def right_twins(picked: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the share of pairs whose twins are both right, (head), for choices (example, head) and ground truth
+    """Return the share of pairs with both twins correct, (head), for choices (example, head) and ground truth
     (example)."""
     return (picked == wanted[:, None]).reshape(-1, 2, picked.shape[1]).all(1).mean(0)
 
 
 def score_heads(opened: OpenModel) -> Scores:
-    """Score every head of an open model of ours."""
+    """Score every head of one of our own models."""
     if opened.card.id.startswith("marked-digit"):
         return _marked(opened)
     if opened.card.id.startswith("induction"):
@@ -153,7 +153,7 @@ def score_heads(opened: OpenModel) -> Scores:
     encode = translator.batch if opened.task == "target" else resolver.batch
     rows = {Kind.SELF: lambda sentence: sentence.pronoun}
     if opened.task == "target":
-        # the row that predicts il or elle: the target is shifted by one
+        # the row that predicts il or elle, since the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
     answers, shares = np.array([sentence.answer for sentence in sentences]), []
     heads: list[KindHeadId] = []
@@ -165,8 +165,8 @@ def score_heads(opened: OpenModel) -> Scores:
 
 
 def _marked(opened: OpenModel) -> Scores:
-    """Return how often [CLS] attends most to the marked digit in both twins, and how often the answer becomes the
-    twin's when the head's output at the digits' patches is taken from the twin."""
+    """Return for each head how often [CLS] attends most to the marked digit in both twins, and how often the answer
+    becomes the twin's when the head's output at the digits' patches is replaced by the twin's."""
     model, canvases = opened.network, marked_digit.test_canvases("validation", 2 * MARKED_TWINS)
     weights = row_weights(model, marked_digit.batch(canvases).inputs, [0] * len(canvases))
     digits = np.array([1 + canvas.digit for canvas in canvases])

@@ -1,8 +1,8 @@
-"""The vocabulary of the small world of the resolver and the translator: English words with their French, written for
-this project.
+"""The vocabulary of the resolver's and the translator's small world: English words with French translations, written
+for this project.
 
-Nouns are in assets/lexicon/nouns.toml; adjectives are written english:masculine:feminine. Those under HELD_OUT never
-occur in training.
+Nouns are in assets/lexicon/nouns.toml. Adjectives are written english:masculine:feminine. Words in tables named
+HELD_OUT never occur in training.
 """
 import tomllib
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ class Adjective:
 
 @dataclass(frozen=True)
 class Frame:
-    """A situation in which an adjective decides between two nouns, the actor and the place. Verbs are (past,
+    """A situation in which an adjective decides between two nouns, called actor and place. Verbs are (past,
     present)."""
 
     name: str                  # name of the situation
-    english: tuple[str, str]   # the words between the two noun phrases
+    english: tuple[str, str]   # the words between the two nouns
     french: tuple[str, str]    # the same in French
     first: str                 # the pools of the first noun
     second: str                # the pools of the second noun
@@ -78,8 +78,8 @@ HELD_OUT_ADJECTIVES = _adjectives("""
     rigid:raide:raide cramped:exigu:exiguë little:menu:menue sluggish:poussif:poussive swift:prompt:prompte
     feeble:chétif:chétive hefty:pesant:pesante massive:massif:massive brittle:cassant:cassante""")
 
-# An adjective alone decides nothing: "too small" means the place in fit but the actor in cover; fit and contain, and
-# attack and fear, are opposites.
+# An adjective alone does not decide: "too small" refers to the place in fit but to the actor in cover. fit and contain
+# are opposites, as are attack and fear.
 FRAMES = (
     Frame("cross", ("didn't cross", "doesn't cross"), ("n' a pas traversé", "ne traverse pas"), "animals", "places",
           "tired lazy scared sleepy hungry sick shy nervous weak old slow",
@@ -119,7 +119,7 @@ HELD_OUT_FRAMES = (
           "slow tired old lazy sick", "fast quick powerful modern"),
 )
 
-# Held-out adjectives by the frames whose meaning they fit, after "too": for the actor, for the place.
+# Held-out adjectives that make sense after "too", by frame: (for the actor, for the place).
 HELD_OUT_ROLES = {
     "cross": ("exhausted timid", "broad steep"), "fit": ("enormous rigid", "cramped little"),
     "contain": ("cramped little", "enormous broad"),
@@ -130,7 +130,7 @@ HELD_OUT_ROLES = {
     "support": ("brittle feeble", "hefty massive"),
 }
 
-OPENINGS = (  # for past, for present
+OPENINGS = (  # for the past, for the present
     (("yesterday ,", "hier ,"), ("this morning ,", "ce matin ,"), ("in the end ,", "finalement ,"),
      ("when the rain stopped ,", "quand la pluie a cessé ,"), ("after we left ,", "après notre départ ,")),
     (("as everyone knows ,", "comme chacun sait ,"), ("they say that", "on dit que"), ("most days ,", "d' habitude ,"),
@@ -140,7 +140,7 @@ INSERTIONS = (
     ("over there", "là-bas"), ("of our neighbour", "de notre voisin"), ("from the village", "du village"),
     ("near the house", "près de la maison"),
 )
-# How the reason is attached: as a clause of the same sentence or as a second sentence.
+# The reason is a clause of the same sentence or a second sentence.
 CONNECTORS = (
     ("because it {is} too {adjective}", "parce qu' {it} {is} trop {adjective}"),
     ("since it {is} far too {adjective}", "puisqu' {it} {is} bien trop {adjective}"),

@@ -1,4 +1,4 @@
-"""Our own models: what each reads and answers, and how weights are stored."""
+"""Our own models: their inputs and answers, and storage of their weights."""
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,13 +24,13 @@ from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
 from model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
 
-STEP = ".step"          # suffix of a matrix's name for its rows' step sizes
-TIED = "output.weight"  # shared with the embeddings, written once
+STEP = ".step"          # suffix of the name of a matrix's step sizes, one per row
+TIED = "output.weight"  # shared with the embeddings, so not stored
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
-    """Write a safetensors file into an existing folder, with the metadata's values as JSON. Raises UserError if that
-    fails."""
+    """Write a safetensors file into an existing folder, with the metadata's values as JSON. Raises UserError on
+    failure."""
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()},
                    {name: json.dumps(each) for name, each in metadata.items()})
     files.write(path, content)
@@ -55,15 +55,15 @@ def open_file(path: Path) -> Any:
 
 
 def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
-    """Return the file's tensors whose names begin with `prefix`, keyed without it. They are copied, since Windows
-    cannot replace a mapped file."""
+    """Return the file's tensors whose names begin with `prefix`, keyed without it. Tensors are copied, because Windows
+    cannot replace a memory-mapped file."""
     with open_file(path) as file:
         return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys()
                 if name.startswith(prefix)}
 
 
 def tensors(model: Transformer) -> dict[str, Tensor]:
-    """Return the model's parameters by name, detached, with a tied table once."""
+    """Return the model's parameters by name, detached; a tied table occurs once."""
     return {name: each.detach() for name, each in model.state_dict().items() if not (model.config.tie and name == TIED)}
 
 
@@ -86,8 +86,8 @@ def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
-    """Load values, of any float type, into the model's parameters. Raises ValueError if names are missing or
-    unexpected."""
+    """Copy values of any floating-point type into the model's parameters. Raises ValueError for missing or unexpected
+    names."""
     own = tensors(model)
     if own.keys() != values.keys():
         raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another "
@@ -98,8 +98,8 @@ def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
 
 
 def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
-    """Load the model of a weights file, or its snapshot at `step` from a snapshot file, in evaluation mode. Raises
-    UserError for a step that is missing."""
+    """Load the model in a weights file, or the snapshot at `step` in a snapshot file, in evaluation mode. Raises
+    UserError for a missing step."""
     metadata = read_metadata(path)
     if step is not None and step not in metadata["frames"]:
         raise UserError(
@@ -113,11 +113,11 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
 
 
 def described(config: Config) -> dict:
-    """Return a Config for JSON."""
+    """Return a Config as a dictionary for JSON."""
     return asdict(config)
 
 
-SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # of a canvas: width and height in pixels
+SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # width and height of a canvas in pixels
 RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
            "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
            "nothing.")
@@ -142,7 +142,7 @@ class Words:
 
 
 def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, tokenizer: object) -> "ScratchModel":
-    """Return the model of a network that is ready to answer."""
+    """Return a model of this class that is ready to answer."""
     config, width = network.config, network.config.d_model // network.config.heads
     stop_between_layers(network)
     every = slots(config)
@@ -154,21 +154,21 @@ def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, t
 
 
 class ScratchModel(NetworkModel):
-    """An encoder, a decoder or both; this base class is untrained and predicts nothing."""
+    """An encoder, a decoder or both. This base class is for the untrained model, which predicts nothing."""
 
     ours = True
-    answers = "none"                # what kind of prediction it makes
+    answers = "none"                # kind of prediction
     ends: tuple[int, ...] = ()      # ids that end a text
-    separator = cutting.UNKNOWN      # an untrained model has no learned separator, so any id will do
+    separator = cutting.UNKNOWN      # the untrained model has learned no separator, so any id works
 
     @property
     def vocabulary(self) -> Words:
-        """The words that it can answer with."""
+        """The words that the model can answer with."""
         return Words(getattr(self.tokenizer, "words", ()), self.ends)
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """Return the tokens of source and target, what did not fit, and notes, for a text or a pair and an optional
-        target."""
+        """Return the tokens of source and target, the part that did not fit, and notes, for a text or a pair and an
+        optional target."""
         if query.continuation:
             raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
         first, second = self.pieces(query.text, "text"), None
@@ -201,7 +201,7 @@ class ScratchModel(NetworkModel):
         return ModelInput(source, target, tensors, omitted, notes)
 
     def target(self, ids: list[cutting.Piece]) -> tuple[Tokens, tuple[str, ...]]:
-        """Return the tokens of a target, and a note on what did not fit."""
+        """Return the tokens of a target, and a note if some did not fit."""
         left_out = len(ids) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
         return cutting.tokens(ids[:self.card.max_tokens]), notes
@@ -214,22 +214,22 @@ class ScratchModel(NetworkModel):
         return found
 
     def fit(self, found: list[cutting.Piece], text: str) -> tuple[list[cutting.Piece], Omission | None]:
-        """Return as many pieces as fit, and the omitted part: its characters in `text`, from the first piece that did
-        not fit."""
+        """Return the pieces that fit and the omitted rest, the characters of `text` from the first piece that did not
+        fit."""
         limit = self.card.max_tokens
         if len(found) <= limit:
             return found, None
         return found[:limit], Omission(len(found) - limit, text[found[limit].span[0]:], limit)
 
     def refuse(self, query: Query, *fields: str) -> None:
-        """Raise UserError for a field that this model does not read."""
+        """Raise UserError if the query uses one of these fields, which this model does not read."""
         for name in fields:
             if getattr(query, name):
                 raise UserError(f"{self.card.title} does not read a {name.replace('text_b', 'second text')}; leave it "
                                 f"empty or choose another model.")
 
     def call(self, tensors: dict[str, Tensor], every: bool = False) -> Tensor:
-        """Return logits (row, token, vocabulary), or an encoder–decoder's encoder output if there is no target."""
+        """Return logits (row, token, vocabulary), or the encoder's output if an encoder–decoder has no target."""
         given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
         both = self.network.config.encoder_layers and self.network.config.decoder_layers
         output: Tensor = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
@@ -240,18 +240,18 @@ class ScratchModel(NetworkModel):
         return output
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """Return the positions at which it answers: all of a decoder's own."""
+        """Return the positions at which the model answers: all of the target, or of the source if there is none."""
         return list(range(len(asked.target or asked.source)))
 
     def answer(self, asked: ModelInput, output: Tensor, row: int = 0) -> PassAnswer:
-        """Return the logits at these positions. Raises UserError for the untrained model."""
+        """Return the logits at the answer positions. Raises UserError for the untrained model."""
         if self.task == "none":
             raise UserError(f"{self.card.title} has no answer that could change; choose a trained model.")
         positions = self.positions(asked)
         return PassAnswer(self.task, tuple(positions), output[row][positions].numpy())
 
     def prediction(self, query: Query, asked: ModelInput, output: Tensor) -> Prediction | None:
-        """Return the most probable words at these positions, or None for an untrained model."""
+        """Return the most probable words at the answer positions, or None for the untrained model."""
         positions = [] if self.task == "none" else self.positions(asked)
         if not positions:
             return None
@@ -263,7 +263,7 @@ class ScratchModel(NetworkModel):
                           tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the trace, with the embeddings' parts, which are known even if they are not modules of their own."""
+        """Return the trace with the embeddings' parts, which are known even if they are not separate modules."""
         found, asked = super().trace(query, report), self.tokens(query)
         return replace(found, embedded=tuple(self._embedded(asked, start) for start in found.embedded))
 
@@ -285,7 +285,7 @@ class ScratchModel(NetworkModel):
 
 
 class Resolver(ScratchModel):
-    """A resolver: at each "it", predicts the noun that it refers to."""
+    """A resolver, which predicts at each "it" the noun that the pronoun refers to."""
 
     answers = "label"
 
@@ -302,19 +302,19 @@ class Resolver(ScratchModel):
 
 
 class Writer(ScratchModel):
-    """The induction model: predicts the next character of a text."""
+    """The induction model, which predicts the next character of a text."""
 
     answers = "next"
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """Return the tokens of [BOS], text and continuation."""
+        """Return [BOS] and the tokens of text and continuation."""
         self.refuse(query, "text_b", "target")
         fitting, omitted = self.fit([cutting.special("[BOS]", cutting.BEGIN, 0), *self.pieces(query.text, "text"),
                                      *self.continued(query.continuation, len(query.text))], query.text)
         return cutting.tokens(fitting), None, omitted, ()
 
     def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.Piece]:
-        """Return pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
+        """Return pieces for generated ids. Raises UserError for an id outside the vocabulary."""
         words = self.tokenizer.words
         if any(not 0 <= number < len(words) for number in ids):
             raise UserError(f"A continuation of {self.card.title} has ids from 0 to {len(words) - 1}; start "
@@ -324,19 +324,19 @@ class Writer(ScratchModel):
 
 
 class Stories(Writer):
-    """The story model: predicts the next word; [EOS] ends a story."""
+    """The story model, which predicts the next word; [EOS] ends a story."""
 
     ends = (cutting.END,)
 
 
 class Translator(Writer):
-    """The translator: an English text with a given French translation, or with its own, generated greedily."""
+    """The translator, which reads an English text with a given French translation or its own greedy one."""
 
     answers = "target"
     ends = (cutting.END,)
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """Return the tokens of source and target; without a given target, the model's own translation."""
+        """Return the tokens of source and target; by default, the target is the model's own translation."""
         self.refuse(query, "text_b")
         fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)
         source = cutting.tokens(fitting)
@@ -368,12 +368,12 @@ class Translator(Writer):
 
 
 class MarkedDigit(ScratchModel):
-    """A vision model: at [CLS], predicts the digit above the dot."""
+    """A vision model, which predicts at [CLS] the digit above the dot."""
 
     answers = "label"
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """Return the patches. Raises UserError for a text or a missing picture."""
+        """Return the picture's patches. Raises UserError for a text or a missing picture."""
         report(0.02, "reading the picture")
         self.refuse(query, "text_b", "target", "continuation")
         if query.text.strip():
@@ -394,8 +394,8 @@ class MarkedDigit(ScratchModel):
 
 
 def processed(pixels: np.ndarray) -> np.ndarray:
-    """Preprocess a picture (height, width, RGB): crop the largest centre part with a canvas's shape, convert to grey
-    and resize by area averaging; uint8 (row, column). A canvas stays unchanged."""
+    """Preprocess a picture (height, width, RGB): convert to grey, crop the largest central part with a canvas's
+    proportions and resize by area averaging, to uint8 (row, column). A canvas is unchanged."""
     from PIL import Image
 
     grey = Image.fromarray(pixels).convert("L")

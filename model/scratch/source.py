@@ -1,6 +1,6 @@
-"""Our own models behind the interface of the pretrained ones: their names, and `open_model`.
+"""Our own models, with the same interface as pretrained ones: names and `open_model`.
 
-torch is imported only where it computes, so that the first page can ask for names and `revision` cheaply.
+torch is imported only for computation, so that names and `revision` are cheap for the first page.
 """
 import hashlib
 import re
@@ -15,7 +15,7 @@ from model.core.record import Card
 
 WEIGHTS = ASSETS / "weights"
 
-OFFERS = {   # name: (title, what it is good for)
+OFFERS = {   # name: (title, description)
     "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head '
                                             'that finds the noun.'),
     "resolver-wide": ("Resolver, wide", "The same task with four heads a layer: the work is shared, and no head alone "
@@ -33,10 +33,10 @@ OFFERS = {   # name: (title, what it is good for)
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),
 }
-TRANSLATOR = "translator"   # the model of the page Translate
+TRANSLATOR = "translator"   # model on the page Translate
 OF_PICTURES = ("marked-digit",)
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
-# trainings that run beside a page: name and future weights file (model/training/processes.py)
+# trainings started from a page (model/training/processes.py): name and future weights file
 RUNS: dict[str, Path] = {}
 SNAPSHOT = "@"  # induction@400 is the model after 400 training steps; @0 is its untrained twin
 
@@ -58,8 +58,8 @@ def film_path(path: Path) -> Path:
 
 
 def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
-    """Return a trained model's weights file, and the step if the id names a snapshot. Raises UserError for a step that
-    is not a number."""
+    """Return a trained model's weights file and None, or the snapshot file and the step if the id names a snapshot.
+    Raises UserError if the step is not a number."""
     name, _, step = model_id.partition(SNAPSHOT)
     path = RUNS.get(name, folder / f"{name}.safetensors")
     if step and not re.fullmatch(r"\d{1,9}", step):
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller ids are special tokens
 LONGEST_TRAINED = 64
-# all others read one text
+# all other models read one text
 SIDES = {"scratch": frozenset(("text_b", "target")), "translator": frozenset(("target",)),
          "marked": frozenset(("image",))}
 UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
@@ -91,7 +91,7 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
         made_of = f"{model_id} {VOCABULARY} {LONGEST} {SEED} torch {_torch_version()}"
         return hashlib.sha256(made_of.encode()).hexdigest()[:12]
     if model_id.split(SNAPSHOT)[0] in RUNS:
-        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # the file grows, but a snapshot never changes
+        return model_id.split(SNAPSHOT)[0].rsplit("-", 1)[1]   # the file grows, but its snapshots never change
     path, _ = weights_file(model_id, folder)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
@@ -101,7 +101,7 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """Return what the model reads besides a text: text_b, target; image for a model that reads pictures instead."""
+    """Return the model's inputs besides a text: text_b or target, or image if it reads pictures instead."""
     return SIDES.get(_kind(model_id), frozenset())
 
 
@@ -112,16 +112,16 @@ def _kind(model_id: str) -> str:
 
 @cache
 def _torch_version() -> str:
-    """Return the installed version, cached because every question asks for the revision."""
+    """Return torch's installed version, cached because every question needs the revision."""
     import importlib.metadata
 
     return importlib.metadata.version("torch")
 
 
 def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) -> "ScratchModel":
-    """Open the model with this name, or its snapshot NAME@STEP. Raises UserError for an unknown one.
+    """Open the model with this name, or its snapshot NAME@STEP. Raises UserError for an unknown id.
 
-    `folder` holds the weights: Clearhead's own, or a training's `out`.
+    `folder` holds the weights: Clearhead's own, or those in a training's output folder.
     """
     fingerprint = revision(model_id, folder)
     report(0.0, f"opening {title(model_id)}")
@@ -161,7 +161,8 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
 
 
 def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:
-    """Return the model's card. `more` holds what the weights do not state: tokenizer, max_tokens, note."""
+    """Return the model's card. `more` has the fields that do not follow from the weights: tokenizer, max_tokens,
+    note."""
     from model.scratch.transformer import POSITIONS
 
     config = transformer.config

@@ -1,11 +1,11 @@
-"""Generate very short stories about two animals from a grammar with known next-word probabilities.
+"""Generate very short stories about two animals, from a grammar with known next-word probabilities.
 
 "The rabbit near the houses hears the dogs. It is hungry and eats carrots. Then the dogs wait." One animal is singular
-and the other plural, so "it" and "they" say which one is meant. Its food, its home and what it does when happy depend
-on the animal; verb forms agree with the subject at any distance.
+and the other plural, so "it" and "they" identify which one is meant. Food, home and behaviour when happy depend on the
+animal. Verbs agree with their subject at any distance.
 
-`draw` samples a story from a `random.Random`; `following` returns the exact next-word probabilities. Splits are by
-pairs of animals: a tested pair never occurs in training.
+`draw` samples a story from a `random.Random`; `following` returns the exact next-word probabilities. Stories are split
+by pairs of animals: a tested pair never occurs in training.
 """
 import random
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Animal:
     many: str               # plural
     food: str               # what it eats
     home: str               # where it sleeps
-    action: tuple[str, str]   # what it does when it is happy: singular, plural
+    action: tuple[str, str]   # behaviour when happy: singular, plural
 
     def noun(self, plural: bool) -> str:
-        """Return its noun, singular or plural."""
+        """Return the noun, singular or plural."""
         return self.many if plural else self.one
 
 
@@ -53,9 +53,9 @@ wolf wolves sheep mountains howls howl
 """
 ANIMALS = tuple(Animal(one, many, food, home, (does, do))
                 for one, many, food, home, does, do in map(str.split, _ANIMALS.strip().splitlines()))
-OPENINGS = ((), ("today",), ("every", "day"), ("at", "night"), ("in", "spring"))   # none in half of the stories
-ADJECTIVES = ("small", "big", "old", "young", "brown", "white", "clever", "quiet")  # one in a quarter of the stories
-NEAR = ("near", "behind", "beside")                                                # a place in half of the stories
+OPENINGS = ((), ("today",), ("every", "day"), ("at", "night"), ("in", "spring"))   # half of the stories have none
+ADJECTIVES = ("small", "big", "old", "young", "brown", "white", "clever", "quiet")  # in a quarter of the stories
+NEAR = ("near", "behind", "beside")                                                # half of the stories have a place
 PLACES = (("house", "houses"), ("river", "rivers"), ("road", "roads"), ("bridge", "bridges"), ("garden", "gardens"),
           ("field", "fields"))
 VERBS = (("sees", "see"), ("hears", "hear"), ("follows", "follow"), ("meets", "meet"), ("likes", "like"),
@@ -72,7 +72,7 @@ class Story:
     opening: tuple[str, ...]        # one of OPENINGS
     adjective: str                  # one of ADJECTIVES, or ""
     first: Animal
-    first_is_many: bool             # the second animal has the other number
+    first_is_many: bool             # whether it is plural; the second animal has the other number
     near: tuple[str, str]           # one of NEAR and the place, or two empty strings
     verb: tuple[str, str]           # one of VERBS
     second: Animal
@@ -96,7 +96,7 @@ class Story:
 
 
 def _consequence(animal: Animal, plural: bool, state: str) -> list[str]:
-    """Return what an animal does in a state."""
+    """Return the words for an animal's behaviour in a state."""
     if state == "hungry":
         return ["eat" if plural else "eats", animal.food]
     if state == "tired":
@@ -121,14 +121,14 @@ def draw(rng: random.Random, split: str = "train") -> Story:
                  rng.random() < 1 / 2, rng.choice(ENDINGS))
 
 
-# What may follow, derived from the words alone: one short rule per part of a story.
+# The possible next words, derived from the words alone, with one short rule per part of a story.
 
 Chances = dict[str, float]
 
 
 def following(words: tuple[str, ...]) -> Chances:
-    """Return {next word: probability} after the first words of a training story, END after a complete one; empty if no
-    story begins this way."""
+    """Return {next word: probability} after the first words of a training story, with END after a complete one; empty
+    if no story begins like this."""
     sentences = _sentences(words)
     if len(sentences) > 3:
         return {END: 1.0} if not sentences[3] else {}
@@ -136,7 +136,7 @@ def following(words: tuple[str, ...]) -> Chances:
 
 
 def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the words up to each full stop, without it; the last entry is unfinished."""
+    """Split words into sentences, without the full stops; the last one is unfinished."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == ".":
@@ -178,7 +178,7 @@ def _first(sentences: list[tuple[str, ...]]) -> Chances:
 
 
 def _after_subject(words: tuple[str, ...]) -> Chances:
-    """Return the probabilities after the first animal, which `words` begin with."""
+    """Return the probabilities after the first animal; `words` starts with its noun."""
     animal, many = _known(words[0])
     verbs = [verb[many] for verb in VERBS]
     if len(words) == 1:

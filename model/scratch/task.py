@@ -1,5 +1,4 @@
-"""Define what a task is: its batches, its loss and its training settings. The tasks themselves are in tasks/, one file
-each."""
+"""Define tasks: batches, loss and training settings. The individual tasks are in tasks/, one file each."""
 import importlib
 import pkgutil
 import random
@@ -19,8 +18,8 @@ NO_TARGET = -100  # marks positions without a target
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A training batch. inputs: ids (b, t), of the source or of source and target. targets (b, q): the correct id where
-    one is asked for, else NO_TARGET."""
+    """A training batch. inputs: ids (b, t), of the source or of source and target. targets (b, q): the correct id, or
+    NO_TARGET if there is none."""
 
     inputs: tuple[Tensor, ...]
     targets: Tensor
@@ -32,15 +31,15 @@ class Task:
 
     name: str                                          # used on the command line and in file names
     title: str                                         # for display
-    config: Config                                     # of the model
-    words: tuple[str, ...]                             # the vocabulary, from SPECIALS on
+    config: Config                                     # the model's configuration
+    words: tuple[str, ...]                             # the vocabulary, starting with SPECIALS
     draw: Callable[[random.Random, int], Batch]        # draw(rng, b) returns a batch of b texts
     score: Callable[[Transformer], dict[str, float]]   # score(model) returns the scores stored with the weights
     steps: int                                         # training steps
     batch: int = 64                                    # texts per step
-    learning_rate: float = 2e-3                        # peak
+    learning_rate: float = 2e-3                        # peak learning rate
     warm_up: int = 200                                 # steps
-    film_bytes: int = 1_740_000                        # for all snapshots in 8 bits; determines their number
+    film_bytes: int = 1_740_000                        # size of all snapshots in 8 bits; limits their number
     note: str = ""                                     # for display
 
 
@@ -56,7 +55,7 @@ def loss(model: Transformer, batch: Batch) -> Tensor:
 
 
 def correct_rows(model: Transformer, batch: Batch) -> Tensor:
-    """Return which rows are right at every position with a target, bool (b)."""
+    """Return which rows are correct at every position with a target, bool (b)."""
     with torch.inference_mode():
         answer = model(*batch.inputs).argmax(-1)
     return ((answer == batch.targets) | (batch.targets == NO_TARGET)).all(-1)
@@ -73,8 +72,8 @@ def tasks() -> dict[str, Task]:
 
 
 def tasks_named(name: str) -> list[Task]:
-    """Return the task with this name, or all its variants ("resolver" is resolver-narrow and resolver-wide). Raises
-    UserError for an unknown one."""
+    """Return the task with this name, or all its variants (resolver-narrow and resolver-wide for "resolver"). Raises
+    UserError for an unknown name."""
     matching = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]
     if not matching:
         raise UserError(f"There is no task named {name!r}; choose one of {', '.join(tasks())}.")

@@ -1,6 +1,6 @@
-"""Tokenize text for our own models: words or single characters, with exact spans. Works for any text.
+"""Tokenize any text for our own models, into words or single characters with exact spans.
 
-Spans count code points of the text as typed. Nothing is normalised, so a token's text is always `text[start:end]`.
+Spans count code points of the typed text. Text is not normalised, so a token's text is always `text[start:end]`.
 """
 import hashlib
 import unicodedata
@@ -13,7 +13,7 @@ from model.core.record import Tokens
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")
-# French words that lose their vowel: l'animal is l' and animal
+# French words that are elided: l'animal is split into l' and animal
 ELISIONS = frozenset(("l", "d", "n", "qu", "puisqu", "lorsqu", "jusqu", "s", "c", "j", "m", "t"))
 SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
 
@@ -23,14 +23,14 @@ class Piece:
     """One token."""
 
     text: str               # as typed
-    id: int                 # its number in the vocabulary
-    span: Span              # its characters
+    id: int                 # number in the vocabulary
+    span: Span              # position in the text
     unknown: bool = False   # whether the vocabulary lacks it
-    special: bool = False   # whether it was added and not typed
+    special: bool = False   # whether it was added rather than typed
 
 
 def _sort(character: str) -> str:
-    """Return the character's class: word, mark (attaches to its predecessor), space or sign (a token of its own)."""
+    """Return the character's class: word, mark (attached to its predecessor), space or sign (a separate token)."""
     if character in SPACES or unicodedata.category(character) == "Zs":
         return "space"
     skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
@@ -42,8 +42,8 @@ def _sort(character: str) -> str:
 
 
 def word_spans(text: str) -> list[Span]:
-    """Return (start, end) of each word and each symbol. "don't" is one word; combining marks, emoji joiners and skin
-    tones stay with what they modify."""
+    """Return (start, end) of each word and each symbol. "don't" is one word. Combining marks, emoji joiners and skin
+    tones stay with the character that they modify."""
     spans: list[Span] = []
     before = "space"
     for i, character in enumerate(text):
@@ -61,8 +61,8 @@ def word_spans(text: str) -> list[Span]:
 
 @dataclass(frozen=True)
 class HashTokenizer:
-    """Number words by a stable hash: no word is unknown, but two may share an id. For models that never learned a
-    word."""
+    """A tokenizer for untrained models that numbers words by a stable hash. No word is unknown, but two may share an
+    id."""
 
     vocabulary: int
     first: int  # smaller ids are special tokens
@@ -78,7 +78,8 @@ class HashTokenizer:
 
 @dataclass(frozen=True)
 class WordTokenizer:
-    """A closed vocabulary, case-insensitive; any other word becomes [UNK]. `words` begins with SPECIALS."""
+    """A tokenizer with a closed, case-insensitive vocabulary. Any other word becomes [UNK]. `words` starts with
+    SPECIALS."""
 
     words: tuple[str, ...]
 
@@ -88,7 +89,7 @@ class WordTokenizer:
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
 
     def _whole(self, text: str, spans: list[Span]) -> list[Span]:
-        """Merge spans that are one word in the vocabulary: là-bas, and qu' with nothing after it."""
+        """Merge adjacent spans that form one word in the vocabulary, such as là-bas, or qu' at the end of a text."""
         whole: list[Span] = []
         for span in spans:
             parts = next((count for count in (2, 1) if len(whole) >= count and whole[-1][1] == span[0]
@@ -113,7 +114,7 @@ class WordTokenizer:
 
 
 class WriterTokenizer(WordTokenizer):
-    """The same for models that generate words; it reports which input words are replaced."""
+    """A word tokenizer for models that generate text."""
 
     all_special_ids = tuple(range(len(SPECIALS)))
 
@@ -123,8 +124,8 @@ class WriterTokenizer(WordTokenizer):
 
 @dataclass(frozen=True)
 class SignTokenizer:
-    """One token per character, without spaces; characters outside the alphabet become [UNK]. `words` is SPECIALS and
-    the alphabet."""
+    """A tokenizer with one token per character, without spaces. Characters outside the alphabet become [UNK]. `words`
+    is SPECIALS and the alphabet."""
 
     words: tuple[str, ...]
     all_special_ids = tuple(range(len(SPECIALS)))
@@ -151,7 +152,7 @@ def special(text: str, number: int, place: int) -> Piece:
 
 
 def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
-    """Convert pieces to the record's Tokens; each word is one piece. From piece `second` on they belong to the second
+    """Convert pieces to the record's Tokens; each piece is a word. Pieces from index `second` on belong to the second
     text."""
     return Tokens(
         texts=tuple(piece.text for piece in pieces),

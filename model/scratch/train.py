@@ -1,6 +1,7 @@
-"""Train the small models: one loop for every task, resumable, with progress and snapshots.
+"""Train the small models with one loop for all tasks, which can be resumed and provides progress and snapshots.
 
-Bitwise reproducible for the same build of torch: one thread, and each batch depends only on the seed and the step.
+Results are bitwise reproducible for the same build of torch: training uses one thread, and each batch depends only on
+the seed and the step.
 """
 import random
 from collections.abc import Callable
@@ -21,13 +22,13 @@ from model.scratch.transformer import Transformer
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves
 CHECKPOINT_EVERY = 250  # steps
-DRAWS = 1_000_000       # dropout seeds per training seed, more than any training has steps
+DRAWS = 1_000_000       # dropout seeds per training seed; more than the steps of any training
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """Progress of a training: steps done and total; loss in nats and share of correct rows in the last recorded
-    batch."""
+    """The progress of a training: steps done and in total, and the loss in nats and share of correct rows of the last
+    recorded batch."""
 
     step: int
     steps: int
@@ -36,8 +37,8 @@ class TrainingStep:
 
 
 def frame_steps(steps: int, parameters: int, limit: int) -> list[int]:
-    """Return the steps at which snapshots are taken: as many as fit into `limit` bytes, including the first and the
-    last step, and denser early on."""
+    """Return the steps of the snapshots: as many as fit into `limit` bytes, including the first and the last step, and
+    denser at the start."""
     count = max(3, min(MOST_FRAMES, limit // parameters))
     return sorted({round(steps * (i / (count - 1)) ** 2) for i in range(count)})
 
@@ -50,12 +51,12 @@ def learning_rate(task: Task, step: int, steps: int) -> float:
 
 @dataclass
 class TrainingRun:
-    """A running training: the content of a checkpoint."""
+    """The state of a running training, which a checkpoint stores."""
 
-    task: Task                                                               # what is learned
-    steps: int                                                               # of the whole training
-    seed: int                                                                # for the initial weights and every batch
-    step: int = 0                                                            # steps that are done
+    task: Task                                                               # the task
+    steps: int                                                               # total number of steps
+    seed: int                                                                # of initial weights and batches
+    step: int = 0                                                            # steps done
     frames: dict[int, dict[str, Tensor]] = field(default_factory=dict)       # {step: the packed parameters}
     curves: list[tuple[float, float, float]] = field(default_factory=list)   # step, loss, right
 
@@ -74,7 +75,7 @@ class TrainingRun:
         for group in self.adam.param_groups:
             group["lr"] = learning_rate(self.task, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
-        with seeded(self.seed * DRAWS + self.step):   # dropout, too, depends only on the seed and the step
+        with seeded(self.seed * DRAWS + self.step):   # dropout also depends only on the seed and the step
             loss = task_module.loss(self.model.train(), batch)
         self.adam.zero_grad()
         loss.backward()
@@ -93,7 +94,7 @@ class TrainingRun:
             self.frames[self.step] = models.pack(models.tensors(self.model))
 
     def about(self) -> dict:
-        """Return the metadata that describe how these weights were trained."""
+        """Return metadata on how these weights were trained."""
         return {"task": self.task.name, "config": models.described(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
@@ -108,7 +109,7 @@ class TrainingRun:
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
-        """Return everything that `resume` needs, as tensors and metadata."""
+        """Return the tensors and metadata that `resume` needs."""
         film, about = self.film()
         own = {f"model/{name}": tensor for name, tensor in models.tensors(self.model).items()}
         moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
@@ -116,7 +117,8 @@ class TrainingRun:
         return film | own | moments, about | {"step": self.step}
 
     def resume(self, path: Path) -> None:
-        """Continue from a checkpoint of the same training; any other is ignored and overwritten later."""
+        """Continue from a checkpoint of the same training. A checkpoint of another training is ignored and later
+        overwritten."""
         if not path.exists():
             return
         metadata = models.read_metadata(path)
@@ -139,14 +141,14 @@ class TrainingRun:
 
 def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
           progress: Callable[[TrainingStep], None] = lambda _: None) -> Path:
-    """Train and write OUT/TASK.safetensors and its snapshots; return the path of the weights. Resumes a stopped
-    training.
+    """Train a task, or resume a stopped training. Write OUT/TASK.safetensors and its snapshots, and return the path of
+    the weights.
 
     `progress` is called after each step and may raise to stop; the snapshot file grows during training.
     """
     steps = steps or task.steps
     path = Path(out) / f"{task.name}.safetensors"
-    files.make_folder(path.parent)   # only here: a folder deleted during training is not recreated
+    files.make_folder(path.parent)   # not in the loop, since a folder deleted during training must not be recreated
     saved = path.with_name(f"{task.name}-checkpoint.safetensors")
     with one_thread():
         run = TrainingRun(task, steps, seed)

@@ -1,5 +1,5 @@
-r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation, meant to be
-read alongside it.
+r"""The Transformer of Vaswani et al. 2017, "Attention is all you need", in the paper's order and notation, to be read
+alongside it.
 
 Letters:  b batch   h head   q query position   k key position   d_model width of the residual stream
           d_k = d_v = d_model / h width of a head   d_ff width of the feed-forward layer   N layers
@@ -36,8 +36,8 @@ def sinusoidal(length: int, width: int) -> Tensor:
 
 
 def angles(length: int, width: int) -> Tensor:
-    """Return t / 10000^(2c/d) in radians, one angle per pair of dimensions, float64 (t, ⌈d/2⌉), so that distant
-    positions stay exact."""
+    """Return t / 10000^(2c/d) in radians, one angle per pair of dimensions, as float64 (t, ⌈d/2⌉) to keep distant
+    positions exact."""
     rate = torch.exp(-math.log(10000.0) * torch.arange(0, width, 2, dtype=torch.float64) / width)
     return torch.arange(length, dtype=torch.float64)[:, None] * rate
 
@@ -57,14 +57,14 @@ def slopes(heads: int) -> Tensor:
 
 
 def distance_bias(heads: int, queries: int, keys: int) -> Tensor:
-    """Return ALiBi's bias -m·|i - j|, float32 (h, i, j). The paper only has j ≤ i, in decoders; in an encoder both
-    directions count alike."""
+    """Return ALiBi's bias -m·|i - j|, float32 (h, i, j). The paper covers only decoders, with j ≤ i; in an encoder,
+    both directions have the same bias."""
     distance = (torch.arange(queries)[:, None] - torch.arange(keys)[None, :]).abs()
     return -slopes(heads)[:, None, None] * distance
 
 
 class Unplaced(nn.Module):
-    """No positions: nothing is added to the embeddings."""
+    """No positions added to the embeddings."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Unplaced(nn.Module):
 
 
 class Sinusoidal(Unplaced):
-    """Embeddings plus PE, for any length."""
+    """Sinusoidal positions, added to embeddings of any length."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the embeddings plus PE, (b, t, d)."""
@@ -83,7 +83,7 @@ class Sinusoidal(Unplaced):
 
 
 class Learned(Unplaced):
-    """Embeddings plus one learned vector per position, up to the trained length."""
+    """Learned positions, one vector each, added to embeddings up to the trained length."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__(width, length)
@@ -95,7 +95,7 @@ class Learned(Unplaced):
 
 
 class Inside(nn.Module):
-    """Positions inside attention: `turn` changes queries and keys, `bias` is added to the scores. This base class does
+    """Positions inside attention: `turn` changes queries and keys, `bias` is added to the scores. This base class has
     neither."""
 
     def turn(self, x: Tensor) -> Tensor:
@@ -103,12 +103,12 @@ class Inside(nn.Module):
         return x
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor | None:
-        """Return no bias."""
+        """Return None, for no bias."""
         return None
 
 
 class Rotary(Inside):
-    """Rotate queries and keys by their position, so that the score depends on the distance only."""
+    """Rotary positions, which rotate queries and keys so that the score depends only on the distance."""
 
     def turn(self, x: Tensor) -> Tensor:
         """Rotate queries or keys (b, h, t, d) by their positions."""
@@ -116,7 +116,7 @@ class Rotary(Inside):
 
 
 class Alibi(Inside):
-    """A bias on the scores that decreases with distance, steepest in the first heads."""
+    """ALiBi, a bias on the scores that decreases with distance, most steeply in the first heads."""
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor:
         """Return the bias of every head, (h, i, j)."""
@@ -138,14 +138,14 @@ class Config:
     encoder_layers: int = 6         # 0: no encoder, as in GPT
     decoder_layers: int = 6         # 0: no decoder, as in BERT
     positions: str = "sinusoidal"   # one of model.scratch.transformer.POSITIONS
-    max_length: int = 512           # number of positions with a vector, for "learned"
+    max_length: int = 512           # number of position vectors for "learned"
     dropout: float = 0.1            # probability (section 5.4)
-    norm_first: bool = False        # pre-LN (Xiong et al. 2020), which needs final_norm
-    final_norm: bool = False        # a norm after the last layer
-    tie: bool = True                # one table for embeddings and output (section 3.4)
+    norm_first: bool = False        # pre-LN (Xiong et al. 2020), which requires final_norm
+    final_norm: bool = False        # whether a norm follows the last layer
+    tie: bool = True                # whether embeddings and output share one table (section 3.4)
     activation: str = "relu"        # relu or gelu
     norm_epsilon: float = 1e-5      # epsilon of the layer norms
-    patch: int = 0                  # side of a patch in pixels, for encoders of pictures; 0 for ids
+    patch: int = 0                  # side of a patch in pixels for encoders of pictures; 0 for models that read ids
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -168,7 +168,7 @@ class Config:
 # subsequent positions")
 
 def padding_mask(ids: Tensor) -> Tensor:
-    """Mask padding keys: ids (b, k) -> (b, 1, 1, k)."""
+    """Return the mask that hides padding keys: ids (b, k) -> (b, 1, 1, k)."""
     return (ids != PADDING)[:, None, None, :]
 
 
@@ -180,7 +180,7 @@ def look_ahead_mask(length: int) -> Tensor:
 # 3.2.1  Scaled dot-product attention, figure 2 (left)
 
 class ScaledDotProductAttention(nn.Module):
-    """Equation (1), from model/core/attention.py, with the hook that captures it."""
+    """Equation (1), computed by model/core/attention.py, with the hook that captures it."""
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None,
                 bias: Tensor | None = None) -> Tensor:
@@ -216,13 +216,13 @@ class MultiHeadAttention(nn.Module):
         value = self.split(self.w_value(memory))                          # (b, h, k, d_v)
         bias = self.inside.bias(self.heads, x.shape[1], memory.shape[1])  # (h, q, k) or None
         mixed = self.attend(query, key, value, allowed, bias=bias)        # (b, q, h, d_v)
-        return self.w_output(mixed.flatten(2))                            # Concat, W^O: (b, q, d_model)
+        return self.w_output(mixed.flatten(2))                            # Concat and W^O: (b, q, d_model)
 
 
 # 3.3  Position-wise feed-forward networks, equation (2)
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2; "gelu" instead of max(0, ·) in BERT and GPT."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2; BERT and GPT use "gelu" instead of max(0, ·)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -256,7 +256,7 @@ class AddAndNorm(nn.Module):
 # 3.1  Encoder and decoder stacks, figure 1
 
 def self_attention(config: Config) -> MultiHeadAttention:
-    """Return self-attention with the configured positions."""
+    """Return a self-attention module with the configured positions."""
     return MultiHeadAttention(config, INSIDE.get(config.positions, Inside)())
 
 
@@ -275,9 +275,9 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Figure 1, right: masked self-attention, then attention over the encoder's output, then feed-forward.
+    """Figure 1, right: masked self-attention, attention over the encoder's output, then feed-forward.
 
-    A decoder without an encoder (`config.encoder_layers` 0) has no second sub-layer.
+    Without an encoder (`config.encoder_layers` 0), there is no second sub-layer.
     """
 
     def __init__(self, config: Config) -> None:
@@ -298,7 +298,7 @@ class DecoderLayer(nn.Module):
 
 
 class Stack(nn.Module):
-    """N identical layers, with a final norm for pre-LN, whose residual stream is not normalised yet."""
+    """N identical layers, with a final norm for pre-LN, whose residual stream is not yet normalised."""
 
     def __init__(self, config: Config, layer: type[nn.Module], layers: int) -> None:
         super().__init__()
@@ -331,9 +331,9 @@ class Embedding(nn.Module):
 
 
 class PatchEmbedding(nn.Module):
-    """Embed a picture as a sequence: z_0 = [x_class; x_1 E; …; x_n E] + E_pos, equation (1) of Dosovitskiy et al. 2021.
-    The picture is split into square patches, each flattened and linearly mapped. Pixels are ink, from 0 (paper) to
-    1."""
+    """The embedding of a picture as a sequence: z_0 = [x_class; x_1 E; …; x_n E] + E_pos, equation (1) of Dosovitskiy
+    et al. 2021. The picture is split into square patches, each flattened and linearly mapped. Pixels range from 0
+    (paper) to 1 (ink)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -343,8 +343,8 @@ class PatchEmbedding(nn.Module):
         self.positions = ADDED.get(config.positions, Unplaced)(config.d_model, config.max_length)
 
     def widen(self) -> None:
-        """Initialise inked patches (whose squared pixels sum to about side² / 4) and positions with unit variance: with
-        faint positions, training takes long to learn their use."""
+        """Initialise positions and the map of patches with ink, whose squared pixels sum to about side² / 4, to give
+        both unit variance. With small position vectors, training takes long to learn their use."""
         nn.init.normal_(self.linear.weight, std=2 / self.side)
         for table in self.positions.parameters():
             nn.init.normal_(table)
@@ -361,8 +361,8 @@ class PatchEmbedding(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Figure 1, complete or either half: ids in, logits over the vocabulary out. The softmax is left to loss and
-    decoding. With `config.patch`, an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021)."""
+    """Figure 1, complete or only one half, from ids to logits over the vocabulary. The loss and the decoding apply the
+    softmax. With `config.patch`, an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -376,7 +376,7 @@ class Transformer(nn.Module):
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-        # unit variance, similar to the positions': patches directly, ids times √d_model
+        # unit variance, similar to that of positions: patches directly, ids after scaling by √d_model
         if config.patch:
             self.embedding.widen()
         else:
@@ -393,14 +393,14 @@ class Transformer(nn.Module):
         return self.encoder(x, padding_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor | None = None, source: Tensor | None = None) -> Tensor:
-        """Decode target ids (b, q), given the encoder's output and its source ids: -> (b, q, d_model). A decoder-only
-        model needs neither."""
+        """Decode target ids (b, q) to (b, q, d_model), given the encoder's output and its source ids, which a
+        decoder-only model does not need."""
         allowed = padding_mask(target) & look_ahead_mask(target.shape[1])
         return self.decoder(self.embedding(target), allowed, memory, None if source is None else padding_mask(source))
 
     def forward(self, *ids: Tensor) -> Tensor:
-        """Return logits (b, q, vocabulary): for (source, target) at each target position, for one text in an encoder-
-        or decoder-only model at each of its own; for pictures (b, 1, vocabulary), at [CLS]."""
+        """Return logits (b, q, vocabulary): at each target position for (source, target), or at each position of the
+        text in an encoder-only or decoder-only model. For pictures, return (b, 1, vocabulary), at [CLS]."""
         if self.config.patch:
             return self.output(self.encode(*ids)[:, :1])
         if not self.config.decoder_layers:
@@ -410,7 +410,7 @@ class Transformer(nn.Module):
         source, target = ids
         return self.output(self.decode(target, self.encode(source), source))
 
-    def get_input_embeddings(self) -> nn.Module:   # these three are named as in transformers
+    def get_input_embeddings(self) -> nn.Module:   # the names of these three methods match transformers
         """Return the embedding table, or the patches' linear map."""
         return self.embedding.linear if self.config.patch else self.embedding.table
 
@@ -436,5 +436,5 @@ def slots(config: Config) -> list[Slot]:
 
 
 def hook_names(model: Transformer) -> dict[int, str]:
-    """Return {id of the module with the hook: its attention's name}."""
+    """Return {id(module with the hook): name of its attention module}."""
     return {id(model.get_submodule(f"{slot.module}.attend")): slot.module for slot in slots(model.config)}

@@ -1,5 +1,4 @@
-"""Present our models' vocabularies for browsing: groups of phrases that can be combined by clicking. Does not need
-torch."""
+"""Present our models' vocabularies as groups of phrases that can be combined by clicking. Does not need torch."""
 import re
 import string
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ from model.scratch.source import SNAPSHOT
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
-    """Return a model's phrases by group, in the order in which a sentence uses them; empty for a model that reads any
-    word, or pictures.
+    """Return a model's phrases by group, in the order in which sentences use them; empty for a model that reads any
+    word or reads pictures.
 
-    A sentence of the resolver and the translator is an optional opening, a noun, an optional phrase after it, what did
-    not happen, a noun, a reason, an adjective. Frames that share a pool of nouns differ by the verb only.
+    Sentences of the resolver and the translator consist of an optional opening, a noun, an optional phrase after it, a
+    negated verb, a noun, a reason and an adjective. Frames that share a pool of nouns differ only in the verb.
     """
     name = model_id.split(SNAPSHOT)[0]
     if name == "induction":
@@ -34,12 +33,12 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Swap:
-    """A sentence and the adjectives that could replace its own."""
+    """A sentence and the adjectives that can replace its own."""
 
     text: str                                             # the sentence
     adjective: str                                        # its adjective
-    nouns: tuple[str, str]                                # the first, the second
-    role: int  # 0 if the adjective refers to the first noun, 1 for the second
+    nouns: tuple[str, str]                                # the first and the second noun
+    role: int  # 0 if the adjective refers to the first noun, 1 if to the second
     adjectives: tuple[tuple[str, ...], tuple[str, ...]]   # adjectives that fit its verb, by role
 
     def with_adjective(self, adjective: str) -> str:
@@ -54,7 +53,7 @@ class Swap:
 
 
 def swap(text: str) -> Swap | None:
-    """Return the swap of a small-world sentence, identified by its verb, or None for any other text."""
+    """Return the possible swaps in a small-world sentence, recognised by its verb, or None for any other text."""
     known = {noun for members in lexicon.POOLS.values() for noun in members}
     for frame in lexicon.FRAMES:
         verb = next((verb for verb in frame.english if f" {verb} " in text), None)
@@ -75,7 +74,7 @@ def join_phrases(model_id: str, chosen: list[str]) -> str:
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
     if model_id.split(SNAPSHOT)[0] == "stories":
-        return join_words(" ".join(chosen).split())   # a story may stop anywhere, since the question is what follows
+        return join_words(" ".join(chosen).split())   # a story may stop anywhere: the model continues it
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))
     return re.sub(r"(^|\. )(\w)", lambda match: match[1] + match[2].upper(),
                   text) + "." * bool(text and text[-1] not in ".,")

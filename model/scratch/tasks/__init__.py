@@ -1,1 +1,1 @@
-"""One file per task: its data, its targets and its scores. Each defines TASKS."""
+"""Tasks for training, one file each, with data, targets and scores. Each file defines TASKS."""

@@ -1,7 +1,7 @@
 """Train a decoder to continue a repeated stretch in random characters (induction, Olsson et al. 2022).
 
-A text consists of different random characters, and a stretch of it occurs again. Only the repeat is predictable, and
-only by attending to what followed last time.
+A text consists of different random characters and repeats one stretch of them. Only the repeat is predictable, and only
+by attending to the character that followed last time.
 """
 import random
 import string
@@ -20,8 +20,8 @@ LENGTHS = tuple(length for length in range(3, 21) if length not in UNSEEN)
 
 
 def text(rng: random.Random, length: int) -> tuple[list[int], int]:
-    """Return the ids of one text (characters, a stretch of `length`, characters, the stretch again, characters; all
-    random ones differ) and where the repeat begins."""
+    """Return the ids of one text and the position at which the repeat begins. The text has different random characters,
+    a stretch of `length`, more characters, the stretch again and final characters."""
     ids = rng.sample(range(len(SPECIALS), len(WORDS)), len(SIGNS))
     before, gap, after = rng.randint(0, 12), rng.randint(0, 12), rng.randint(0, 3)
     begin = before + length
@@ -30,7 +30,7 @@ def text(rng: random.Random, length: int) -> tuple[list[int], int]:
 
 
 def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
-    """Draw texts with the next character as target inside the repeat only; elsewhere the loss would be noise."""
+    """Draw texts with the next character as target, only inside the repeat: elsewhere, the loss would be noise."""
     inputs, targets = [], []
     for _ in range(size):
         length = rng.choice(lengths)
@@ -46,8 +46,8 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Return the loss on repeats in nats, and the share of repeats predicted without an error, for lengths never
-    trained."""
+    """Return the loss on repeats, in nats, and the share of repeats predicted without error, for lengths not used in
+    training."""
     figures = {}
     for name, lengths in (("unseen", UNSEEN), ("longer", LONGER)):
         test = batch(random.Random(f"induction {name}"), 500, lengths)

@@ -1,5 +1,5 @@
-"""Train a Vision Transformer to name the digit above the dot, on the canvases of model/scratch/canvas.py. Nothing tells
-the model what the dot means."""
+"""Train a Vision Transformer to name the digit above the dot, on the canvases of model/scratch/canvas.py. The model
+gets no other information about the meaning of the dot."""
 import random
 
 import numpy as np
@@ -10,7 +10,7 @@ from model.scratch.canvas import CLASSES, COLUMNS, ROWS, SIDE, Canvas, ink
 from model.scratch.task import Batch, Task, correct_rows
 from model.scratch.transformer import Config, Transformer
 
-WORDS = tuple(map(str, range(CLASSES)))   # the classes
+WORDS = tuple(map(str, range(CLASSES)))   # names of the classes
 
 
 def batch(canvases: list[Canvas]) -> Batch:
@@ -36,12 +36,12 @@ def right(model: Transformer, canvases: list[Canvas]) -> np.ndarray:
 
 
 def both(outcomes: np.ndarray) -> float:
-    """Return the share of pairs whose twins are both right; outcomes bool (canvas)."""
+    """Return the share of pairs whose twins are both classified correctly; outcomes: bool (canvas)."""
     return float(outcomes.reshape(-1, 2).all(1).mean())
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Return the shares of canvases and of whole pairs classified correctly, by split."""
+    """Return the share of canvases classified correctly and the share of pairs with both twins correct, by split."""
     figures: dict[str, float] = {}
     for split in ("validation", "test"):
         outcomes = right(model, test_canvases(split))

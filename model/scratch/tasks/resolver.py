@@ -1,6 +1,7 @@
-"""Train an encoder to name, at "it", the noun that it refers to. Nothing tells the model where to look.
+"""Train an encoder to name, at "it", the noun that the pronoun refers to. The model gets no information about where to
+attend.
 
-The narrow model has one head per layer, the wide one four; the lesson is about the difference.
+The narrow model has one head per layer, the wide one four. The lesson compares them.
 """
 import random
 from dataclasses import replace
@@ -12,12 +13,12 @@ from model.scratch.transformer import Config, Transformer
 
 WORDS = (*SPECIALS, *grammar.vocabulary()[0])
 TOKENIZER = WordTokenizer(WORDS)
-# share of training sentences with one noun replaced by [UNK], so that the model can point to unknown words
+# share of training sentences with one noun replaced by [UNK], to teach the model to point to unknown words
 UNKNOWN_NOUNS = 0.1
 
 
 def encode(sentence: grammar.Sentence) -> tuple[list[int], list[int]]:
-    """Return the ids of the words, and the targets: the antecedent's id at "it", none elsewhere."""
+    """Return the ids of the words, and the targets: the antecedent's id at "it" and NO_TARGET elsewhere."""
     ids = [TOKENIZER.number(word) for word in sentence.english]
     targets = [NO_TARGET] * len(ids)
     targets[sentence.pronoun] = ids[sentence.places[sentence.answer]]
@@ -56,7 +57,7 @@ def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Return the accuracy on each split. The task itself only holds out noun pairs; the last three splits measure
+    """Return the accuracy on each split. The training task holds out only pairs of nouns; the last three splits measure
     generalisation."""
     return {split: accuracy(model, test_sentences(split)) for split in grammar.SPLITS[1:]}
 

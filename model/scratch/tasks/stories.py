@@ -1,4 +1,4 @@
-"""Train a decoder on very short stories (model/scratch/story_grammar.py), word by word, in which some words are certain
+"""Train a decoder to predict very short stories word by word (model/scratch/story_grammar.py). Some words are certain
 and others are not."""
 import random
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CERTAIN = 1 - 1e-9
 
 
 def batch(texts: list[tuple[str, ...]]) -> Batch:
-    """Return a batch of stories as ids after [BOS]; every next word is a target, [EOS] after the last."""
+    """Return a batch of stories as ids after [BOS]. Targets are the next words and, at the end, [EOS]."""
     rows = [[TOKENIZER.number(word) for word in words] for words in texts]
     return Batch((pad_rows([[BEGIN, *row] for row in rows]),), pad_rows([[*row, END] for row in rows], NO_TARGET))
 
@@ -30,14 +30,14 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 @dataclass(frozen=True)
 class Judged:
-    """A model compared with the grammar over every position of some stories. Positions that the split determines (the
-    second animal) are left out."""
+    """A comparison of a model with the grammar at every position of some stories, except that of the second animal,
+    which depends on the split."""
 
-    determined: np.ndarray   # where only one word is possible: whether it is the model's first choice, bool (position)
-    # total variation distance between the model's and the grammar's probabilities, 0 to 1 (position)
+    determined: np.ndarray   # bool (position), where only one word is possible: whether the model ranks it first
+    # (position), 0 to 1: total variation distance between the model's and the grammar's probabilities
     distance: np.ndarray
-    loss: float              # of the model, nats per word
-    entropy: float           # of the grammar, the lowest possible loss, nats per word
+    loss: float              # the model's loss in nats per word
+    entropy: float           # the grammar's entropy in nats per word, the lowest possible loss
     words: tuple[str, ...]   # the words at the determined positions
 
 
@@ -73,8 +73,8 @@ def test_stories(split: str, size: int = 500) -> list[tuple[str, ...]]:
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Return, for stories whose animals never met in training: the share of determined words predicted correctly, the
-    mean total variation distance to the grammar, and loss and entropy in nats per word."""
+    """Return scores on stories with pairs of animals that do not occur in training: the share of determined words
+    predicted correctly, the mean total variation distance to the grammar, and loss and entropy in nats per word."""
     figures: dict[str, float] = {}
     for split in ("validation", "test"):
         judged = judge(model, test_stories(split))

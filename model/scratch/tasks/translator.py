@@ -15,7 +15,7 @@ ENGLISH, FRENCH = grammar.vocabulary()
 # one table for both languages, as in section 5.1 of the paper
 WORDS = (*SPECIALS, *dict.fromkeys([*ENGLISH, *FRENCH]))
 TOKENIZER = WordTokenizer(WORDS)
-LONGEST = 48  # most tokens per decoding
+LONGEST = 48  # maximum number of tokens to decode
 
 
 def numbers(words: tuple[str, ...]) -> list[int]:
@@ -24,7 +24,8 @@ def numbers(words: tuple[str, ...]) -> list[int]:
 
 
 def batch(sentences: list[grammar.Sentence]) -> Batch:
-    """Return a batch: the source, the target shifted right (section 3.1), and the target itself as targets."""
+    """Return a batch: the source and the target shifted right (section 3.1) as inputs, and the target itself as
+    targets."""
     french = [numbers(sentence.french) for sentence in sentences]
     source = pad_rows([numbers(sentence.english) for sentence in sentences])
     return Batch((source, pad_rows([[BEGIN, *each] for each in french])),
@@ -39,8 +40,8 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 def greedy(model: Transformer, source: torch.Tensor,
            run: Callable[[Callable[[], torch.Tensor]], torch.Tensor] = lambda forward: forward()) -> list[list[int]]:
-    """Decode greedily until [EOS], for source ids (b, k); returns the ids without [BOS] and [EOS]. run(forward) runs
-    each pass, for example under edits."""
+    """Decode greedily until [EOS], for source ids (b, k). Return the ids without [BOS] and [EOS]. run(forward) runs
+    each pass, for example with edits."""
     with torch.inference_mode():
         memory = run(lambda: model.encode(source))
         target = torch.full((len(source), 1), BEGIN)
@@ -67,7 +68,7 @@ def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
 
 def score(model: Transformer) -> dict[str, float]:
     """Return the share of sentences translated exactly, by split. There are no scores for held-out nouns, adjectives
-    and frames, whose French the model never saw."""
+    and frames, because the model has not seen their French."""
     return {split: sum(exactly) / len(exactly) for split in ("validation", "test")
             for exactly in [exact(model, test_sentences(split))]}
 
