@@ -1,1 +1,1 @@
-"""ask(question) -> Job: model sources, queue and cache."""
+"""Answering questions: model sources, the job queue and caches."""

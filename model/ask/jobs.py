@@ -1,9 +1,9 @@
-"""Compute questions without blocking any session: one worker, a fair queue over sessions, one cache.
+"""Answer questions without blocking any session, with one worker, a queue that is fair to all sessions, and one cache.
 
 Each session has a queue. Its first question becomes due some time after reaching the front, later for longer texts, and
-the worker takes the question that is due first. So short texts overtake slightly older long ones, nobody waits forever,
-and a session with many questions does not delay the others. Equal questions share a job. A job that nobody waits for is
-cancelled at its next `report`, or before the model's next layer.
+the worker takes the question that is due first. Short texts therefore overtake slightly older long ones, every question
+is eventually answered, and a session with many questions does not delay the others. Equal questions share a job. A job
+without waiting sessions is cancelled at its next `report`, or before the model's next layer.
 """
 import logging
 import threading
@@ -16,41 +16,42 @@ from model.core.limits import Cancelled, byte_cache, stoppable
 from model.core.query import Progress, UserError, first_line
 
 log = logging.getLogger("clearhead")
-MISSING = object()   # marks a missing cache entry, since an answer may be None
+MISSING = object()   # returned for a missing cache entry, since an answer may be None
 
-# created in advance, for when no memory is left to format a message
+# created in advance, because there may be no memory left to format a message
 LOST = UserError("The computation ended before there was an answer; ask again, or shorten the text or choose a smaller "
                  "model.")
 
 
 class Job:
-    """A question being computed. `fraction` (0 to 1) and `text` report its progress."""
+    """A question and its computation. `fraction` (0 to 1) and `text` describe its progress."""
 
     def __init__(self, question: Hashable, lock: Any = None) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         self.waiters: set[str] = set()
-        self._lock = lock or threading.Lock()   # the queue's lock, under which sessions join
+        self._lock = lock or threading.Lock()   # the queue's lock, which is held when sessions join
         self._done = threading.Event()
         self._answer: Any = None
         self._error: Exception | None = None
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, with or without an answer."""
+        """Whether the job has ended, with or without an answer."""
         return self._done.is_set()
 
     @property
     def failed(self) -> bool:
-        """Whether it ended without an answer."""
+        """Whether the job has ended without an answer."""
         return self._error is not None
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the answer: True as soon as the job is done, False after `seconds`."""
+        """Wait until the job is done. Return True as soon as it is, False after `seconds`."""
         return self._done.wait(seconds)
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for the answer and return it. Raises UserError if there is none, TimeoutError after `timeout` s."""
+        """Wait for the answer and return it. Raises UserError if there is none, or TimeoutError after `timeout`
+        seconds."""
         if not self._done.wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
         if self._error is not None:
@@ -58,17 +59,17 @@ class Job:
         return self._answer
 
     def withdraw(self, session: str = "") -> None:
-        """Stop waiting on behalf of this session; a job that nobody waits for is cancelled at its next report."""
+        """Stop waiting on behalf of this session. A job without waiting sessions is cancelled at its next report."""
         with self._lock:
             self.waiters.discard(session)
 
     def report(self, fraction: float, text: str) -> None:
-        """Record the progress of the computation. Raises Cancelled if nobody waits any more."""
+        """Record the progress of the computation. Raises Cancelled if no session is waiting."""
         self.look()
         self.fraction, self.text = fraction, text
 
     def look(self) -> None:
-        """Raise Cancelled if nobody waits any more."""
+        """Raise Cancelled if no session is waiting."""
         with self._lock:
             alone = not self.waiters
         if alone:
@@ -93,7 +94,7 @@ class Cache:
             return self._answers.get(question, default)
 
     def put(self, question: Hashable, answer: Any) -> None:
-        """Store an answer, evicting others until all fit."""
+        """Store an answer, evicting others until all remaining ones fit."""
         with self._lock:
             self._answers[question] = answer
 
@@ -103,15 +104,16 @@ class Cache:
             self._answers.pop(question, None)
 
     def clear(self) -> None:
-        """Drop every answer."""
+        """Remove every answer."""
         with self._lock:
             self._answers.clear()
 
 
 class JobQueue:
-    """A queue of questions from many sessions; one worker computes `answer(question, report)`.
+    """A queue of questions from many sessions. One worker computes `answer(question, report)`.
 
-    `delay_of(question)` returns the seconds after which a question becomes due once it is its session's first.
+    `delay_of(question)` returns the seconds after which a question becomes due, once it is first in its session's
+    queue.
     """
 
     def __init__(self, answer: Callable[[Any, Progress], Any], cache: Cache,
@@ -124,7 +126,7 @@ class JobQueue:
         self._worker: threading.Thread | None = None
 
     def ask(self, question: Hashable, session: str = "") -> Job:
-        """Return the job that answers this question; it is already done if the answer is cached."""
+        """Return the job that answers this question. The job is already done if the answer is cached."""
         cached = self.cache.get(question, MISSING)
         if cached is not MISSING:
             answered = Job(question)
@@ -149,11 +151,11 @@ class JobQueue:
         self._work.notify()
 
     def _schedule(self, job: Job) -> None:
-        """Set when a job becomes due that is now its session's first."""
+        """Set the time when a job becomes due, now that it is first in its session's queue."""
         job.due = time.perf_counter() + self._delay_of(job.question)
 
     def _next(self) -> Job:
-        """Return the job that is due first, waiting until there is one."""
+        """Wait for a job if there is none, and return the one that is due first."""
         with self._lock:
             while not self._queues:
                 self._work.wait()
@@ -163,14 +165,14 @@ class JobQueue:
             del self._queues[session]
             if queue:
                 self._schedule(queue[0])
-                self._queues[session] = queue   # after all others that are due at the same moment
+                self._queues[session] = queue   # moved behind sessions whose questions are due at the same time
             return job
 
     def _serve(self) -> None:
         try:
             while True:
                 self._answer(self._next())
-        finally:   # runs even if no message could be formatted, so that nobody waits forever; the worker continues
+        finally:   # even if no message can be formatted, release waiting sessions; `ask` starts a new worker
             with self._lock:
                 self._worker = None
                 self._queues.clear()

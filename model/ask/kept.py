@@ -1,9 +1,9 @@
-"""Cache records on disk by their query's hash, so that a text asked before is drawn without loading the model.
+"""Cache records on disk by the hash of their query, to draw a known text without loading the model.
 
-Each file holds the sha256 of the rest, then a record file (model/core/record_file.py), which contains numbers and JSON
-but nothing executable. Files that are damaged, of another version or for another question are ignored. Records live in
-CLEARHEAD_HOME, up to LIMITS.kept_bytes, evicting the least recently used first; the record of the first page's sentence
-is shipped. CLEARHEAD_RECORDS=0 disables reading and writing.
+Each file consists of the sha256 of the rest and a record file (model/core/record_file.py), which contains numbers and
+JSON but nothing executable. Files that are damaged, of another version or for another query are ignored. Records are
+stored in CLEARHEAD_HOME, up to LIMITS.kept_bytes, and the least recently used are evicted first. The record of the
+first page's sentence is shipped. CLEARHEAD_RECORDS=0 disables reading and writing.
 """
 import hashlib
 import importlib.metadata
@@ -25,12 +25,12 @@ from model.core.record import AttentionRecord, Layer
 from model.imported import source as imported_source
 from model.imported.record_file import read_kept
 
-VERSION = 1     # increased when the computation of records changes
+VERSION = 1     # to be increased when the computation of records changes
 SHIPPED = ASSETS / "records"
 SUFFIX = ".record"
 DIGEST = 64     # hexadecimal digits
-SHARE = 16      # fraction of the limit that a single record may use: 1/16
-SAME = 1e-4     # as a share of an array's largest number: summing in another order changes less
+SHARE = 16      # a single record may use at most 1/SHARE of the limit
+SAME = 1e-4     # as a fraction of an array's largest number; another summation order changes less
 log = logging.getLogger("clearhead")
 
 
@@ -47,19 +47,19 @@ def folder() -> Path:
 
 
 def can_keep(query: Query) -> bool:
-    """Return whether a query's record can be cached: plain text put to a model, without edits."""
+    """Return whether a query's record can be cached: only plain texts read by a model, without edits."""
     return not (query.edits or query.continuation or query.image or imported_source.is_imported(query.model))
 
 
 def name_of(query: Query) -> str:
-    """Return the file's name, which depends on the version of transformers, since model code may differ."""
+    """Return the file's name, which also depends on the version of transformers, since model code may differ."""
     parts = (VERSION, record_file.FORMAT, importlib.metadata.version("transformers"), query.model, query.revision,
              query.text, query.text_b, query.target, query.chat)
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32] + SUFFIX
 
 
 def read(query: Query) -> AttentionRecord | None:
-    """Return the cached record of a query, with its verification set to "kept", or None if there is no valid one."""
+    """Return the cached record of a query, with the verification status "kept", or None if there is no valid record."""
     if not (switched_on() and can_keep(query)):
         return None
     for place in (folder() / name_of(query), SHIPPED / name_of(query)):
@@ -70,7 +70,7 @@ def read(query: Query) -> AttentionRecord | None:
             if hashlib.sha256(content[DIGEST:]).hexdigest().encode("ascii") != content[:DIGEST]:
                 continue
             record = read_kept(content[DIGEST:], query)
-            with suppress(OSError):   # shipped, or owned by another user
+            with suppress(OSError):   # the file is shipped, or another user owns it
                 os.utime(place)
             return replace(record, verification=replace(record.verification, status="kept"))
     return None
@@ -83,7 +83,7 @@ def encode(record: AttentionRecord) -> bytes:
 
 
 def keep(record: AttentionRecord) -> None:
-    """Cache a verified record unless it is too large; disk errors are ignored."""
+    """Cache a verified record unless it is too large. Disk errors are ignored."""
     verified = record.verification.status == "verified" and not record.card.changed
     if not (switched_on() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
         return
@@ -103,7 +103,7 @@ def discard(query: Query) -> None:
 
 
 def _make_room() -> None:
-    """Delete the least recently used records until the rest fits. Another process may be doing the same."""
+    """Delete the least recently used records until the rest fit. Other processes may do this at the same time."""
     known = []
     for path in folder().glob(f"*{SUFFIX}"):
         with suppress(OSError):
@@ -119,8 +119,8 @@ def _make_room() -> None:
 
 
 def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
-    """Return the largest difference between two records' queries, keys and values, as a share of their largest numbers:
-    0 if bitwise equal, infinity if tokens, heads or masks differ."""
+    """Return the largest difference between two records' queries, keys and values, as a fraction of the arrays' largest
+    numbers: 0 if all are equal, infinity if tokens, heads or masks differ."""
     if kept.kinds != live.kinds:
         return float("inf")
     largest = 0.0

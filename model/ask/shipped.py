@@ -1,7 +1,7 @@
-"""Answers that take minutes, computed in advance and shipped in assets/results: one JSON file per question, with only
-numbers and words, plus a folder of Parquet tables for an atlas. `python -m benchmarks.shipped` recomputes them.
+"""Answers that take minutes to compute, measured in advance and shipped in assets/results. Each question has one JSON
+file of numbers and words, and an atlas also a folder of Parquet tables. `python -m benchmarks.shipped` recomputes them.
 
-Each file states when, where and by which command it was measured, and the model's fingerprint; if the local model
+Each file states the date, machine and command of the measurement, and the model's fingerprint. If the local model
 differs, the answer is stale.
 """
 import dataclasses
@@ -24,8 +24,8 @@ from model.core.limits import parse_json
 from model.core.query import UserError
 
 RESULTS = ASSETS / "results"
-ATLAS = "Atlas"   # its tables have files of their own; imported by name because its module loads slowly
-ASKED = "the question"   # stands for the question
+ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
+ASKED = "the question"   # placeholder for the question itself
 COMMAND = "python -m benchmarks.shipped"
 
 
@@ -34,14 +34,14 @@ class Shipped:
     """An answer that was measured in advance."""
 
     answer: Any
-    measured: str   # the day, in ISO 8601
-    machine: str    # in words
+    measured: str   # date in ISO 8601
+    machine: str    # description
     seconds: float  # duration of the measurement
-    stale: bool     # whether the local model differs from the measured one
+    stale: bool     # whether the local model differs from the one measured
 
 
 def path_of(question: Any) -> Path:
-    """Return the file of a question's answer, independent of the model's fingerprint."""
+    """Return the path of a question's answer, which does not depend on the model's fingerprint."""
     asked = repr(dataclasses.replace(question, revision=""))
     digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return RESULTS / f"{type(question).__name__}-{question.model.replace('/', '-')[:40]}-{digest}.json"
@@ -57,7 +57,7 @@ def find(question: Any) -> Shipped | None:
 
 @functools.lru_cache(64)
 def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
-    """Read a shipped answer. answered: the question's method, whose return type describes the file."""
+    """Read a shipped answer. answered: the question's `answer` method, whose return type defines the format."""
     if not path.is_file():
         return None
     try:
@@ -67,7 +67,7 @@ def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
         answer = _open_atlas(path.with_suffix("")) if atlas else decode(kind, told["answer"], question)
         stale = told["revision"] != question.revision
         return Shipped(answer, told["measured"], told["machine"], told["seconds"], stale)
-    # written by another version, so measure it here instead
+    # written by another version, so it is measured here instead
     except (OSError, UserError, ValueError, KeyError, TypeError):
         return None
 
@@ -96,8 +96,8 @@ def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> 
 
 
 def encode(value: Any, question: Any = None) -> Any:
-    """Convert dataclasses, tuples, dictionaries, arrays and numbers to JSON; NaN becomes null, and an array its bytes
-    in base 64. The question itself is left out."""
+    """Convert dataclasses, tuples, dictionaries, arrays and numbers to JSON. NaN becomes null, arrays become bytes in
+    base 64, and the question itself is replaced by ASKED."""
     if question is not None and type(value) is type(question) and value == question:
         return ASKED
     if dataclasses.is_dataclass(value):

@@ -1,7 +1,7 @@
 """ask(question) -> Job: the single entry point to every model, from scratch or pretrained.
 
-A question is a frozen value whose `answer` determines the result: an AttentionRecord for a `Query`, thumbnails for an
-`OverviewQuery`, every head's fit to every pattern for a `FitsQuery`.
+A question is a frozen value whose `answer` method computes the result: an AttentionRecord for a `Query`, thumbnails for
+an `OverviewQuery`, every head's fit to every pattern for a `FitsQuery`.
 """
 import difflib
 import os
@@ -35,16 +35,16 @@ class Source(Protocol):
         """Return the fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
 
     def sides(self, model_id: str) -> frozenset[str]:
-        """Return what the model reads besides a text: text_b, target. Raises UserError for an unknown model."""
+        """Return the model's inputs besides a text, such as text_b or target. Raises UserError for an unknown model."""
 
     def open_model(self, model_id: str, report: Progress) -> OpenModel:
         """Return the model, ready to answer. Raises UserError if it cannot be opened."""
 
 
 def source_of(model_id: str) -> Source:
-    """Return the source of a model by its id; all except imported files and our own models are pretrained."""
+    """Return the source of a model by its id. All models except imported files and our own are pretrained."""
     if imported_source.is_imported(model_id):
-        return cast(Source, imported_source)   # an imported file refuses what only a model can do in __getattr__
+        return cast(Source, imported_source)   # an imported file's __getattr__ refuses operations that need a model
     if scratch.is_scratch(model_id):
         return scratch
     from model.pretrained import load
@@ -53,25 +53,24 @@ def source_of(model_id: str) -> Source:
 
 
 class CachedModels:
-    """Open models by (id, revision), limited to `most` bytes, and the cached answers."""
+    """A cache of open models by (id, revision), limited to `most` bytes, and of answers."""
 
     def __init__(self, most: int, cache: Cache) -> None:
         self._open, self.cache = byte_cache(most), cache
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
-        """Return the model that the question is put to, opening it if necessary. Raises UserError if it does not
-        exist."""
+        """Return the model that the question names, opening it if necessary. Raises UserError if it does not exist."""
         key = (asked.model, asked.revision)
         if key not in self._open:
             self._open[key] = source_of(asked.model).open_model(asked.model, report)
         return self._open[key]
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """Return the answer to a query, computing it only if it is not cached."""
+        """Return the answer to a query, computing it if it is not cached."""
         return self._cached(query, report)
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Return the answer to its TraceQuery, computing it only if it is not cached."""
+        """Return the answer to the query's TraceQuery, computing it if it is not cached."""
         return self._cached(TraceQuery(query), report)
 
     def _cached(self, question: Query | TraceQuery, report: Progress) -> Any:
@@ -83,15 +82,15 @@ class CachedModels:
 
 
 def delay_of(question: Any) -> float:
-    """Return the seconds after which a question becomes due: 1/1000 per character of its text, about the time of a pass
-    on two cores."""
+    """Return the seconds after which a question becomes due: 1/1000 per character of its text, roughly the time of a
+    pass on two cores."""
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
 def answer(question: Any, report: Progress) -> Any:
-    """Compute the answer to a question; records that a page requests are also cached on disk."""
+    """Compute the answer to a question. Records that a page requests are also cached on disk."""
     found = question.answer(models, report)
-    # in a thread that neither delays the page nor is lost if the program exits immediately
+    # a non-daemon thread does not delay the page, and completes even if the program exits
     if isinstance(question, Query):
         threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep", daemon=False).start()
     return found
@@ -102,18 +101,18 @@ models = CachedModels(LIMITS.models_bytes, cache)
 desk = JobQueue(answer, cache, delay_of)
 
 
-# sets in assets/cases/explain.csv by how a model answers; the translator reads the resolver's sentences
+# sets in assets/cases/explain.csv, by kind of answer; the translator reads the resolver's sentences
 OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
 
 
 def films() -> dict[str, str]:
-    """Return the models whose training was recorded, {id: title}."""
+    """Return {id: title} of the models with recorded training snapshots."""
     return {name: title for name, title in scratch.NAMES.items()
             if scratch.film_path(scratch.weights_file(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
-    """Return the recorded snapshots of a model's training so far. Raises UserError if there are none."""
+    """Return the snapshots recorded so far in a model's training. Raises UserError if there are none."""
     return training_film.read_film(scratch.film_path(scratch.weights_file(model)[0]))
 
 
@@ -126,7 +125,7 @@ def scores(model: str) -> dict[str, float]:
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
-    """Return {group: phrases} of a small model's vocabulary; empty for a model that reads any word."""
+    """Return a small model's vocabulary as {group: phrases}; empty for a model that reads any word."""
     return scratch_vocabulary.groups(model) if scratch.is_scratch(model) else {}
 
 
@@ -136,15 +135,15 @@ def join_phrases(model: str, chosen: Iterable[str]) -> str:
 
 
 def swap(text: str) -> Swap | None:
-    """Return the adjectives that can replace a small-world sentence's own, or None for any other text."""
+    """Return a small-world sentence with the adjectives that can replace its own, or None for any other text."""
     return scratch_vocabulary.swap(text)
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
-    """Return the set of texts over which importance is measured: the chosen one for models that read any text, else the
-    one in the small model's vocabulary.
+    """Return the set of texts for measuring importance: the chosen one for models that read any text, else the one in
+    the small model's vocabulary.
 
-    kind: how the model answers (`model.studies.attribution.Answer.kind`).
+    kind: the model's kind of answer (`model.studies.attribution.Answer.kind`).
     """
     if model.split(scratch.SNAPSHOT)[0] == "stories":
         return "stories"
@@ -160,12 +159,12 @@ class Entry:
 
     id: str                        # its id in queries
     title: str                     # its name on the pages
-    good_for: str                  # a sentence on what it shows well
-    licence: str = "Apache-2.0"    # of its weights
-    size: int = 0                  # bytes; 0 for models that ship with Clearhead or are created on the spot
+    good_for: str                  # a sentence on when to choose it
+    licence: str = "Apache-2.0"    # licence of the weights
+    size: int = 0                  # bytes; 0 for Clearhead's own models
     on_disk: bool = True           # whether it can be used without a download
     translates: bool = False       # whether it has a target side
-    every_byte: bool = False       # reads any text without an unknown token
+    every_byte: bool = False       # whether it reads any text without an unknown token
     writes: bool = False           # whether it predicts the next word of any text
     pictures: bool = False         # whether it reads pictures
 
@@ -176,15 +175,14 @@ def may_fetch() -> bool:
 
 
 def handout_folder() -> Path | None:
-    """Return the folder in CLEARHEAD_HOME where handouts survive a restart, or None if CLEARHEAD_HANDOUTS=0 forbids
-    writing."""
+    """Return the folder in CLEARHEAD_HOME that keeps handouts across restarts, or None if CLEARHEAD_HANDOUTS=0."""
     from model.pretrained import catalogue
 
     return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else catalogue.home() / "handouts"
 
 
 def catalogue_only() -> bool:
-    """Return whether this is a public server that offers only the catalogue (CLEARHEAD_CATALOGUE_ONLY=1)."""
+    """Return whether only the catalogue is offered, as on a public server (CLEARHEAD_CATALOGUE_ONLY=1)."""
     from model.pretrained import catalogue
 
     return catalogue.catalogue_only()
@@ -206,14 +204,14 @@ def catalogue() -> tuple[Entry, ...]:
 
 @dataclass(frozen=True)
 class FetchQuery:
-    """Download a model; the answer is its folder."""
+    """A request to download a model; the answer is its folder."""
 
     model: str
 
 
 def fetch_now(model: str, report: Progress) -> Path:
-    """Return a model's folder, downloading it if necessary. Raises UserError if that fails, and for Clearhead's own
-    models, which have no folder."""
+    """Return a model's folder, downloading the model if necessary. Raises UserError if that fails, and for Clearhead's
+    own models, which have no folder."""
     if scratch.is_scratch(model):
         raise UserError(f"{model} comes with Clearhead, so there is nothing to fetch; use it directly.")
     from model.pretrained.catalogue import Unreachable
@@ -225,22 +223,21 @@ def fetch_now(model: str, report: Progress) -> Path:
         raise with_nearest(error, model) from error
 
 
-# a separate worker, so that downloads do not delay questions
+# downloads have their own worker, to avoid delaying questions
 downloads = JobQueue(lambda question, report: fetch_now(question.model, report), Cache(10_000))
 
 
 def fetch(model: str, session: str = "") -> Job:
-    """Return the job that downloads a model. It stops when nobody waits any more, and a later call resumes. Raises
-    UserError if this server does not download models."""
+    """Return the job that downloads a model. The download stops when no session is waiting, and a later call resumes
+    it. Raises UserError if this server does not download models."""
     if not may_fetch():
         raise UserError("This server does not download models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)
 
 
 def ask(question: Hashable, session: str = "") -> Job:
-    """Return the job that answers a question; `session` identifies the caller for fair queueing. A query whose record
-    is cached on disk gets that record until `check` has run; a question with a shipped answer for this exact model gets
-    that answer until `measure_again`."""
+    """Return the job that answers a question. `session` identifies the caller for fair queueing. A record cached on
+    disk is used until `check` has run, and a shipped answer for this exact model until `measure_again` is called."""
     if question not in _doubted and cached(question) is None:
         known = kept.read(question) if isinstance(question, Query) else measured_before(question)
         if known is not None:
@@ -272,13 +269,12 @@ REPLACED = ("The picture that was kept of this text on this machine differed fro
 
 @dataclass(frozen=True)
 class CheckQuery:
-    """The live record of a query, which replaces the cached one."""
+    """A request for the live record of a query, which replaces the cached one."""
 
     query: Query
 
     def answer(self, models: CachedModels, report: Progress) -> AttentionRecord:
-        """Return the record of a pass. If its numbers differ from the cached record, drop every answer derived from
-        that."""
+        """Return the record of a new pass. If its numbers differ from those of the cached record, clear the cache."""
         known = models.cache.get(self.query)
         try:
             live = self.query.answer(models, report)
@@ -304,14 +300,14 @@ def shipped(question: Hashable) -> Shipped | None:
 
 
 def check(query: Query, session: str = "") -> bool:
-    """Return whether a record was computed or confirmed by its model in this process. The first call for a record from
-    disk starts that check in the background."""
+    """Return whether a record was computed or confirmed by its model in this process. For a record from disk, the first
+    call starts the check in the background."""
     known = cached(query)
     return known is None or known.verification.status != "kept" or desk.ask(CheckQuery(query), session).done
 
 
 def cached(question: Hashable) -> Any:
-    """Return the answer if it is cached, else None; never computes."""
+    """Return the answer if it is cached, else None, without computing it."""
     return desk.cache.get(question)
 
 
@@ -325,14 +321,15 @@ def revision(model: str) -> str:
 
 
 def sides(model: str) -> frozenset[str]:
-    """Return what a model reads besides a text: text_b, target; chat if it has a chat template; image for vision
-    models, and text if they read texts too. Raises UserError for an unknown model."""
+    """Return a model's inputs besides a text: text_b or target; chat if it has a chat template; image for vision
+    models, and text if they also read texts. Raises UserError for an unknown model."""
     revision(model)
     return source_of(model).sides(model)
 
 
 def with_nearest(error: UserError, model: str) -> UserError:
-    """Append the catalogue models with the most similar names or titles to the error, unless `model` is one of them."""
+    """Return the error with the most similar names in the catalogue appended, unless `model` is in the catalogue
+    itself."""
     offers = {name.lower(): offer for offer in catalogue() for name in (offer.id, offer.title)}
     if any(model == offer.id for offer in offers.values()):
         return error
@@ -342,8 +339,8 @@ def with_nearest(error: UserError, model: str) -> UserError:
 
 
 def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """Store attention that another tool saved as NPZ and return (model, text) to ask for it. It stays in this process
-    only, until newer files need its space.
+    """Store attention that another tool saved as NPZ and return the (model, text) that query it. The file is held in
+    memory only, until newer files need the space.
 
     Raises UserError for a file without attention.
     """
@@ -360,8 +357,8 @@ def imported_name(model: str) -> str | None:
 
 
 def untrained(model: str) -> str:
-    """Return the id of the untrained version of a model: the first snapshot of our own models' training, a twin of a
-    pretrained model, or "scratch" itself, which never was trained."""
+    """Return the id of the untrained version of a model: the first training snapshot of our own models, a twin of a
+    pretrained model, or "scratch" itself, which was never trained."""
     from model.pretrained.load import SUFFIX
     if not scratch.is_scratch(model):
         return model + SUFFIX
@@ -380,9 +377,9 @@ def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
                continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None,
                chat: bool = False) -> Query:
-    """Return a Query with the model's revision resolved. image: a picture's sha256; the text may then be empty. chat:
-    whether the text is a turn in the model's chat template. Raises UserError for an empty or overlong text, an unknown
-    model, a picture for a text model, and a chat with a model without a template."""
+    """Return a Query with the model's revision resolved. image: a picture's sha256, with which the text may be empty.
+    chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or overlong text, an
+    unknown model, a picture for a text model, or chat with a model without a template."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)
