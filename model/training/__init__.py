@@ -1,1 +1,1 @@
-"""Trainings that run beside a page, and the snapshots that they write."""
+"""Trainings started from a page, and the snapshots that they write."""

@@ -1,9 +1,8 @@
-"""Run trainings beside a page, each in its own process, so that nobody else on the server waits for it. Does not need
-torch.
+"""Run trainings for a page, each in its own process to avoid delaying other users of the server. Does not need torch.
 
-A training holds a lease: a file that its page touches while somebody watches. The process checks the file at every step
-and ends once it has not changed for LEASE, so nothing needs to report a closed browser, and no process outlives the
-server. Its folder is removed when the server ends, or at the next start if the server was killed.
+A training has a lease: a file that its page touches while it is open. The process checks the file at every step and
+ends if it has not changed for LEASE seconds. A closed browser therefore need not be reported, and no process outlives
+the server. The folder is removed when the server ends.
 """
 import atexit
 import json
@@ -32,7 +31,7 @@ __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergen
 
 @dataclass(frozen=True)
 class HeadScoresQuery:
-    """The scores of the heads in some snapshots of a model."""
+    """A request for the scores of the heads in some snapshots of a model."""
 
     model: str
     revision: str
@@ -52,9 +51,9 @@ class HeadScoresQuery:
 
 @dataclass(frozen=True, eq=False)
 class HeadScores:
-    """The scores of the heads in some snapshots."""
+    """The scores of the heads in some snapshots of a model."""
 
-    # prefix and previous (studies/induction.py), or both: the share of pairs right in both twins
+    # "prefix" and "previous" (studies/induction.py), "fetch" and "mark", or "both" (scratch/head_scores.py)
     names: tuple[str, ...]
     heads: tuple[KindHeadId, ...]   # in the order of the last axis
     values: np.ndarray              # 0 to 1, float32 (frame, name, head)
@@ -68,20 +67,20 @@ LEASE = 30.0   # seconds without a viewer after which a training ends
 RETENTION = 3600.0  # seconds after which an abandoned training's files are removed
 TASKS = ("induction", "resolver")
 RANGES = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
-UNWRITABLE = 3   # exit code of a training that could not even write why it ended
+UNWRITABLE = 3   # exit code of a training that could not write the reason why it ended
 STATES = ("starting", "running", "done", "stopped", "failed")
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that a person may choose. Raises UserError for a setting outside RANGES."""
+    """The settings that users can choose. Raises UserError for a setting outside RANGES."""
 
     task: str              # one of TASKS
-    layers: int            # of the stack
-    heads: int             # per layer; a divisor of 64, the models' width
-    learning_rate: float   # peak
-    steps: int             # batches of 32 or 64 texts
+    layers: int            # layers of the stack
+    heads: int             # heads per layer; a divisor of 64, the models' width
+    learning_rate: float   # peak learning rate
+    steps: int             # number of batches of 32 or 64 texts
 
     def __post_init__(self) -> None:
         if self.task not in TASKS or 64 % self.heads:
@@ -98,10 +97,10 @@ class Status:
     """The progress of a training."""
 
     state: str                                       # one of STATES
-    step: int                                        # that is done
-    steps: int                                       # of the whole training
+    step: int                                        # steps done
+    steps: int                                       # total number of steps
     curves: tuple[tuple[float, float, float], ...]   # (step, loss in nats, share right) so far
-    failure: str = ""                                # a sentence on why it failed, or ""
+    failure: str = ""                                # a sentence that says why it failed, or ""
 
 
 class Training:
@@ -135,13 +134,13 @@ class Training:
 
     @property
     def running(self) -> bool:
-        """Whether its process is alive."""
+        """Whether the process is alive."""
         return self._process.poll() is None
 
     def renew(self) -> None:
-        """Extend the lease by LEASE seconds. Every viewer calls this."""
+        """Extend the lease by LEASE seconds. Every open page calls this."""
         self.renewed = time.perf_counter()
-        with suppress(OSError):   # the folder was removed, which the process will notice
+        with suppress(OSError):   # if the folder was removed, the process will notice
             (self.folder / "lease").touch()
 
     @property
@@ -150,9 +149,9 @@ class Training:
         return not self.running and time.perf_counter() - self.renewed > RETENTION
 
     def status(self) -> Status:
-        """Return the progress. Never raises: if the process died, `failure` says why."""
-        running = self.running   # read before the file, since a process writes its last report before it ends
-        # not written yet, or Windows is replacing it; keep the previous report
+        """Return the progress. Never raises; if the process died, `failure` says why."""
+        running = self.running   # checked before the file is read, since a process reports before it ends
+        # keep the previous report if the file is not yet written or Windows is replacing it
         with suppress(OSError, ValueError):
             self._told = json.loads((self.folder / "progress.json").read_text(encoding="utf-8"))
         progress = self._told
@@ -166,21 +165,21 @@ class Training:
         return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
 
     def _failure(self) -> str:
-        """Return why the process ended, if it could not report that itself."""
+        """Return the reason why the process ended, if it could not report it itself."""
         if self._process.returncode == UNWRITABLE:
             return f"The training ended, as nothing could be written to {self.folder}; make room and start it again."
         return (f"The training's process ended with code {self._process.returncode} before it was done; start it "
                 f"again, or with fewer layers and steps.")
 
     def stop(self) -> None:
-        """End the process; the weights so far are kept."""
+        """End the process. Snapshots written so far are kept."""
         if self.running:
             self._stopped = True
             self._process.kill()   # files are replaced atomically, so there is nothing to finish
             self._process.wait()
 
     def remove(self) -> None:
-        """End the process and remove everything it wrote."""
+        """End the process and remove all its files."""
         self.stop()
         self._forget()
 
@@ -196,7 +195,7 @@ _lock = threading.Lock()
 
 
 def start(settings: Settings) -> Training:
-    """Start a training. Raises UserError if LIMITS.trainings of them are running."""
+    """Start a training. Raises UserError if LIMITS.trainings are already running."""
     if not LIMITS.trainings:
         raise UserError("This server trains no models (CLEARHEAD_TRAININGS is 0); watch a film of a training instead.")
     with _lock:

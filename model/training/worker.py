@@ -1,7 +1,7 @@
-"""The process of a training that runs beside a page: python -m model.training.worker FOLDER.
+"""The process of a training started from a page: python -m model.training.worker FOLDER.
 
-model/training/processes.py starts it and reads its output. FOLDER contains settings.json; lease, which changes while
-anybody watches; progress.json, the curves so far; and the weights and snapshots.
+model/training/processes.py starts it and reads its output. FOLDER contains settings.json; lease, a file touched while a
+page is open; progress.json, with the curves so far; and the weights and snapshots.
 """
 import json
 import math
@@ -20,11 +20,11 @@ from model.scratch.train import RECORD_EVERY, TrainingStep, train
 from model.training.processes import LEASE, UNWRITABLE, Settings
 
 TELL_EVERY = 0.3           # seconds
-FILM_BYTES = 20_000_000    # the file is temporary, so it may have more snapshots than a shipped one
+FILM_BYTES = 20_000_000    # a temporary file may have more snapshots than a shipped one
 
 
 def task_of(settings: Settings) -> Task:
-    """Return the shipped task with these settings; the resolver's is the narrow variant."""
+    """Return the shipped task with these settings. For the resolver, this is the narrow variant."""
     task = tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
     encoder, decoder = (settings.layers,
                         task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
@@ -33,14 +33,14 @@ def task_of(settings: Settings) -> Task:
 
 
 class Teller:
-    """Called after each step: collects the curves and regularly writes them to the folder.
+    """A progress callback that collects the curves and regularly writes them to the folder.
 
-    Raises UserError, which ends the training, if nobody watches or the loss is not a number.
+    Raises UserError, which ends the training, if the lease has expired or the loss is not finite.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0
-        # when the lease was touched, by the file system's clock; when that was noticed, by ours
+        # when the lease was last touched, by the file system's clock, and when this was noticed, by our own
         self.lease, self.renewed = -1, time.perf_counter()
         self.curves: list[tuple[int, float, float]] = []
 
@@ -58,8 +58,8 @@ class Teller:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
-        """Return whether the lease has expired: the file is gone or has not changed for LEASE, whatever the system
-        clock says."""
+        """Return whether the lease has expired: the file is missing or has not changed for LEASE seconds. Independent
+        of changes to the system clock."""
         try:
             touched = (self.folder / "lease").stat().st_mtime_ns
         except OSError:
@@ -76,9 +76,9 @@ class Teller:
         self.told = time.perf_counter()
 
     def last_words(self, failure: str) -> int:
-        """Write why the training ended, and return the exit code."""
+        """Write the reason why the training ended, and return the exit code."""
         try:
-            if self.folder.exists():   # missing if the page was left
+            if self.folder.exists():   # the folder is missing if the page was left
                 self.tell(len(self.curves) * RECORD_EVERY, failure)
         except UserError:
             return UNWRITABLE
@@ -86,7 +86,7 @@ class Teller:
 
 
 def give_way() -> None:
-    """Lower this process's priority, so that other people's pages take precedence."""
+    """Lower this process's priority, to give precedence to other users' pages."""
     if sys.platform == "win32":
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
@@ -94,8 +94,8 @@ def give_way() -> None:
 
 
 def main(folder: Path) -> None:
-    """Run the training described in the folder's settings.json. Returns exit code 1 for a training that ended early,
-    UNWRITABLE if the reason could not be written."""
+    """Run the training described in the folder's settings.json. Exits with code 1 if the training ends early, or
+    UNWRITABLE if the reason cannot be written."""
     give_way()
     settings = Settings(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
     teller = Teller(folder)
