@@ -1,2 +1,2 @@
-"""Components that run in the browser, one folder each, of Python, JavaScript and CSS. A component draws and returns its
-picture; it does not know about handouts."""
+"""Browser components, each in its own folder of Python, JavaScript and CSS. A component draws and returns its picture
+and is independent of handouts."""

@@ -1,7 +1,7 @@
 """Bundle this folder's modules and style sheets for pages without a server.
 
-Pages of the app load modules as files (files.py). A handout must contain them, and its content policy forbids imports,
-so each module becomes a function that is called once and returns the module's exports.
+The app's pages load modules as files (files.py). A handout has to contain them, and its content security policy forbids
+imports, so each module becomes a function that is called once and returns the module's exports.
 """
 import functools
 import re
@@ -9,12 +9,12 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "([^"]+)";$', re.MULTILINE)
-TYPES = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)   # comments, which browsers do not need
+TYPES = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)   # JSDoc comments, which are removed
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 
 
 def _imports(path: Path, seen: list[Path]) -> list[Path]:
-    """Return the module's imports, depth first and each once, followed by the module."""
+    """Append the module's imports, depth first and without duplicates, and then the module to `seen`; return it."""
     for _, imported in IMPORT.findall(path.read_text(encoding="utf-8")):
         _imports((path.parent / imported).resolve(), seen)
     if path not in seen:
@@ -27,7 +27,7 @@ def _name(path: Path) -> str:
 
 
 def _function(path: Path) -> str:
-    """Return a module as a function to be called once."""
+    """Return a module's code wrapped in a function that is called once."""
     text = TYPES.sub("", path.read_text(encoding="utf-8"))
     linked = IMPORT.sub(lambda match: f"const {match[1]} = {_name((path.parent / match[2]).resolve())};", text)
     exported = ", ".join(EXPORT.findall(text))
@@ -36,8 +36,8 @@ def _function(path: Path) -> str:
 
 @functools.cache
 def script(*names: str) -> str:
-    """Return modules of this folder with all their imports as one script; a module's exports are in modules["its path
-    here"]."""
+    """Return modules of this folder and all their imports as one script. A module's exports are in modules["path"],
+    relative to this folder."""
     paths: list[Path] = []
     for name in names:
         _imports((FOLDER / name).resolve(), paths)

@@ -1,10 +1,9 @@
-"""A component on a page: two messages in, one event out, and a picture to store.
+"""Put a component on a page: it receives two messages, sends events, and returns a picture that can be stored.
 
-The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which
-head is open, which token is in focus). Streamlit resends a whole element whenever anything in it changes, so the state
-is a separate element without height. A click on a 256-token head then costs a kilobyte instead of a quarter of a
-megabyte. In the browser, body and state are joined by a channel named after the key. The drawing code is loaded from
-files (files.py).
+The *body* holds large, rarely changing data (thumbnails, weights, tokens); the *state* holds what a click changes (the
+open head, the token in focus). Streamlit resends a whole element whenever anything in it changes, so the state is a
+separate element without height. A click on a 256-token head then sends a kilobyte instead of a quarter of a megabyte.
+In the browser, a channel named after the key joins body and state. The drawing code is loaded from files (files.py).
 """
 import functools
 import json
@@ -21,16 +20,17 @@ Event = TypeVar("Event")
 @functools.cache
 def registered(name: str, file: str, function: str, otherwise: str | None = "", beside: str = "",
                isolate_styles: bool = True) -> Callable[..., object]:
-    """Return a Streamlit component, registered once, whose JavaScript is a function of a module (files.module_code)."""
-    import streamlit as st  # messages can be packed without it
+    """Register a Streamlit component once and return it. Its JavaScript is a function of a module: see
+    files.module_code."""
+    import streamlit as st  # not needed to pack messages
 
     code = module_code(file, function, otherwise, beside)
     return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)
 
 
 def component_value(key: str, name: str = "event") -> object:
-    """Return what the component with this key last sent under this name; None if there is nothing, for example because
-    its page was left."""
+    """Return the value that the component with this key last sent under this name; None if there is none, for example
+    after the reader left the page."""
     import streamlit as st
 
     return (st.session_state.get(key) or {}).get(name)
@@ -38,20 +38,22 @@ def component_value(key: str, name: str = "event") -> object:
 
 @dataclass(frozen=True)
 class Picture:
-    """A component's output: enough to draw it again elsewhere."""
+    """A drawn component, with everything needed to draw it again elsewhere."""
 
-    component: str           # the name of its folder
-    key: str                 # its key on the page
+    component: str           # folder name
+    key: str                 # Streamlit key on the page
     body: bytes              # the large message
     state: bytes             # the message that clicks change
-    view: View | None        # of the records shown, if it is about a head
+    view: View | None        # the view of the record, if the picture shows a head
 
 
 def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object], Event | None] = lambda value: None,
          on_event: Callable[[Event], None] | None = None, view: View | None = None) -> Picture:
-    """Draw the component in the folder `name`. `read` converts the browser's message to an event or None; `on_event`
-    receives the event before the page reruns. Without them, saved messages are drawn again, and selections in them stay
-    in the browser."""
+    """Draw the component in the folder `name` and return its picture.
+
+    read: converts the browser's message to an event, or None. on_event: receives the event before the page reruns.
+    Omit both to redraw saved messages; selections then stay in the browser.
+    """
     import streamlit as st
 
     def hand_on() -> None:

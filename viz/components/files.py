@@ -1,8 +1,8 @@
-"""Serve files besides Streamlit's own: the components' modules and style sheets, and plotly.js from the plotly package,
-which handouts and exports use too. Also redirects the addresses of moved pages.
+"""Serve the components' modules and style sheets, and plotly.js from the plotly package (which handouts and exports
+also use), and redirect the URLs of moved pages.
 
-Each address contains a content hash; modules share one hash, since they import one another by path. Browsers cache them
-for a year, and a page never loads modules of another version, because addresses with other hashes do not exist.
+Each URL contains a content hash; modules share one hash, since they import one another by path. Browsers cache the
+files for a year, and a page never loads modules of another version, because URLs with other hashes return 404.
 """
 import functools
 import gzip
@@ -22,21 +22,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from viz.text import strings
 
 FOLDER = Path(__file__).parent
-PLACE = "browser"   # folder name in every address
+PLACE = "browser"   # folder name in every URL
 PLOTLY = "plotly.min.js"
-# pages merged into others: the current page, and the parameters that select the part
+# pages merged into others: old name → (current page, parameters that select its part)
 MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text")}
-# parameters of the old page atlas, whose grammar part is now a page of its own
+# parameters of the old atlas page that belonged to its grammar part, now a separate page
 GRAMMAR = {"treebank", "relation", "tree", "drawn"}
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-# for every response: Streamlit sends its own 3.6 MB uncompressed
+# for all responses, because Streamlit serves its own 3.6 MB uncompressed
 COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
 YEAR = "public, max-age=31536000, immutable"
 
 
 @functools.cache
 def _modules() -> dict[str, bytes]:
-    """Return every module and style sheet of this folder by path, as first read."""
+    """Read all modules and style sheets of this folder once and return {path: content}."""
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes()
             for path in sorted(FOLDER.rglob("*")) if path.suffix in TYPES}
 
@@ -60,12 +60,12 @@ def _version_of(group: str) -> str:
 
 
 def version(name: str) -> str:
-    """Return the hash in a file's address: plotly's own, or the one shared by all modules."""
+    """Return the hash in a file's URL: plotly's own, or the one shared by all modules."""
     return _version_of(PLOTLY if name == PLOTLY else "modules")
 
 
 def address(name: str) -> str:
-    """Return a file's address in the browser, below the server's base path if it has one."""
+    """Return a file's URL path, below the server's base path if there is one."""
     import streamlit as st
 
     base = st.get_option("server.baseUrlPath").strip("/")
@@ -73,13 +73,13 @@ def address(name: str) -> str:
 
 
 def module_code(name: str, function: str, otherwise: str | None = None, beside: str = "") -> str:
-    """Return the inline code of a Streamlit component whose function is in a module.
+    """Return the inline code of a Streamlit component whose drawing function is in a module.
 
-    function: JavaScript that evaluates to it, or to a promise of it, from `module`. otherwise: shown if the files
-    cannot be loaded; by default, the advice to reload the page. beside: a module that `function` will import, fetched
+    function: JavaScript expression for the function or a promise of it, in terms of `module`. otherwise: message if the
+    files cannot be loaded; by default, advice to reload the page. beside: a module that `function` will import, fetched
     in parallel, since each step in a chain of imports waits for the server.
 
-    There is no top-level await: in Safari, a second import of such a module does not wait for it.
+    The code avoids top-level await: in Safari, a second import of such a module does not wait for the first.
     """
     message = strings("frame")["files_missing"] if otherwise is None else otherwise
     fetched = f"import(new URL({json.dumps(address(beside))}, document.baseURI)).catch(() => {{}});\n" if beside else ""
@@ -92,12 +92,12 @@ def module_code(name: str, function: str, otherwise: str | None = None, beside: 
 
 @functools.cache
 def _compressed(name: str) -> bytes:
-    """Return the file as gzip, compressed once: for a class of thirty, plotly alone would take 30 × 0.15 s."""
+    """Return the gzipped file, compressed only once: for a class of thirty, plotly alone would take 30 × 0.15 s."""
     return gzip.compress(content(name), mtime=0)
 
 
 async def answer(request: Request) -> Response:
-    """Return the file at an address, or 404."""
+    """Return the requested file, or 404."""
     name = request.path_params["name"]
     if name not in {PLOTLY, *_modules()} or request.path_params["version"] != version(name):
         return Response("There is no such file in this version.", 404, {"Cache-Control": "no-store"})
@@ -108,12 +108,12 @@ async def answer(request: Request) -> Response:
 
 
 async def redirect(request: Request) -> Response:
-    """Redirect a moved page's address, with its parameters, to the current one."""
+    """Redirect the URL of a moved page, with its parameters, to the current URL."""
     return RedirectResponse(moved(request.url.path.rsplit("/", 1)[-1], request.url.query))
 
 
 def moved(page: str, query: str) -> str:
-    """Return the relative address that replaces an old page's address. page: in MOVED; query: without its "?"."""
+    """Return the relative URL that replaces an old page's URL. page: a key of MOVED; query: without the "?"."""
     name, part = MOVED[page]
     if page == "atlas" and GRAMMAR & dict(parse_qsl(query, keep_blank_values=True)).keys():
         name = "grammar"
@@ -121,13 +121,13 @@ def moved(page: str, query: str) -> str:
     return f"{name}?{query}" if query else name
 
 
-QUIET = 1.5   # seconds without a request after which browsers have presumably drawn their pages
+QUIET = 1.5   # seconds without a request after which pages are assumed to be drawn
 
 
 class NotedRequests:
     """ASGI middleware that records when a file was last requested."""
 
-    last = 0.0   # in time.perf_counter's units
+    last = 0.0   # time.perf_counter() of the last request
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -141,11 +141,11 @@ class NotedRequests:
 
 
 def browsers_rest() -> bool:
-    """Return whether no browser has requested a file for a while, so that computing does not delay drawing."""
+    """Return whether no browser has requested a file for QUIET seconds, so background work will not delay drawing."""
     return time.perf_counter() - NotedRequests.last > QUIET
 
 
 def routes() -> list[Route]:
-    """Return the routes for st.App, which adds no base path; these work under any."""
+    """Return the routes for st.App. They match under any base path, because st.App does not add it."""
     old = [path for page in MOVED for path in (f"/{page}", f"/{{base:path}}/{page}")]
     return [Route("/{base:path}" + PLACE + "/{version}/{name:path}", answer), *(Route(path, redirect) for path in old)]

@@ -1,9 +1,9 @@
-"""One binary message: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays. `messages.js` reads
-what `pack` writes.
+"""Pack and unpack binary messages: a 4-byte little-endian header length, a JSON header in UTF-8, then arrays.
+`messages.js` is the browser's reader.
 
 The header's `sections` lists each array's name, type, offset (bytes from the end of the header) and shape. Header and
-sections are padded to multiples of 4 bytes, so that JavaScript can view any of them without copying once the message is
-aligned.
+sections are padded to multiples of 4 bytes, so that JavaScript can view all arrays of an aligned message without
+copying.
 """
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import numpy as np
 
 ALIGN = 4
 TYPES = ("uint8", "uint16", "float32")
-MIDDLE = 0.02    # in thousandths: near a rounding boundary, a code may fall on the other side
+MIDDLE = 0.02    # in thousandths: this close to a rounding boundary, a code may round the other way
 NAN_CODE = 65535   # the code of NaN: masked or missing
 
 
@@ -22,8 +22,8 @@ def _padding(size: int) -> int:
 
 
 def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> bytes:
-    """Return the message. Raises ValueError for a type that messages.js does not support or a number that JSON cannot
-    represent."""
+    """Return header and arrays as a message. Raises ValueError for an array type that messages.js does not support or a
+    number that JSON cannot represent."""
     entries, parts, offset = [], [], 0
     for name, array in sections.items():
         if array.dtype.name not in TYPES:
@@ -40,7 +40,7 @@ def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> by
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return (header, arrays) of a message, like messages.js; for tests and for saved messages."""
+    """Return (header, arrays) of a message, like messages.js. Used by tests and for saved messages."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
     arrays = {}
@@ -51,8 +51,8 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def root_codes(weights: np.ndarray) -> np.ndarray:
-    """Encode weights from 0 to 1 as uint16 round(65535 · √w): accurate to 0.00002 at 1 and finer below. A code is
-    adjusted by one where the third decimal would otherwise be displayed differently."""
+    """Encode weights from 0 to 1 as uint16 round(65535 · √w), accurate to 0.00002 at 1 and finer below. A code is
+    adjusted by 1 if the decoded weight would otherwise round to a different third decimal."""
     codes = np.clip(weights, 0, 1)
     np.sqrt(codes, out=codes)
     codes *= 65535
@@ -66,15 +66,15 @@ def root_codes(weights: np.ndarray) -> np.ndarray:
 
 
 def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:
-    """Encode numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so larger codes mean
-    larger changes; 0 for NaN."""
+    """Encode numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that larger codes
+    mean larger changes. NaN becomes 0."""
     sizes = np.rint(np.clip(np.nan_to_num(np.abs(numbers)) / bound, 0, 1) * 32766).astype(np.uint16)
     return np.where(np.isnan(numbers), np.uint16(0), 2 * sizes + 1 + (np.nan_to_num(numbers) > 0)).astype(np.uint16)
 
 
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Encode any numbers as uint16 in even steps from minimum to maximum, non-finite ones as NAN_CODE: (codes, minimum,
-    maximum)."""
+    """Encode numbers as uint16 in equal steps from minimum to maximum, and non-finite ones as NAN_CODE. Return (codes,
+    minimum, maximum)."""
     finite = np.isfinite(numbers)
     if not finite.any():
         return np.full(numbers.shape, NAN_CODE, np.uint16), 0.0, 0.0

@@ -5,15 +5,15 @@ from model.core.record import Tokens
 from model.core.view import AxisItem, axis_items
 from viz.format import visible_token
 
-SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # bits of a flag
+SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # bits of a token's flags
 
 
 def unit_axis(units: Sequence[AxisItem]) -> dict[str, object]:
-    """Return rows or columns for a header: texts, each one's first token, flags."""
+    """Return a header entry for rows or columns: their texts, first tokens and flags."""
     return {"texts": [visible_token(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
             "flags": [SPECIAL * unit.special + UNKNOWN * unit.unknown + JOINED * unit.joined for unit in units]}
 
 
 def token_axis(tokens: Tokens) -> dict[str, object]:
-    """Return every token for a header, with its segment."""
+    """Return a header entry for all tokens, with their segments."""
     return {**unit_axis(axis_items(tokens, words=False)), "segments": list(tokens.segments)}

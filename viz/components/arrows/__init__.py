@@ -1,4 +1,4 @@
-"""A head in two dimensions to move by hand: queries and keys in one plane, values and output in another, weights below.
+"""An interactive two-dimensional head: queries and keys in one plane, values and output in another, weights below.
 Works with pointer, touch and keyboard."""
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,24 +14,24 @@ VECTORS = ("q", "k", "v")
 
 
 def body(tokens: Sequence[str], controls: Mapping[str, Numbers], *, room: str) -> bytes:
-    """Return the message of what stays fixed while dragging: the tokens, the vectors' range, and the texts.
+    """Pack everything that stays fixed while dragging: tokens, the range of the vectors, and texts.
 
-    controls: for queries, keys and values, named as in VECTORS; two numbers per token in each.
+    controls: one for each name in VECTORS, with two numbers per token.
     """
     return pack({"room": room, "part": "body", "tokens": list(tokens), "low": controls["q"].low,
                  "high": controls["q"].high, "colours": COLOURS, "text": strings("lesson")["arrows"]}, {})
 
 
 def state(vectors: Mapping[str, tuple[float, ...]], looks: int, *, room: str, covered: bool = False) -> bytes:
-    """Return the message of the arrows' positions and the query token. covered: draw neither the output nor the values'
-    hull, because the page still asks where it is."""
+    """Pack the arrows' positions and the query token. covered: hide the output and the hull of the values while the
+    page asks for a prediction."""
     return pack({"room": room, "part": "state", **{name: list(vectors[name]) for name in VECTORS}, "looks": looks,
                  "covered": covered}, {})
 
 
 def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dict[str, Any] | None:
     """Parse a browser event: {"q": numbers, "k": numbers, "v": numbers} with two numbers per token, or {"looks":
-    position of a token}. None for anything else."""
+    token position}. Return None for anything else."""
     if not isinstance(value, dict):
         return None
     if set(value) == {"looks"}:
@@ -44,11 +44,11 @@ def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dic
 
 def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]],
            looks: int, *, covered: bool, key: str, turn: Callable[[dict[str, Any]], None]) -> Picture:
-    """Draw the arrows. A move calls turn({"q": …, "k": …, "v": …}), and a click on a token's name turn({"looks": its
-    position}), before the page reruns. tokens, controls, vectors, covered: as in `body` and `state`.
+    """Draw the arrows. Before the page reruns, a move calls turn({"q": …, "k": …, "v": …}) and a click on a token's
+    name calls turn({"looks": position}). tokens, controls, vectors, covered: see `body` and `state`.
 
-    A focused arrow moves with the arrow keys. During a drag, about eight moves a second are sent; weights and output
-    follow in the browser immediately.
+    The arrow keys move a focused arrow. A drag sends about eight moves per second; the browser updates weights and
+    output immediately.
     """
     messages = body(tokens, controls, room=key), state(vectors, looks, room=key, covered=covered)
     return show("arrows", key, *messages, lambda value: parse_event(value, controls, len(tokens)), turn)

@@ -1,5 +1,5 @@
-// A head in two dimensions: arrows are dragged by their tips, and weights and output follow immediately. Sends {q, k,
-// v} after a drag, {looks} for a new query token.
+// A two-dimensional head: dragging an arrow's tip updates weights and output immediately. Sends {q, k, v} after a drag
+// and {looks} for a new query token.
 import { dragging, telling } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { frame } from "../js/shared.js";
@@ -29,7 +29,7 @@ export function mount(element, bytes, send) {
     return kept(now);
   });
 
-  // Move an arrow's tip to a point; stored values are hundredths.
+  // Move an arrow's tip to a point, rounded to hundredths.
   function move({ kind, of = now.looks }, to) {
     const numbers = [...now[kind]];
     numbers.splice(2 * of, 2, ...to.map((value) => hundredth(Math.min(body.high, Math.max(body.low, value)))));
@@ -40,7 +40,7 @@ export function mount(element, bytes, send) {
 
   const helds = view.planes.map((plane) => {
     const { svg } = plane;
-    // a finger on an arrow drags it; elsewhere on the plane it scrolls the page
+    // touching an arrow drags it; touching the plane elsewhere scrolls the page
     on(svg, "touchstart", (event) => view.arrowAt(plane, event.target) && event.preventDefault(), { passive: false });
     on(svg, "keydown", (event) => {
       const arrow = view.arrowAt(plane, event.target), step = KEYS[event.key];

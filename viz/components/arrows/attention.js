@@ -2,8 +2,8 @@
 
 /**
  * @param {number[]} query  [x, y]
- * @param {number[][]} keys  [x, y] of each
- * @param {number[][]} values  [x, y] of each
+ * @param {number[][]} keys  [x, y] per token
+ * @param {number[][]} values  [x, y] per token
  * @returns {{dots: number[], scores: number[], weights: number[], mix: number[]}}
  */
 export function attend(query, keys, values) {
@@ -17,8 +17,8 @@ export function attend(query, keys, values) {
 const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
 
 /**
- * The corners of the convex hull of points, counter-clockwise (Andrew 1979).
- * @param {number[][]} points  [x, y] of each
+ * Return the corners of the points' convex hull, counter-clockwise (Andrew 1979).
+ * @param {number[][]} points  [x, y] per point
  * @returns {number[][]}
  */
 export function hull(points) {

@@ -1,4 +1,4 @@
-// A head in two dimensions as a picture: two planes of arrows, and a row of numbers for each token.
+// Draw a two-dimensional head: two planes of arrows, and a row of numbers for each token.
 import { div, figure, fill, fixed, node, palette, within } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
 import { hull } from "./attention.js";
@@ -7,22 +7,22 @@ const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
 
 /**
  * An arrow on a plane.
- * @typedef {{group: SVGElement, kind: "q" | "k" | "v", of: number | undefined, on: object}} Arrow  of: the index of its
- *   token; the query is of whichever token looks
+ * @typedef {{group: SVGElement, kind: "q" | "k" | "v", of: number | undefined, on: object}} Arrow  of: the token's
+ *   index; undefined for the query, which belongs to the current query token
  */
 
 /**
- * The picture of arrows.js in its root.
+ * Create the picture of arrows.js in its root.
  * @param {HTMLElement} root
- * @param {(token: number) => void} look  called when a reader lets another token look
+ * @param {(token: number) => void} look  called when the reader chooses another query token
  * @returns {{planes: object[], build: (body: object) => void, draw: (now: object, found: object) => void,
  *   arrowAt: (plane: object, target: Node) => Arrow | undefined, valuesAt: (plane: object, event: PointerEvent) => number[]}}
- *   valuesAt: the point of the plane where the pointer is
+ *   valuesAt: the pointer's position in the plane's coordinates
  */
 export function viewOf(root, look) {
   const who = div("who", root), board = div("board", root), left = plane("left"), rows = div("rows", board);
   const right = plane("right"), hint = div("hint", root), planes = [left, right];
-  let body, size = LARGEST, buttons = [], cells = [], mix, named = [];   // named: [plane, x, y, half the width] of names
+  let body, size = LARGEST, buttons = [], cells = [], mix, named = [];   // named: [plane, x, y, half width] of each name
 
   function plane(name) {
     const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
@@ -94,7 +94,7 @@ export function viewOf(root, look) {
     });
   }
 
-  // Draw the axes, above the hull that contains the output.
+  // Draw the axes on top of the hull that contains the output.
   function drawAxes({ back }, points) {
     const [x, y] = spot([0, 0]), far = size - MARGIN;
     back.replaceChildren();
@@ -104,7 +104,7 @@ export function viewOf(root, look) {
     shape("line", { class: "axis", x1: x, x2: x, y1: MARGIN, y2: far }, back);
   }
 
-  // Find a height near y at which a name overlaps no other on its plane, trying further out first.
+  // Find a height near y where a name overlaps no other name on its plane, trying outward positions first.
   function freeHeight(label, x, y, wide, out) {
     const plane = label.ownerSVGElement, others = named.filter(([on, at, , half]) => on === plane && Math.abs(at - x) < half + wide);
     const free = (high) => high > MARGIN + 10 && high < size - MARGIN && others.every(([, , at]) => Math.abs(at - high) >= LINE);
@@ -124,7 +124,7 @@ export function viewOf(root, look) {
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
     const wanted = y + dy * 14 + 4, high = inside(wanted, 10), aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
     const beyond = x + dx * (6 + wide) + aside, across = inside(beyond, wide), out = dy < 0 ? -1 : 1;
-    const cut = Math.min(1, Math.abs(beyond - across) / 8);   // if pushed back over its tip, move it off
+    const cut = Math.min(1, Math.abs(beyond - across) / 8);   // if pushed back over the tip, move it aside
     set(label, { x: across, y: freeHeight(label, across, high + out * 10 * cut, wide, out) });
     label.textContent = name;
   }

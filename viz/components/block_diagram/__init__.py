@@ -1,4 +1,4 @@
-"""A block drawn from the bottom up with its residual connections; a click on a box opens it."""
+"""A Transformer block with its residual connections, drawn from the bottom up; a click on a box opens it."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -8,14 +8,14 @@ from viz.components.component import Picture, show
 from viz.components.messages import pack
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
-MIDDLE, ASIDE = 112, 284                       # x of the residual stream, and of the residual connection
+MIDDLE, ASIDE = 112, 284                       # x of the residual stream and of the residual connections
 TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "attention": "orange", "cross": "orange",
          "feed_forward": "blue"}
 
 
 @dataclass(frozen=True)
 class DiagramBox:
-    """A box: its name, its kind (model.lessons.block), its label and the shape of its output."""
+    """A box: its name, kind (see model.lessons.block), label and output shape."""
 
     name: str
     kind: str
@@ -24,7 +24,7 @@ class DiagramBox:
 
 
 def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
-    """Return the message of boxes and lines. alt: a description of the drawing."""
+    """Pack the boxes and lines. alt: alternative text of the drawing."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
     return pack(constants() | {
@@ -35,13 +35,13 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours, texts and the box size."""
     return {"box": [WIDE, HIGH], "colours": theme.COMPONENT}
 
 
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
-    """Return [x, y, x, y, …]: the stream through every box, and for each sub-layer the residual connection into the box
-    that adds it."""
+    """Return polylines [x, y, x, y, …]: the residual stream through all boxes, and for each sub-layer the residual
+    connection to its addition."""
     polylines = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
                  for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
     start = 0
@@ -54,12 +54,12 @@ def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]
 
 
 def state(opened: str, *, room: str) -> bytes:
-    """Return the message of the marked box."""
+    """Pack the name of the marked box."""
     return pack({"room": room, "part": "state", "opened": opened}, {})
 
 
 def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
-    """Parse a browser event, {"box": name}, and return the box; None for anything else."""
+    """Parse a browser event, {"box": name}, and return the name; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [box.name for box in boxes]:
         return None
     return value["box"]

@@ -1,6 +1,6 @@
-"""Draw plotly charts on a page, and saved charts again.
+"""Draw new and saved plotly charts on a page.
 
-Streamlit's own plotly_chart builds a new chart whenever a number changes; this one updates in place, so controls
+Streamlit's own plotly_chart rebuilds the chart whenever a number changes; this one updates it in place, so controls
 respond immediately.
 """
 import json
@@ -11,18 +11,21 @@ from viz.components.files import PLOTLY, address
 from viz.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
-# plotly's buttons that are not useful here
+# plotly buttons that are not useful here
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
-TOOLS = ("keep", "save")                                                     # for charts that can be saved
+TOOLS = ("keep", "save")                                                     # tools of charts that can be saved
 
 
 def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mapping[str, object] | None = None,
           saving: bool = False, on_tool: Callable[[str], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
-    """Draw plotly's {"data", "layout"}. alt: alternative text. config: added to the common plotly configuration.
-    on_tool: receives the name of a pressed tool (TOOLS) before the page reruns; without it there are no tools. on_pick:
-    receives the indices of the first series' points that were clicked, or selected if the layout's dragmode is
-    "select". saving: whether *Save* is open. The chart scales with the page in lecture mode."""
+    """Draw a plotly chart, {"data", "layout"}, which scales with the page in lecture mode.
+
+    alt: alternative text. config: merged into the common plotly configuration. saving: whether *Save* is open. on_tool:
+    receives the name of a pressed tool (TOOLS) before the page reruns; without it, no tools are drawn. on_pick:
+    receives the indices of clicked points of the first series, or of selected ones if the layout's dragmode is
+    "select".
+    """
     def hand_on() -> None:
         value = component_value(key)
         picked = picked_points(value)
@@ -48,7 +51,7 @@ def tool_from_event(value: object) -> str | None:
 
 
 def picked_points(value: object) -> list[int]:
-    """Parse a browser event and return the indices of points, each once, in order; empty for anything else."""
+    """Parse a browser event and return the sorted point indices without duplicates; empty for anything else."""
     points = value.get("picked") if isinstance(value, dict) else None
     if not isinstance(points, list) or not all(type(point) is int and point >= 0 for point in points):
         return []
@@ -56,8 +59,8 @@ def picked_points(value: object) -> list[int]:
 
 
 def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draw plotly's JSON, already validated by the item; it has no state. height: maximum in pixels, before
-    enlarging."""
+    """Draw a saved chart's JSON, which the handout item has validated; `state` is unused. height: maximum in pixels
+    before enlargement."""
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))

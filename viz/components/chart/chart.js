@@ -1,6 +1,6 @@
 // A plotly chart that is updated in place, with its tools. Streamlit's own chart is removed and rebuilt at several
-// times the cost, and separate buttons would be redrawn with every run of the page. Where the page's style enlarges its
-// content, the chart opts out and uses larger text instead, since plotly would misplace the pointer. In lecture mode
+// times the cost, and separate buttons would be redrawn whenever the page reruns. If the page's style enlarges its
+// content, the chart opts out and enlarges its text instead, because plotly would misplace the pointer. In lecture mode
 // (--lecture) it takes a share of the window.
 import { mountOnce } from "../js/lifecycle.js";
 import { larger } from "../js/larger.js";
@@ -12,12 +12,12 @@ const SHARE = 0.5;      // share of the window's height in lecture mode
 const REST = 0.6;       // share of its own height that must fit on the screen; otherwise the chart gets the next screen
 // in lecture mode: largest enlargement of the height; font size relative to the page's
 const MOST = 1.2, LETTERS = 0.96;
-const QUIET = 100;      // milliseconds without changes after which an invisible chart is drawn
+const QUIET = 100;      // milliseconds without changes before invisible charts are drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
 let plotly;
 
-// Load plotly.js from its address for the first chart: a classic script that sets a global variable.
+// Load plotly.js, a classic script that sets a global variable, for the first chart.
 const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
   const script = node("script");
   script.onload = () => resolve(globalThis.Plotly);
@@ -44,8 +44,7 @@ function tools(parent, text, tell) {
   return row;
 }
 
-// Place a legend above rows of labels at their end, whatever the plot's height; plotly only supports a share of the
-// plot.
+// Place the legend just above the rows of labels, at any plot height; plotly only supports a share of that height.
 function raised(layout, { data: { layout: { height, margin, legend } }, times, height: tall }) {
   const plot = height - margin.t - margin.b, now = tall / times - margin.t - margin.b;
   if (!(legend?.y > 1) || now < 1) return layout;
@@ -57,7 +56,7 @@ function begin(address, parent) {
   const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
   const tall = () => {
     const { height } = one.data.layout, half = SHARE * innerHeight;
-    const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // not a lesson
+    const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // not set in lessons
     const most = heightFor(root, alone ? innerHeight : half, Math.min(half, REST * height * lecture()));
     return lecture() ? Math.min(most, MOST * height * lecture()) : height * one.times;
   };
@@ -65,7 +64,7 @@ function begin(address, parent) {
   const times = () => LETTERS * lecture() || zoomOf(parent);
   const fit = () => {
     if (!root.clientWidth) return;
-    if (one.waits) soon();   // below the visible part, which the observer does not report
+    if (one.waits) soon();   // the observer does not report charts below the visible part
     else if (!one.width) return;
     else if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
   };
@@ -80,8 +79,8 @@ function begin(address, parent) {
   root.addEventListener("fullscreenchange", fit);
   root.closest("details")?.addEventListener("toggle", fit);
 
-  // Draw visible charts immediately and the others when nothing moves, by a timer, which every engine supports. Folded
-  // charts are drawn when opened.
+  // Draw visible charts immediately and the others once nothing moves, using a timer, which every engine supports.
+  // Folded charts are drawn when opened.
   function soon() {
     clearTimeout(one.later);
     if (folded()) return;
@@ -90,13 +89,13 @@ function begin(address, parent) {
     } else if (one.waits) one.later = setTimeout(draw, QUIET);
   }
 
-  // Return the same object while it is unchanged: plotly rebuilds a chart for a different one.
+  // Return the same object while its content is unchanged, because plotly rebuilds the chart for a new object.
   function configured(config) {
     const said = JSON.stringify(config);
     if (said !== one.said) {
       const title = one.data.text.full;
       const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-      const full = { name: "full", title, icon: FULL, click };   // an iPhone only shows videos full screen
+      const full = { name: "full", title, icon: FULL, click };   // iPhones only support full screen for videos
       const modeBarButtonsToAdd = document.fullscreenEnabled ? [full] : [];
       Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd } });
     }
@@ -121,7 +120,7 @@ function begin(address, parent) {
     root.style.background = layout.paper_bgcolor;
     const size = { width: one.width, height: one.height }, round = raised(larger(layout, one.times), one);
     await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config)).catch((error) => {
-      if (!one.ended) throw error;   // plotly's last steps fail for a chart that was removed while being drawn
+      if (!one.ended) throw error;   // plotly's last steps fail if the chart was removed while being drawn
     });
     if (one.ended) return;
     if (one.data.picks && !one.listens) {
@@ -132,7 +131,7 @@ function begin(address, parent) {
     root.dataset.drawn = "";
   }
 
-  // Report the first series' points that were clicked or framed.
+  // Report which points of the first series were clicked or selected.
   function pick(event) {
     const points = (event?.points ?? []).filter((each) => each.curveNumber === 0).map((each) => each.pointNumber);
     if (points.length) one.tell("event", { picked: points });
@@ -147,7 +146,7 @@ function begin(address, parent) {
       value ? root.setAttribute(name, value) : root.removeAttribute(name);
     }
     const sent = JSON.stringify([data.data, data.layout, data.config]);
-    if (sent === one.sent) return;   // the page reran and produced the same picture
+    if (sent === one.sent) return;   // the page reran without changing the picture
     one.sent = sent;
     one.waits = true;
     delete root.dataset.drawn;
@@ -170,8 +169,8 @@ function begin(address, parent) {
 }
 
 /**
- * @param {string} address  of plotly.js
- * @returns {Promise<(call: object) => () => void>} what Streamlit calls
+ * @param {string} address  URL of plotly.js
+ * @returns {Promise<(call: object) => () => void>} the function that Streamlit calls
  */
 export async function chart(address) {
   return mountOnce((parent) => begin(address, parent), await styles("chart/chart.css", "chart/numbers.css"));

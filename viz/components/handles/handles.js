@@ -20,7 +20,7 @@ export function mount(element, bytes, send) {
     return sent.join();
   });
 
-  // Set one number of the row. In shares, the others are adjusted proportionally so that the sum stays 1.
+  // Set one number. For shares, the others are adjusted proportionally so that the sum stays 1.
   function move(at, value) {
     const next = [...values], to = Math.min(body.high, Math.max(body.low, value));
     if (body.mode === "shares") {
@@ -65,7 +65,7 @@ export function mount(element, bytes, send) {
       view.build(body);
     } else {
       faint = read.faint;
-      // a row of another length belongs to another question
+      // a different number of values belongs to another question
       if (held() === undefined && (told.takes(rounded(read.values).join()) || read.values.length !== values.length)) {
         values = read.values;
       }

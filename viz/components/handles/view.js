@@ -5,11 +5,11 @@ import { set, shape } from "../js/svg.js";
 const TOP = 24, FOOT = 24;
 
 /**
- * The picture of handles.js in its root.
+ * Create the picture of handles.js in its root.
  * @param {HTMLElement} root
  * @returns {{svg: SVGElement, build: (body: object) => void, draw: (values: number[], faint: number[]) => void,
  *   handleOf: (target: Node) => number, valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
- *   handleOf: -1 for none; valuesAt: the values across and up where the pointer is
+ *   handleOf: -1 for none; valuesAt: the pointer's position in the axes' units, across and up
  */
 export function viewOf(root) {
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg), hint = div("hint", root);
@@ -38,7 +38,7 @@ export function viewOf(root) {
   }
 
   function draw(values, faint) {
-    // in lecture mode text is large and the screen is low
+    // in lecture mode, text is large and there is little height
     const height = body.height * (parseFloat(getComputedStyle(root).getPropertyValue("--picture-share")) || 1);
     const { heads } = palette(root, body.colours);
     box = { left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: height - FOOT };

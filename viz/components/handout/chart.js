@@ -1,13 +1,13 @@
-// A chart drawn by the page's own plotly. Heatmaps become shapes, so that print and projectors show edges instead of
-// pixels.
+// Draw a chart with the plotly embedded in the page. Heatmaps become vector shapes, which stay sharp in print and on
+// projectors.
 import { shape } from "../js/svg.js";
 import { larger } from "../js/larger.js";
 import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
-const CELLS = 512 * 512, STRIKE = 8;   // most cells of a heatmap; pixels from which a negative cell is struck through
+const CELLS = 512 * 512, STRIKE = 8;   // largest heatmap to convert; smallest cell, in pixels, with a stroke if negative
 
-/** @param {HTMLElement} figure  with the specification of its chart */
+/** @param {HTMLElement} figure  contains the chart's specification */
 export function chart(figure) {
   const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
   const plotly = globalThis.Plotly, { data, layout } = JSON.parse(body.textContent);
@@ -25,13 +25,13 @@ export function chart(figure) {
 function shapes(stage) {
   const maps = stage._fullData.filter(({ type }) => type === "heatmap");
   stage.querySelectorAll("g.hm > image").forEach((image, at) => {
-    if (maps[at].hoverinfo === "skip") image.style.display = "none";   // transparent: it only holds the cells' text
+    if (maps[at].hoverinfo === "skip") image.style.display = "none";   // a transparent layer for the cells' text
     else vector(image, maps[at], negative(stage, maps[at]));
   });
 }
 
-// Find the struck-through cells, by row and column from the top left: negative ones on a symmetric scale without
-// numbers.
+// Find the cells to strike through, by row and column from the top left: negative ones, if the scale is symmetric and
+// no numbers are written.
 function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
   if (zmin !== -zmax || texttemplate) return () => false;
   const axis = (name) => stage._fullLayout[name[0] + "axis" + name.slice(1)].range;
@@ -39,7 +39,7 @@ function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
   return (row, column) => z.at(bottom > top ? row : -1 - row).at(left < right ? column : -1 - column) < -STRUCK * zmax;
 }
 
-// Draw one path per colour of the picture, read from the middle of each cell.
+// Draw one path per colour, reading the colour from the middle of each cell.
 function vector(image, { z, xgap, ygap }, negative) {
   const rows = z.length, columns = z[0].length, source = image.getAttribute("href") ?? image.getAttribute("xlink:href");
   const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
@@ -79,6 +79,6 @@ function vector(image, { z, xgap, ygap }, negative) {
 const rectangle = (x, y, width, height) =>
   `M${x.toFixed(2)} ${y.toFixed(2)}h${width.toFixed(2)}v${height.toFixed(2)}h${(-width).toFixed(2)}z`;
 
-// Draw the stroke through a negative cell, from its lower left to its upper right.
+// Draw the stroke through a negative cell, from lower left to upper right.
 const stroke = (x, y, wide, high) =>
   `M${(x + wide / 4).toFixed(2)} ${(y + (3 * high) / 4).toFixed(2)}l${(wide / 2).toFixed(2)} ${(-high / 2).toFixed(2)}`;

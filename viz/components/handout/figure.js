@@ -1,8 +1,8 @@
-// Read a figure's messages in a page without a server, and draw the options of an open head.
+// Read a figure's messages in a page without a server, and draw the controls of an open head.
 import { node } from "../js/shared.js";
 
 /**
- * A message of a figure: zlib's format (RFC 1950) in base64.
+ * Decode a figure's message: zlib format (RFC 1950) in base64.
  * @param {HTMLScriptElement} script
  * @returns {Promise<Uint8Array>}
  */
@@ -13,9 +13,9 @@ export async function bytesIn(script) {
 }
 
 /**
- * A message anew with another header, before the same arrays, as messages.py packs it.
+ * Return a message with a new header and the same arrays, in the format of messages.py.
  * @param {object} head  the new header
- * @param {Uint8Array} before  the message whose arrays stay
+ * @param {Uint8Array} before  the message that contains the arrays
  * @returns {Uint8Array}
  */
 export function packed(head, before) {
@@ -29,10 +29,10 @@ export function packed(head, before) {
 }
 
 /**
- * The choices over an open head: lens, scale, and which side looks.
- * @param {Record<string, Record<string, string> | string>} words  of each choice
+ * Draw the controls of an open head: lens, scale and transpose.
+ * @param {Record<string, Record<string, string> | string>} words  labels of each control
  * @param {object} state  changed in place
- * @param {boolean} signed  whether a difference is shown, which has one lens
+ * @param {boolean} signed  whether a difference is shown, which has only one lens
  * @param {() => void} update  called after each choice
  * @returns {HTMLDivElement}
  */

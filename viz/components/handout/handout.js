@@ -1,5 +1,5 @@
-// A handout without a server: every figure's messages are embedded, its component's code and style are passed in, and
-// nothing is requested.
+// Draw a handout without a server: every figure's messages are embedded, the components' code and styles are passed in,
+// and no requests are made.
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
 import { chart } from "./chart.js";
@@ -9,7 +9,7 @@ import { table } from "./table.js";
 
 const words = JSON.parse(document.querySelector("#words").textContent);
 
-// Store the reader's choices for an open head in its message, so that another lens uses them too.
+// Store the reader's choices for an open head in its message, so that other lenses use them too.
 function head(figure, body, state, update) {
   const { rows, columns, bound } = header(body), keys = columns ?? rows;
   const indexIn = (axis, token) => axis.tokens.indexOf(token);
@@ -37,7 +37,7 @@ async function component(figure, { mount, css }) {
   if (content.height) fits(figure, (height) => view.update(atHeight(height)));
 }
 
-// Return the layer and head of a thumbnail's index.
+// Return the layer and head of the thumbnail with this index.
 function headAt({ layers, heads }, at) {
   for (const [row, count] of heads.entries()) {
     if (at < count) return [layers[row], at];
@@ -46,7 +46,7 @@ function headAt({ layers, heads }, at) {
   return [];
 }
 
-// Show a head chosen in a grid, if the handout contains it for the same question.
+// Show the head chosen in a grid, if the handout contains it for the same question.
 function jump(from, layer, head) {
   const { question } = from.dataset;
   const found = document.querySelector(`figure[data-question="${question}"][data-head="${layer}.${head}"]`);
@@ -54,8 +54,7 @@ function jump(from, layer, head) {
 }
 
 /**
- * components: {mount, css} by their name.
- * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components
+ * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components  by name
  */
 export function start(components) {
   const figures = [...document.querySelectorAll("figure[data-kind]")];

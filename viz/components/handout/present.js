@@ -1,15 +1,15 @@
-// Presentation: one figure fills the screen with large text. P or the address's #present starts, arrows step, Escape
-// ends.
+// Presentation mode: one figure fills the screen with large text. P or #present in the URL starts it, arrow keys step,
+// and Escape ends it.
 import { fill, node } from "../js/shared.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
-const FRAME = 112, LEGEND = 76;   // pixels: around picture and caption; above and below a picture, before enlarging
+const FRAME = 112, LEGEND = 76;   // pixels before enlargement: around picture and caption; above and below a picture
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
 
 /**
- * How a figure takes another height, once it is drawn; a presentation may have begun before.
+ * Set the function that resizes a figure once it is drawn, and call it if the presentation has already begun.
  * @param {HTMLElement} figure
- * @param {(height: number | null, zoom: number) => void} fit  height: null for the one of the page
+ * @param {(height: number | null, zoom: number) => void} fit  height: null for its height on the page
  */
 export function fits(figure, fit) {
   figure.fit = fit;
@@ -22,7 +22,7 @@ export function present(words) {
     place = node("div", "place", "", document.body);
   let at = 0;
 
-  // A page inside a notebook's iframe has no address of its own.
+  // A page inside a notebook's iframe has no URL of its own.
   function address(hash) {
     if (location.protocol !== "about:") history.replaceState(null, "", location.pathname + location.search + hash);
   }
@@ -35,7 +35,7 @@ export function present(words) {
     address(`#present=${at + 1}`);
   }
 
-  // Enlarge the text as far as the window's width allows, and the picture to the height that the caption leaves.
+  // Enlarge the text as far as the window's width allows, and the picture to the height left by the caption.
   function fit(figure) {
     const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
     const beside = getComputedStyle(figure).flexDirection === "row";

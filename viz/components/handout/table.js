@@ -1,4 +1,4 @@
-// A table sorted by clicking its headers: descending first, then ascending. Cells without a number come last.
+// Sort a table when its headers are clicked: first descending, then ascending. Cells without a number are last.
 
 const valueOf = (row, at) => row.cells[at].textContent;
 

@@ -1,13 +1,13 @@
-"""A show of hands: the teacher taps in how many people chose each answer. Counts stay in the browser tab until they are
-cleared or the tab is closed."""
+"""A show of hands: the teacher enters how many people chose each answer. The browser tab keeps the counts until they
+are cleared or the tab is closed."""
 from viz.components.component import registered
 from viz.text import strings
 
 
 def hands(question: str, place: int, answers: int, *, key: str, told: bool, right: bool = False) -> None:
-    """Draw the count for the answer at index `place`, with buttons to add and subtract one, or a bar once the answers
-    are revealed. question: the name under which the tab stores its counts. The key starts with "hands-", which
-    identifies it in lecture mode. right: use the accent colour."""
+    """Draw the count for the answer at index `place`, with buttons to add and subtract one. If `told`, the answers have
+    been revealed, and a bar is drawn instead. question: the name under which the tab stores its counts. right: use the
+    accent colour. The key must start with "hands-", which identifies the element in lecture mode."""
     _draw(key, {"question": question, "place": place, "answers": answers, "told": told, "right": right})
 
 

@@ -1,16 +1,16 @@
-// The count of one answer, or the button that clears all counts. They are stored in this tab, so they survive a reload.
+// The count for one answer, or the button that clears all counts. The tab stores them, so they survive a reload.
 import { mountOnce } from "../js/lifecycle.js";
 import { fill, node } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const NAME = "clearhead hands ", CHANGED = "clearhead-hands", KEY = "clearhead-hand", MOST = 9999;
-const unstored = {};   // where the browser has no storage
+const unstored = {};   // used if the browser has no storage
 
 function read(question, answers) {
   let found = unstored[question];
   try {
     found = JSON.parse(sessionStorage.getItem(NAME + question)) ?? found;
-  } catch {}   // disabled, or not ours
+  } catch {}   // storage is disabled, or the value is invalid
   return Array.from({ length: answers }, (_, at) => {
     const count = Array.isArray(found) ? found[at] : 0;
     return Number.isInteger(count) && count > 0 ? Math.min(count, MOST) : 0;
@@ -21,7 +21,7 @@ function write(question, counts) {
   unstored[question] = counts;
   try {
     sessionStorage.setItem(NAME + question, JSON.stringify(counts));
-  } catch {}   // full or disabled: kept until the page is reloaded
+  } catch {}   // storage is full or disabled: counts are lost on reload
   document.dispatchEvent(new CustomEvent(CHANGED));
 }
 
@@ -79,5 +79,5 @@ function begin(parent) {
   return one;
 }
 
-/** @returns {Promise<(call: object) => () => void>} what Streamlit calls */
+/** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */
 export const hands = async () => mountOnce(begin, await styles("hands/hands.css"));

@@ -1,5 +1,5 @@
-"""Draw every layer × head as a thumbnail: `head_grid` on a page; `body` and `state` create its messages for other
-uses."""
+"""Draw all heads of all layers as thumbnails. `head_grid` draws on a page; `body` and `state` only create the
+messages."""
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,12 +22,11 @@ SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 
 @dataclass(frozen=True)
 class GridEvent:
-    """A chosen head and the purpose: to open it, to silence it, or to add it to (or remove it from) a figure of several
-    heads."""
+    """A chosen head and the action: open it, silence it, or toggle it in a figure of several heads."""
 
     layer: int
     head: int
-    way: str = "open"   # or silence, figure
+    way: str = "open"   # or "silence" or "figure"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +37,19 @@ class HeadValues:
     label: str = ""                   # a description of the numbers
     signed: bool = False              # colours symmetric around 0; otherwise from 0 to the largest
     bound: float | None = None        # the number at full colour, for grids on a shared scale
-    ranked: bool = False              # whether badges rank these numbers instead of a pair's weights
+    ranked: bool = False              # whether badges rank these numbers instead of the weights of a pair
 
 
 @dataclass(frozen=True, eq=False)
 class GridPicture:
-    """The picture behind every thumbnail. The cells are then one token's weights: (row, column) of the patches, each
-    round(255 · its position on the colour scale), see viz/glow.py."""
+    """The picture behind every thumbnail. The cells are then one token's weights over the patches (row, column), stored
+    as round(255 · position on the colour scale): see viz/glow.py."""
 
     pixels: np.ndarray                              # uint8 (height, width, 3), at most SMALL per side
     most: float                                     # multiple of the uniform weight at full colour
     covered: tuple[float, float] = (1.0, 1.0)       # shares of width and height covered by patches
     look: str = "blocky"                            # or "smooth"
-    opacity: float = 0.8                            # of the colours, 0 to 1
+    opacity: float = 0.8                            # opacity of the colours, 0 to 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,25 +57,25 @@ class GridState:
     """The part of the grid that clicks change."""
 
     open_head: HeadId                                        # the framed head
-    order: Sequence[HeadId] | None = None                    # display order of the heads; None for by layer
+    order: Sequence[HeadId] | None = None                    # display order of the heads; by layer if None
     rank_badges: Sequence[tuple[int, int, int]] = ()         # (layer, head, rank) for heads with a rank badge
     tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number per head}, shown in the tooltip
-    values: HeadValues | None = None                         # None for thumbnails
+    values: HeadValues | None = None                         # numbers drawn instead of thumbnails
     silences: bool | None = None  # whether a click silences; None if heads cannot be silenced
     figure: Sequence[HeadId] | None = None  # heads drawn in one figure with the open one; None to disable
 
 
 def head_ids(overview: Overview) -> list[HeadId]:
-    """Return every head as (layer, head), in the body's order."""
+    """Return all heads as (layer, head), in the body's order."""
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
 
 def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False,
          behind: GridPicture | None = None) -> bytes:
-    """Return the thumbnails, 1 byte per cell, independent of what is open or marked.
+    """Pack the thumbnails, 1 byte per cell, independent of what is open or marked.
 
-    heads_per_kv: query heads per key head. height: pixels. silence: allow silencing with a click. behind: the picture
-    underneath.
+    heads_per_kv: number of query heads per key head. height: in pixels. silence: whether heads can be silenced with a
+    click. behind: the picture behind the thumbnails.
     """
     header = constants(behind is not None) | {
               "room": room, "part": "body", "layers": list(overview.layers),
@@ -91,18 +90,18 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
 
 
 def constants(over_picture: bool = False) -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
     colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
     return {"colours": colours, "text": strings("components")["grid"]}
 
 
 def state_words(by_value: bool, silences: bool = False) -> dict[str, object]:
-    """Return the app's own part of the state: the badge's text, and whether a click silences."""
+    """Return the part of the state that saved files omit: the badge's text, and whether a click silences."""
     return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
-    """Return the message that clicks change. Heads are numbered as in the body."""
+    """Pack the state, which clicks change. Heads are numbered as in the body."""
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
@@ -127,7 +126,8 @@ def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
 
 
 def parse_event(value: Any, overview: Overview) -> GridEvent | None:
-    """Parse a browser event: the number of a head, or {"silence" or "figure": its number}; None for anything else."""
+    """Parse a browser event: a head's number, {"silence": number} or {"figure": number}. Return None for anything
+    else."""
     every, way = head_ids(overview), "open"
     if isinstance(value, dict) and len(value) == 1:
         (way, value), = value.items()
@@ -140,13 +140,14 @@ def parse_event(value: Any, overview: Overview) -> GridEvent | None:
 def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,
               behind: GridPicture | None = None, key: str,
               on_event: Callable[[GridEvent], None] | None = None) -> Picture:
-    """Draw the grid and returns the picture.
+    """Draw the grid and return the picture.
 
-    heads_per_kv: how many query heads share a key head. height: pixels; more than that scrolls.
-    behind: the picture that the thumbnails lie on, whose cells then are one row. Where heads can be
-    silenced (shown.silences is not None), Alt and a click or S does it, and if it is true a click alone. Where they
-    can be drawn together (shown.figure is not None), Shift and a click or Enter does it. on_event gets
-    the head that was chosen before the page runs again, so that the page is drawn once with the new head.
+    heads_per_kv: number of query heads per key head. height: in pixels; a larger grid scrolls. behind: the picture
+    behind the thumbnails, whose cells are then one token's row. on_event: receives the chosen head before the page
+    reruns, so that the page is drawn only once.
+
+    If shown.silences is not None, Alt-click or S silences a head; if it is true, a plain click does too. If
+    shown.figure is not None, Shift-click or Shift-Enter adds a head to the figure or removes it.
     """
     messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height, silence=shown.silences is not None,
                      behind=behind),

@@ -1,5 +1,5 @@
-// Every head as a thumbnail. Hovering and moving happen here; only a choice is sent: a head's index, {silence: index}
-// or {figure: index}.
+// All heads as thumbnails. Hovering and keyboard movement stay in the browser; a choice sends the head's index,
+// {silence: index} or {figure: index}.
 import { receiver } from "../js/messages.js";
 import { div, frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
@@ -32,7 +32,7 @@ export function mount(element, bytes, send) {
     tip.hide();
   }
 
-  // A click or Enter opens a head or silences it; `other` silences it, `together` adds it to a figure.
+  // Handle a click or Enter, which opens or silences a head. `other` always silences; `together` adds to a figure.
   function choose(spot, other, together) {
     if (together && state.figure) return send({ figure: spot.index });
     if (body.silence && (other || state.silences)) return send({ silence: spot.index });

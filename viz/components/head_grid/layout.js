@@ -1,4 +1,4 @@
-// Compute each head's position: pure arithmetic without the document.
+// Compute the position of each head, without access to the document.
 
 /**
  * @typedef {{spots: {index: number, layer: number, head: number, x: number, y: number, row: number}[], labels: object[],
@@ -8,19 +8,19 @@
 const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104;
 
 /**
- * Pixels by which a head stands further right, where some heads share their keys and values.
- * @param {number} groups  how many heads share keys and values
+ * Return a head's extra offset to the right in pixels, which separates groups of heads with shared keys and values.
+ * @param {number} groups  number of heads that share keys and values
  * @param {number} head
  * @returns {number}
  */
 export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups) * 4 : 0);
 
 /**
- * By layer: as many blocks of layers side by side as give the largest thumbnails (a model of 30 layers of 9 heads
- * would be a thin tower).
- * @param {object} body  of the grid
- * @param {number} width  pixels there are
- * @param {number} smallest  pixels a thumbnail has at least
+ * Arrange heads by layer. The layers are split into the number of side-by-side blocks that gives the largest
+ * thumbnails; otherwise 30 layers of 9 heads would form a thin tower.
+ * @param {object} body  the grid's body
+ * @param {number} width  available pixels
+ * @param {number} smallest  smallest size of a thumbnail in pixels
  * @returns {Plan}
  */
 export function byLayer({ layers, heads, groups, height, picture }, width, smallest) {
@@ -50,10 +50,10 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
 }
 
 /**
- * By rank: thumbnails flow in that order, each with its name below.
- * @param {object} body  of the grid
- * @param {number[]} order  numbers of heads
- * @param {number} width  pixels there are
+ * Arrange heads by rank, in rows of thumbnails with the names below.
+ * @param {object} body  the grid's body
+ * @param {number[]} order  head indices
+ * @param {number} width  available pixels
  * @returns {Plan}
  */
 export function byRank({ layers, heads }, order, width) {

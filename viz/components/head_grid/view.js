@@ -1,4 +1,4 @@
-// Every head as a thumbnail on one canvas, with its labels, marks and legend.
+// Draw all heads as thumbnails on one canvas, with labels, marks and a legend.
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf } from "../js/overlay.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
@@ -6,14 +6,14 @@ import { div, figure, fill, heightFor, node, palette, place, short, within } fro
 import { byLayer, byRank, groupGap } from "./layout.js";
 
 /**
- * The picture of head_grid.js in its root.
+ * Create the picture of head_grid.js in its root.
  * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
  * @param {HTMLElement} root
  * @returns {{stage: HTMLElement, scroll: HTMLElement, spots: () => Spot[], spotOf: (index: number) => Spot | undefined,
  *   draw: (body: object, state: object) => boolean, drawMarks: () => void, point: (spot?: Spot) => void,
  *   reach: (spot?: Spot) => void, under: (event: PointerEvent) => Spot | undefined,
- *   about: (spot: Spot) => [string, string[][]]}} point: frames what is under the pointer; reach: what the keys are at;
- *   about: its title and rows
+ *   about: (spot: Spot) => [string, string[][]]}} point: frames the head under the pointer; reach: frames the head
+ *   reached with the keyboard; about: title and rows of the tooltip
  */
 export function viewOf(root) {
   const scroll = div("scroll", root), stage = div("stage", scroll);
@@ -26,7 +26,7 @@ export function viewOf(root) {
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "application");
 
-  // Returns whether the layout changed.
+  // Return whether the layout changed.
   function draw(nextBody, nextState) {
     [body, state] = [nextBody, nextState];
     const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
@@ -80,7 +80,7 @@ export function viewOf(root) {
     }
   }
 
-  // Draw a head's row over the picture, if there is one behind the thumbnails.
+  // Draw a head's row over the picture behind the thumbnails, if there is one.
   function overPicture(pen) {
     if (!body.picture) return undefined;
     const { picture, cells, covered, look, opacity, colours } = body, [, ...grid] = cells.shape, smooth = look === "smooth";
@@ -94,7 +94,7 @@ export function viewOf(root) {
     };
   }
 
-  // Return one colour per number: from 0 to the largest, or symmetric around 0.
+  // Return one colour per number, on a scale from 0 to the largest number or symmetric around 0.
   function tints(colours) {
     const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
     const along = (share) => (state.signed ? (share + 1) / 2 : Math.max(0, share));
@@ -141,7 +141,7 @@ export function viewOf(root) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
       const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
-      // inside, because between two rows it would belong to neither
+      // inside the thumbnail, because between two rows it would be ambiguous
       place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);
     }
     const open = spotOf(state.open);

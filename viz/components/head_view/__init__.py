@@ -1,4 +1,4 @@
-"""Draw the open head with three lenses on one state: matrix, lines, text."""
+"""Draw the open head in one of three lenses (matrix, lines or text), which share one state."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from viz.components.token_strip import token_and_pair
 from viz.text import strings
 
 HEIGHT = 560              # pixels
-ROW_SUM_TOLERANCE = 1e-3  # largest distance of a row's sum from 1 that is displayed as 1
+ROW_SUM_TOLERANCE = 1e-3  # a row sum this close to 1 counts as 1
 COLOURS = theme.COMPONENT | {"heads": theme.HEADS, "signed": theme.SIGNED}
 
 
@@ -24,14 +24,15 @@ class ViewEvent:
 
     token: int | None                                  # the query token in focus
     pair: tuple[int, int] | None                       # (query token, key token)
-    marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction to reveal, or None
+    marks: tuple[tuple[int, int], ...] | None = None   # cells of a finished prediction, or None
 
 
 def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
          height: int | None = None, bound: float | None = None) -> bytes:
-    """Return the message of tokens and numbers: at most 4 bytes per cell, plus 2 per overlaid head.
+    """Pack tokens and numbers: at most 4 bytes per cell, plus 2 per overlaid head.
 
-    bound: weights are differences from −bound to bound. A row or column of NaN is missing on this side.
+    bound: if given, the weights are differences from −bound to bound, and a row or column of NaN is a token that this
+    side lacks.
     """
     heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
@@ -50,18 +51,18 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
     return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
-    """Return whether every row that is not fully masked sums to 1, and there is at least one."""
+    """Return whether there are rows that are not fully masked and all of them sum to 1."""
     sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
     return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
 
 
 def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
-    """Return the rows and the columns without any number, or None."""
+    """Return (rows, columns) that contain only NaN, or None if there are none."""
     nothing = np.isnan(weights)
     rows, columns = (np.flatnonzero(nothing.all(axis)).tolist() for axis in (1, 0))
     return (rows, columns) if rows or columns else None
@@ -71,15 +72,15 @@ def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
 class Guess:
     """A reader's prediction of a head's weights."""
 
-    name: str                                 # a new name resets the marks; the same name keeps them
+    name: str                                 # a new name resets the marks
     marking: bool                             # whether the head is still covered
     marks: tuple[tuple[int, int], ...] = ()   # cells (query token, key token) marked before
-    alone: bool = False                       # without a server: the browser has the weights and covers them itself
+    alone: bool = False                       # no server: the browser already has the weights and covers them itself
 
 
 def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None, why_scale: str = "") -> bytes:
-    """Return the message of how the head is viewed: the token in focus as a row, the pair and marks as row and column.
-    why_scale: shown next to the scale's name."""
+    """Pack how the head is viewed, with the token in focus as a row index and the pair and marks as (row, column).
+    why_scale: text shown next to the scale's name."""
     guess = guess or Guess("", False)
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "why_scale": why_scale,
                  "transpose": view.transpose,
@@ -90,7 +91,7 @@ def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = 
 
 def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
     """Parse a browser event: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query, key], …]},
-    for tokens on display; None for anything else."""
+    all for displayed tokens. Return None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
         cells = [token_and_pair({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
@@ -105,11 +106,11 @@ def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHe
               why_scale: str = "", key: str, on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
     """Draw the head according to the view (lens, scale, token in focus, pair) and return the picture.
 
-    overlay: further heads over the same rows and columns, for the lines. height: maximum in pixels, or the rest of the
-    window. bound: `shown` is the difference of two heads, coloured symmetrically up to it (matrix only). guess: a
-    reader's prediction, being made (matrix and text) or made before. why_scale: the reason for a scale that nobody
-    chose. on_event receives the selection before the page reruns; its positions are tokens of the map's queries and
-    keys, not rows and columns.
+    overlay: further heads over the same rows and columns, for the lines lens. height: maximum in pixels; by default,
+    HEIGHT or the rest of the window. bound: if given, `shown` is the difference of two heads, coloured symmetrically up
+    to this bound (matrix only). guess: a prediction by the reader, in progress (matrix and text) or finished.
+    why_scale: the reason for an automatic scale. on_event: receives the selection before the page reruns; its positions
+    are tokens of the map's queries and keys, not rows and columns.
     """
     return show("head_view", key=key, read=lambda value: parse_event(value, shown), on_event=on_event, view=view,
                 body=body(shown, room=key, overlay=overlay, height=height, bound=bound),

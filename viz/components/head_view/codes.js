@@ -4,7 +4,7 @@
 export const CODES = 65536;
 
 /**
- * Pixels from one label to the next, at least.
+ * Smallest distance between labels in pixels.
  * @type {number}
  */
 export const READABLE = 13;
@@ -16,11 +16,11 @@ export const READABLE = 13;
 export const weightOf = (code) => (code / 65535) ** 2;
 
 /**
- * A difference from −bound to bound: 0 is nothing, else 1 + 2 · round(32766 · |v| / bound) + (v > 0), so that a
- * larger code is a larger change.
+ * Decode a weight or, with a bound, a difference from −bound to bound (messages.signed_codes): 0 means no number, and
+ * larger codes mean larger changes.
  * @param {number} code
- * @param {number} [bound]  of a difference
- * @returns {number} NaN for nothing
+ * @param {number} [bound]  largest difference
+ * @returns {number} NaN if there is no number
  */
 export function valueOf(code, bound) {
   if (!bound) return weightOf(code);
@@ -29,7 +29,7 @@ export function valueOf(code, bound) {
 }
 
 /**
- * Where on the ramp a weight stands, 0 to 1; the same as viz/theme.py strength().
+ * Return a weight's position on the colour ramp, like strength() in viz/theme.py.
  * @param {number} weight  0 to 1
  * @param {"linear" | "root" | "log"} scale
  * @param {number} floor  the smallest weight of the log scale
@@ -44,7 +44,7 @@ export function strength(weight, scale, floor) {
 const known = {};
 
 /**
- * strength() of every code, worked out once for each scale.
+ * Return strength() of every code, computed once per scale.
  * @param {"linear" | "root" | "log"} scale
  * @param {number} floor  the smallest weight of the log scale
  * @returns {Float32Array}
@@ -56,7 +56,7 @@ export function strengths(scale, floor) {
 }
 
 /**
- * About how wide a token is at 12 pixels, monospaced; signs from the wide blocks take two places.
+ * Estimate a token's width in a 12-pixel monospaced font; East Asian characters have almost double width.
  * @param {string} text
  * @returns {number}
  */

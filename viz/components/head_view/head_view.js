@@ -1,6 +1,6 @@
-// One head in one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are shared; only a
-// selection is sent, as {token, pair}. During a prediction the head is covered: no weights are present, cells are
-// marked, and {marks} is sent at the end.
+// One head, or the difference of two, in one of three lenses, which share pointer, keyboard, tooltip and table. Only
+// selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
+// reader marks cells, and {marks} is sent at the end.
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, heightFor, node, palette, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
@@ -12,18 +12,18 @@ import { text } from "./text.js";
 import { wordsOf } from "./words.js";
 
 /**
- * What the lenses see of the head: its message, the tokens of its axes, the state, the marks, the colours and the room.
+ * The data that lenses receive: body and state, the tokens of both axes, the marks, the colours and the available size.
  * @typedef {{body: object, state: object, rows: object, columns: object, hidden: boolean, marks: object, colours: object,
  *   width: number, height: number}} View
  */
 /**
- * One way to draw a head.
+ * A lens: one way to draw a head.
  * @typedef {{row?: number, column?: number}} Spot
  * @callback Lens
- * @param {HTMLElement} stage  what it draws into
+ * @param {HTMLElement} stage  the element to draw into
  * @param {View} view
  * @returns {{draw: () => void, mark: (spot: Spot) => void, at: (event: PointerEvent, clicked: boolean) => Spot,
- *   where: (spot: Spot) => number[], drawMarks?: () => void}} at: what is under the pointer; where: a place in the window
+ *   where: (spot: Spot) => number[], drawMarks?: () => void}} at: the spot under the pointer; where: its position in the window
  */
 
 const LENSES = { matrix, lines, text };
@@ -76,7 +76,7 @@ export function mount(element, bytes, send) {
     else tip.hide();
   }
 
-  // The picture was redrawn under a resting pointer.
+  // Update after the picture was redrawn under a resting pointer.
   function pointAgain() {
     const { clientX, clientY } = held, target = root.getRootNode().elementFromPoint(clientX, clientY);
     if (board.contains(target)) point(lens.at({ clientX, clientY, target }, false), clientX, clientY);
@@ -111,7 +111,7 @@ export function mount(element, bytes, send) {
     else legend.replaceChildren(...legendOf(view, headName));
   }
 
-  // While the head is covered: the number of marked cells, and the button that reveals it.
+  // While the head is covered, show the number of marked cells and the button that reveals the head.
   function drawButtons() {
     const words = view.body.text, count = view.marks.inside().length;
     const reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
@@ -163,7 +163,7 @@ export function mount(element, bytes, send) {
     }
   }
 
-  // Arrow keys move the row, and from a row the cell; in the text lens they move the query token.
+  // Arrow keys move between rows, and within a row between cells; in the text lens they move the query token.
   function move(key) {
     const { focus, pair, lens: kind, transpose } = view.state, upright = ["ArrowUp", "ArrowDown"].includes(key);
     const step = ["ArrowRight", "ArrowDown"].includes(key) ? 1 : -1;
@@ -184,7 +184,7 @@ export function mount(element, bytes, send) {
   on(board, "pointerleave", leave);
   on(window, "resize", draw);   // entering full screen may not change a window's width
   on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
-  // in Safari before 18.2 the click event does not report it
+  // in Safari before 18.2, the click event does not report it
   on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });
   on(board, "click", (event) => {
     const spot = lens.at(event, true), { focus } = view.state;
@@ -206,7 +206,7 @@ export function mount(element, bytes, send) {
     leave();
   });
 
-  // A head covered here shows none of its numbers.
+  // Hide all numbers of a head that the browser covers itself.
   function look() {
     view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
   }

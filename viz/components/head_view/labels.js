@@ -1,14 +1,13 @@
-// Show the labels of an axis that must be readable now above the permanent ones.
+// Show an axis's temporary labels on top of its permanent ones.
 import { READABLE } from "./codes.js";
 
 /**
- * Calls draw(token, kind) for `marks`, which are [token, kind] with the most urgent first; what would lie on one of
- * them is left out, or hidden if it is among `base`, [token, node] of the labels that always stand.
- * @param {[number | null | undefined, string][]} marks
- * @param {number} pitch  pixels from one label to the next
- * @param {[number, HTMLElement][]} base
- * @param {(token: number, kind: string) => void} draw
- * @param {number} [least]  pixels from one label to the next
+ * Draw the temporary labels that do not overlap more important ones, and hide the permanent labels that they overlap.
+ * @param {[number | null | undefined, string][]} marks  [token, kind] of temporary labels, most important first
+ * @param {number} pitch  pixels from one token to the next
+ * @param {[number, HTMLElement][]} base  [token, element] of permanent labels
+ * @param {(token: number, kind: string) => void} draw  draws a temporary label
+ * @param {number} [least]  smallest distance between labels in pixels
  */
 export function light(marks, pitch, base, draw, least = READABLE) {
   const touch = (one, other) => Math.abs(one - other) * pitch < least;

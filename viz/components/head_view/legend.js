@@ -6,7 +6,7 @@ import { strength } from "./codes.js";
 const TICKS = { linear: [0, 0.5, 1], root: [0, 0.1, 0.4, 1], log: [0.0001, 0.01, 1] };
 
 /**
- * The nodes under the picture; `headName` names the heads of a lens that draws several.
+ * Return the elements of the legend below the picture. headName: returns a head's name, for lenses with several heads.
  * @param {import("./head_view.js").View} view
  * @param {(number: number) => string} headName
  * @returns {HTMLElement[]}

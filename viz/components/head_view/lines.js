@@ -1,4 +1,4 @@
-// The lines lens: two columns of tokens and a line per weight, thicker and darker for larger ones; one colour per head.
+// The lines lens: two columns of tokens and a line per weight, thicker and darker the larger it is; a colour per head.
 import { div, node, place, within } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
 import { pointOf, token } from "../js/token_element.js";
@@ -40,7 +40,7 @@ export function lines(stage, view) {
     drawLabels();
   }
 
-  // Return the smallest code drawn, so that a long text does not become a black cloud or exceed MOST lines.
+  // Return the smallest code to draw, so that a long text stays readable and has at most MOST lines.
   function threshold(codes) {
     const counts = new Uint32Array(CODES);
     for (const code of codes) counts[code]++;
@@ -51,7 +51,7 @@ export function lines(stage, view) {
 
   const middle = (at) => (at + 0.5) * size.pitch;
 
-  // The first `front` lines are emphasised, the others form the background.
+  // Draw the lines: the first `front` are emphasised, and the others form the background.
   function curve(pen, head, row, column, step, front = false, colour = undefined) {
     const { gap } = size, ratio = pen.canvas.width / gap;
     const [from, to] = view.state.transpose ? [column, row] : [row, column];
@@ -114,7 +114,7 @@ export function lines(stage, view) {
     return { row: focus ?? undefined, column: index };
   }
 
-  // All lines have the same shape, so the position at this x follows from their two ends.
+  // All lines have the same shape, so a line's height at this x follows from its two ends.
   function near(x, y) {
     let low = 0, high = 1;
     for (let i = 0; i < 20; i++) {

@@ -1,5 +1,5 @@
-// Cells that a reader marks before the head is revealed. They are kept here and sent together, so that no server
-// response overwrites newer marks.
+// The cells that a reader marks before the head is revealed. They are kept in the browser and sent together, so that no
+// server response overwrites newer marks.
 
 const key = (row, column) => `${row} ${column}`;
 
@@ -12,7 +12,7 @@ const key = (row, column) => `${row} ${column}`;
 export function marksOf(view) {
   let cells = new Set(), round;
 
-  // The server's marks are used when another question begins; until then, those made here.
+  // Use the server's marks when a new question begins, and the browser's marks until then.
   function begin(state) {
     if (state.round === round) return;
     round = state.round;
@@ -22,7 +22,7 @@ export function marksOf(view) {
   const has = (row, column) => cells.has(key(row, column));
   const masked = (row, column) => view.body.scores?.values[row * view.columns.texts.length + column] === 65535;
 
-  // Returns whether the cell could be toggled; masked cells cannot.
+  // Toggle a cell, unless it is masked; return whether it was toggled.
   function toggle(row, column) {
     if (masked(row, column)) return false;
     if (!cells.delete(key(row, column))) cells.add(key(row, column));

@@ -1,5 +1,5 @@
-// The matrix lens: queries as rows, keys as columns (or transposed). The cells are one canvas, with boxes above it for
-// everything that moves.
+// The matrix lens: queries as rows, keys as columns (or transposed). The cells are drawn on one canvas, with elements
+// on top for everything that moves.
 import { div, node, place, within, zoomOf } from "../js/shared.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
@@ -8,7 +8,7 @@ import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.j
 import { light } from "./labels.js";
 
 const LARGEST = 44, SHADES = 1024, SMALLEST = 9;
-const FEW = 20;   // most tokens whose names are all shown in lecture mode, even if the picture exceeds its screen
+const FEW = 20;   // up to this many tokens, lecture mode shows all names, even if the picture exceeds its screen
 
 /** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {
@@ -17,7 +17,7 @@ export function matrix(stage, view) {
   for (const name of ["band down", "band across", "row", "pair"]) boxes[name] = div(`box ${name}`, stage);
   let codes, source, turned, least, tall, size = {};
 
-  // Codes with queries down or across; 0 means masked, so an unmasked weight of 0 counts as the smallest code.
+  // The codes, transposed if needed. 0 means masked, so an unmasked weight of 0 gets the smallest other code.
   function prepare() {
     const { weights, scores, absent, bound } = view.body, flip = view.state.transpose;
     const [, rows, columns] = weights.shape;
@@ -39,7 +39,7 @@ export function matrix(stage, view) {
     const [down, across] = state.transpose ? [columns, rows] : [rows, columns];
     const v = down.texts.length, h = across.texts.length, most = Math.ceil(widest(across.texts) + 8);
     const zoom = zoomOf(stage);
-    // on an enlarged page smaller text is still readable, so every row keeps its name
+    // on an enlarged page, smaller text is still readable, so every row keeps its name
     least = Math.max(SMALLEST, READABLE / zoom);
     const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136));
     let wide = Math.min((width - left - 2) / h, LARGEST);
@@ -90,7 +90,7 @@ export function matrix(stage, view) {
     pen.lineWidth = 1;
   }
 
-  // Draw the reader's marks: filled while the head is covered, framed once it is revealed.
+  // Draw the reader's marks, filled while the head is covered and framed once it is revealed.
   function drawMarks() {
     marked.replaceChildren();
     marked.className = view.state.marking ? "guess" : "guess shown";
@@ -148,7 +148,7 @@ export function matrix(stage, view) {
     return made;
   }
 
-  // Show the labels that must be readable now above the others: the focus, the pair, and those under the pointer.
+  // Show the labels of the focus, the pair and the pointer on top of the others.
   function lightUp(name, marks) {
     hot[name].replaceChildren();
     const pitch = name === "down" ? size.high : size.wide;
@@ -161,7 +161,7 @@ export function matrix(stage, view) {
     const { focus, pair, transpose } = view.state, { wide, high, width, height } = size;
     for (const each of Object.values(boxes)) each.hidden = true;
     const [r, c] = transpose ? [column, row] : [row, column];
-    // frames go around their cells, since a row of a long text may be thinner than the frame
+    // frames surround their cells, since a row of a long text may be thinner than the frame
     if (r !== undefined) box("band across", 0, r * high - 1, width, high + 2);
     if (c !== undefined) box("band down", c * wide - 1, 0, wide + 2, height);
     if (focus !== null && transpose) box("row", focus * wide - 2, -2, wide + 4, height + 4);

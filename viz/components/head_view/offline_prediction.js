@@ -1,10 +1,10 @@
-// A covered head without a server, as in a handout: its numbers are present, so it is covered, revealed and scored
-// here.
+// A prediction without a server, as in a handout: the browser has the numbers, so it covers, reveals and scores the
+// head itself.
 import { valueOf } from "./codes.js";
 
 /**
- * The head without a number in it.
- * @param {object} body  of the head
+ * Return the head without its numbers.
+ * @param {object} body  the head's body
  * @returns {object}
  */
 export function covered(body) {
@@ -13,10 +13,10 @@ export function covered(body) {
 }
 
 /**
- * Means over the rows with marks of the weight on them, on the best as many, and on as many at random
- * (model/studies/prediction_game.py).
- * @param {object} body  of the head
- * @param {number[][]} marks  [row, column] of each
+ * Score a prediction (model/studies/prediction_game.py): the weight on the marked cells, on the same number of best
+ * cells, and on the same number of random cells, each averaged over the rows with marks.
+ * @param {object} body  the head's body
+ * @param {number[][]} marks  [row, column] per mark
  * @returns {number[]} the three means
  */
 export function scored({ weights, scores }, marks) {

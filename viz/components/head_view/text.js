@@ -1,4 +1,4 @@
-// The text lens: the sentence as running text, each word coloured by its weight from the token in focus.
+// The text lens: running text with each word coloured by its attention weight from the token in focus.
 import { inWindow, node } from "../js/shared.js";
 import { pixels } from "../js/canvas.js";
 import { token } from "../js/token_element.js";
@@ -43,7 +43,7 @@ export function text(stage, view) {
 
   const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
 
-  // Return ink or paper, whichever is readable on this colour.
+  // Return the text or background colour, whichever is readable on this colour.
   function readable(pixel) {
     const bright = 0.3 * (pixel & 255) + 0.59 * ((pixel >> 8) & 255) + 0.11 * ((pixel >> 16) & 255) > 125;
     return bright === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper;

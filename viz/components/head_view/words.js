@@ -1,4 +1,4 @@
-// The texts of an open head: names, numbers, sentences, and its focused row as a table.
+// The texts of an open head: names, numbers, sentences, and the row in focus as a table.
 import { number } from "../js/messages.js";
 import { figure, fill, fixed, node } from "../js/shared.js";
 import { valueOf } from "./codes.js";
@@ -29,12 +29,12 @@ export function wordsOf(view) {
     return values[(head * shape[1] + row) * shape[2] + column];
   };
 
-  // Return the largest weights of one token, in order.
+  // Return one token's largest weights in descending order.
   const most = (row, count) => view.columns.texts.map((_, column) => column)
     .sort((one, other) => code(0, row, other) - code(0, row, one)).slice(0, count)
     .map((column) => [name(view.columns, column), value(0, row, column)]);
 
-  // Format a number; differences with their sign, and missing values as a dash.
+  // Format a number: differences with a sign, missing values as a dash.
   function value(head, row, column) {
     const { bound, absent } = view.body, found = valueOf(code(head, row, column), bound);
     if (Number.isNaN(found) || absent?.[0].includes(row) || absent?.[1].includes(column)) return "–";
@@ -53,7 +53,7 @@ export function wordsOf(view) {
     return rows;
   }
 
-  // Return title and rows of the tooltip for what is under the pointer or cursor.
+  // Return the tooltip's title and rows for the spot under the pointer or keyboard cursor.
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
     const nothing = view.state.marking || view.body.blind?.includes(row);
@@ -78,7 +78,7 @@ export function wordsOf(view) {
     return [...score, first, ...sum, ...notes].join("; ");
   }
 
-  // Show the focused row as a table for readers who cannot see the picture; returns its description.
+  // Fill a table with the row in focus, for readers who cannot see the picture; return the table's description.
   function fillTable(table) {
     const { focus } = view.state, words = view.body.text;
     table.replaceChildren();

@@ -1,8 +1,8 @@
-// Draw pixels for the components.
+// Draw pixels on the components' canvases.
 import { parts, zoomOf } from "./shared.js";
 
 /**
- * `steps` colours from the first stop to the last as 32-bit pixels.
+ * Interpolate `steps` colours from the first stop to the last, as 32-bit pixels.
  * @param {string[]} stops  #rrggbb
  * @param {number} steps
  * @returns {Uint32Array}
@@ -18,13 +18,13 @@ export function pixels(stops, steps) {
 }
 
 /**
- * Rows × columns of codes drawn into high × wide pixels. A pixel over several cells takes the largest, so that no
+ * Draw a matrix of codes into an array of pixels. A pixel that covers several cells takes the largest code, so that no
  * strong weight disappears.
  * @param {ArrayLike<number>} codes
- * @param {number} start  index of the first one
+ * @param {number} start  index of the first code
  * @param {number[]} shape  rows and columns
  * @param {Uint32Array} colour  the pixel of each code
- * @param {Uint32Array} out  is written
+ * @param {Uint32Array} out  receives the pixels
  * @param {number[]} size  pixels down and across
  */
 export function paint(codes, start, [rows, columns], colour, out, [high, wide]) {
@@ -47,7 +47,7 @@ export function paint(codes, start, [rows, columns], colour, out, [high, wide]) 
 }
 
 /**
- * Sizes a canvas in CSS pixels, sharp on any screen and enlarged by any zoom of the page's style, and gives its pen.
+ * Size a canvas in CSS pixels, with enough device pixels for the screen and the page's zoom, and return its context.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height

@@ -1,5 +1,5 @@
-// Streamlit delivers a component's messages in separate elements (component.py); they are joined in a channel with the
-// name in both headers.
+// Join a component's messages, which Streamlit delivers in separate elements (component.py): each header contains the
+// name of the channel.
 import { header } from "./header.js";
 
 /** @type {Map<string, object>} */
@@ -7,7 +7,7 @@ export const channels = new Map();
 
 /**
  * @param {Uint8Array} bytes  a message
- * @returns {{body?: object, state?: Uint8Array, view?: object, tidy: () => void}} the channel that its header names
+ * @returns {{body?: object, state?: Uint8Array, view?: object, tidy: () => void}} the channel named in its header
  */
 export function channelOf(bytes) {
   const { room: name } = header(bytes);

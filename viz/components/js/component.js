@@ -1,16 +1,16 @@
-// Load a component by its folder's name, for component.py: its module and style are ready before it is drawn. It
-// receives the large message; state.js receives the small one.
+// Load a component's module and style by folder name, for component.py, before it is drawn. The component receives the
+// large message, and state.js the small one.
 import { channelOf } from "./channels.js";
 import { mountOnce } from "./lifecycle.js";
 import { styles } from "./styles.js";
 
 /**
- * What a component's module exports as `mount`: draws the message of what is large into an element.
+ * The `mount` export of a component's module: draw the large message in an element.
  * @callback Mount
  * @param {HTMLElement | ShadowRoot} element
  * @param {Uint8Array} bytes  packed by messages.py
- * @param {(event: *) => void} send  hands what a reader did to the page
- * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}} update takes each later message, large or small
+ * @param {(event: *) => void} send  sends an event to the page
+ * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}} update: receives each later message
  */
 
 const begin = (mount, parent, { data }) => {
@@ -32,8 +32,8 @@ const begin = (mount, parent, { data }) => {
 };
 
 /**
- * @param {string} name  of the component's folder
- * @returns {Promise<(call: object) => () => void>} what Streamlit calls
+ * @param {string} name  the component's folder
+ * @returns {Promise<(call: object) => () => void>} the function that Streamlit calls
  */
 export async function component(name) {
   const files = [import(`../${name}/${name}.js`), styles("js/shared.css", `${name}/${name}.css`)];

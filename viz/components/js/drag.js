@@ -1,12 +1,12 @@
-// Dragging: what the pointer holds, how often the server is told, and which responses are outdated.
+// Dragging: track the dragged object, limit how often changes are sent, and detect outdated responses.
 
 /**
- * Lets a pointer hold something on an element from its press to its release.
- * @param {(target: EventTarget, type: string, act: (event: PointerEvent) => void) => void} on  as frame() of shared.js gives it
- * @param {Element} target  what the pointer is pressed on
+ * Handle drags that start on an element, from press to release.
+ * @param {(target: EventTarget, type: string, act: (event: PointerEvent) => void) => void} on  see frame() in shared.js
+ * @param {Element} target  the element that the pointer is pressed on
  * @param {{grab: (event: PointerEvent) => *, move: (held: *, event: PointerEvent) => void, drop: (held: *) => void}} acts
- *   grab gives what is held from now on, or undefined
- * @returns {() => *} what is held now, or undefined
+ *   grab: returns the object to drag, or undefined
+ * @returns {() => *} returns the object being dragged, or undefined
  */
 export function dragging(on, target, { grab, move, drop }) {
   let held;
@@ -28,12 +28,12 @@ export function dragging(on, target, { grab, move, drop }) {
 }
 
 /**
- * Tells the server of changes: at once, then at most every `pause` milliseconds, and always of the last one.
- * @param {() => *} send  sends the present value and gives what the answer to it will carry
- * @param {{pause?: number, patience?: number, late?: () => void}} options  patience: milliseconds that an answer may
- *   take; late is called when it takes longer
- * @returns {{tell: (now?: boolean) => void, takes: (answer: *) => boolean, end: () => void}} takes: whether an answer
- *   is to be shown. One that was on its way while something was changed again must not pull it back.
+ * Send changes to the server: the first immediately, then at most one every `pause` milliseconds, and always the last.
+ * @param {() => *} send  sends the current value and returns the identifier expected in the response
+ * @param {{pause?: number, patience?: number, late?: () => void}} options  patience: milliseconds to wait for a
+ *   response; late: called if it takes longer
+ * @returns {{tell: (now?: boolean) => void, takes: (answer: *) => boolean, end: () => void}} takes: whether to apply a
+ *   response; an outdated one must not undo newer changes
  */
 export function telling(send, { pause = 120, patience = 2000, late = () => {} } = {}) {
   let last = -Infinity, later, awaited, expiry;

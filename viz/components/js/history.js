@@ -1,11 +1,11 @@
-// Keep one browser history entry per click, key press or drag that changes the address, where Streamlit adds one per
-// change: the first change after a press adds an entry, later ones replace it. An address that ends with PASSING
-// changed by itself, as in an animation, and gets no entry.
+// Keep one browser history entry per click, key press or drag that changes the URL; Streamlit adds one per change. The
+// first change after a press adds an entry, and later ones replace it. A URL that ends with PASSING changed without
+// user input, as in an animation, and gets no entry.
 const PASSING = /[?&]passing=$/;
 const { pushState, replaceState } = History.prototype;
 let presses = 0, entered = 0, written = false, later;
 
-// Safari refuses more than a hundred addresses in ten seconds, so the last one of a long drag waits.
+// Safari refuses more than 100 history changes in ten seconds, so the last one of a long drag is delayed.
 function write(how, ...given) {
   clearTimeout(later);
   written = true;
@@ -18,7 +18,7 @@ function write(how, ...given) {
 }
 
 function press({ type, repeat, detail }) {
-  // a click without a pointer comes from a screen reader or a script
+  // screen readers and scripts cause clicks without a pointer
   if (!repeat && (type !== "click" || detail === 0)) presses += 1;
 }
 
@@ -29,19 +29,19 @@ history.pushState = (state, title, address) => {
   if (enters) entered = presses;
   write(enters ? pushState : replaceState, state, title, clean);
 };
-// Streamlit also calls it after Back, even for what an animation still reports about the previous view.
+// Streamlit also calls this after Back, even for late animation updates of the previous view.
 history.replaceState = (state, title, address) => {
   if (!PASSING.test(address)) write(replaceState, state, title, address);
 };
 
-// On a phone the menu is a drawer over the page, and Streamlit leaves it open after a tap.
+// On a phone, the menu is a drawer over the page, and Streamlit leaves it open after a tap.
 addEventListener("click", ({ target }) => {
   if (innerWidth < 768 && target.closest("#stSidebar a")) {
     setTimeout(() => document.querySelector('[aria-controls="stSidebar"][aria-expanded="true"]')?.click());
   }
 });
 
-// clean: replaces a typed address, if nothing was written yet.
+// clean: the URL that replaces a typed one, if nothing was written yet.
 export const entries = ({ data: [clean] }) => {
   if (clean && !written) write(replaceState, {}, "", location.pathname + clean.replace(/^\?$/, ""));
 };

@@ -1,12 +1,12 @@
-// Scale a plotly chart for a room: inside an enlarged element, plotly would misplace the pointer.
+// Scale a plotly chart for lecture mode, because plotly misplaces the pointer inside an enlarged element.
 
 const GROWS = /font\.size$|margin\.[lrtb]$|standoff$|ticklen$|yshift$|line\.width$|marker\.size$/;   // in pixels
 
 /**
- * plotly's data or layout with larger letters, lines and the room that they need; numbers stay.
+ * Return plotly data or a layout with larger text, lines and margins; the plotted numbers stay the same.
  * @param {*} value
  * @param {number} times
- * @param {string} [path]  of the value in the whole
+ * @param {string} [path]  path of the value in the whole
  * @returns {*}
  */
 export function larger(value, times, path = "") {

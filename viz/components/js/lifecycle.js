@@ -1,14 +1,15 @@
-// What Streamlit calls: again and again for the same element, with one clean-up at the end. begin(parent, call) makes
+// Adapt components to Streamlit, which calls a function repeatedly for the same element, with one clean-up at the end.
 
 /**
- * what stands there, once; its update(call) is called every time, its end() when it goes. css: of its place.
- * @param {(parent: HTMLElement, call: object) => {update: (call: object) => void, end: () => void}} begin
- * @param {string} [css]
- * @returns {(call: object) => () => void} what Streamlit calls
+ * Return a function for Streamlit that creates the element's content once and then updates it.
+ * @param {(parent: HTMLElement, call: object) => {update: (call: object) => void, end: () => void}} begin  creates the
+ *   content; update is called every time, and end when the element is removed
+ * @param {string} [css]  style sheet of the element
+ * @returns {(call: object) => () => void} the function that Streamlit calls
  */
 export const mountOnce = (begin, css = "") => (call) => {
   const at = call.parentElement;
-  // on the element, not here: where a server came back with other files, their module takes this one's place
+  // stored on the element, because a restarted server with changed files loads a new copy of this module
   if (at.clearheadPart?.begin !== begin) {
     at.clearheadPart?.end();
     at.clearheadPart = start(begin, css, call);
@@ -17,7 +18,7 @@ export const mountOnce = (begin, css = "") => (call) => {
   one.call = call;
   one.update(call);
   return () => {
-    // Streamlit cleans up after a call that another one overtook while the module was on its way, too
+    // Streamlit also cleans up after a call that a newer one overtook while the module was loading
     if (at.clearheadPart !== one || one.call !== call) return;
     delete at.clearheadPart;
     one.end();

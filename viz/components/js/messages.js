@@ -1,10 +1,10 @@
-// Read what messages.py packs: 4 bytes of header length, a JSON header, then arrays aligned to 4 bytes.
+// Read messages packed by messages.py: a 4-byte header length, a JSON header, then arrays aligned to 4 bytes.
 import { header } from "./header.js";
 
 const TYPES = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
 
-// Return the header with each section under its name as {values, shape}. Streamlit returns views at any offset; one
-// copy aligns it.
+// Return the header with each section added under its name as {values, shape}. Streamlit passes views at any offset, so
+// the message is copied once to align it.
 function unpack(bytes) {
   const buffer = bytes.slice().buffer, start = 4 + new DataView(buffer).getUint32(0, true), message = header(bytes);
   for (const [name, type, offset, shape] of message.sections) {
@@ -15,7 +15,7 @@ function unpack(bytes) {
 }
 
 /**
- * What a component's mount() returns: update() hands each message to `take`, the first of them now.
+ * Return the result of a component's mount(). The first message and each later one are passed to `take`.
  * @param {Uint8Array} bytes  the first message
  * @param {(message: object) => void} take
  * @param {() => void} end
@@ -28,7 +28,7 @@ export function receiver(bytes, take, end) {
 }
 
 /**
- * The number behind a code of messages.range_codes; NaN for "nothing".
+ * Decode a code of messages.range_codes; NaN if there is no number.
  * @param {number} code
  * @param {number} low
  * @param {number} high

@@ -1,13 +1,13 @@
-// Mark negative cells without colour.
+// Mark negative cells with strokes, for readers who cannot rely on colour.
 
 /**
- * Share of the bound from which on a negative cell is struck through.
+ * Share of the bound from which a negative cell is struck through.
  * @type {number}
  */
 export const STRUCK = 0.08;
 
 /**
- * A stroke through a cell, as print has it. Lengths are the canvas' own.
+ * Draw a stroke through a cell, as in print. Lengths are in the canvas's units.
  * @param {CanvasRenderingContext2D} pen
  * @param {number} x
  * @param {number} y
@@ -25,10 +25,10 @@ export function strike(pen, x, y, wide, high, colour) {
 }
 
 /**
- * The bar of a signed scale: its negative half has the strokes of the cells.
+ * Return the bar of a signed scale, whose negative half has the same strokes as the cells.
  * @param {string[]} stops
  * @param {string} paper
- * @returns {string} a background of CSS
+ * @returns {string} a CSS background
  */
 export function signedBar(stops, paper) {
   const strokes = `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat`;

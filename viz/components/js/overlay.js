@@ -1,16 +1,16 @@
-// Draw numbers over a picture: the picture is dimmed, and attended parts glow, in the colours of glow.py.
+// Draw numbers over a picture: the picture is dimmed, and attended parts glow in the colours of glow.py.
 import { node } from "./shared.js";
 
 /**
- * The last step of the colours; a patch has from −STEPS to STEPS of them.
+ * The last colour step; a patch's step is between −STEPS and STEPS.
  * @type {number}
  */
 export const STEPS = 255;
 
 /**
- * @param {string[]} colours  of every step, #rrggbbaa
- * @param {number} opacity  of them all, 0 to 1
- * @returns {number[][]} red, green, blue and how much they cover, 0 to 255 each
+ * @param {string[]} colours  colour of each step, #rrggbbaa
+ * @param {number} opacity  factor for all opacities, 0 to 1
+ * @returns {number[][]} red, green, blue and opacity, 0 to 255 each
  */
 export const shadesOf = (colours, opacity) => colours.map((colour) => {
   const [red, green, blue, cover] = [1, 3, 5, 7].map((at) => parseInt(colour.slice(at, at + 2), 16));
@@ -21,9 +21,9 @@ export const shadesOf = (colours, opacity) => colours.map((colour) => {
 const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
 
 /**
- * The picture, {values, shape [high, wide, 3]}, on a canvas of its own size, stepped back.
- * @param {{values: Uint8Array, shape: number[]}} picture
- * @param {number} opacity  of what lies over it, 0 to 1
+ * Draw the dimmed picture on a canvas of its own size.
+ * @param {{values: Uint8Array, shape: number[]}} picture  shape: [height, width, 3]
+ * @param {number} opacity  opacity of the overlay, 0 to 1
  * @returns {HTMLCanvasElement}
  */
 export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
@@ -40,10 +40,10 @@ export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
 }
 
 /**
- * A pixel for each patch, to be stretched over the picture.
- * @param {ArrayLike<number>} numbers  steps of the colours (row, column); those below 0 are of the second shades
+ * Draw one pixel per patch on a canvas, to be stretched over the picture.
+ * @param {ArrayLike<number>} numbers  colour steps (row, column); negative ones use the second list of shades
  * @param {number[]} shape  rows and columns
- * @param {number[][][]} lists  shades of what is above 0 and of what is below
+ * @param {number[][][]} lists  shades of positive and of negative steps
  * @returns {HTMLCanvasElement}
  */
 export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]) {
@@ -58,14 +58,14 @@ export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]
 }
 
 /**
- * The picture, wide × high pixels of the pen from (x, y), and over the part of it that has patches the shares.
+ * Draw the picture and, over the area that has patches, their colours.
  * @param {CanvasRenderingContext2D} pen
  * @param {HTMLCanvasElement} picture
- * @param {HTMLCanvasElement} shares  of canvasOfSteps()
- * @param {number[]} size  of the picture
- * @param {number[]} covered  how much of it has patches
+ * @param {HTMLCanvasElement} shares  see canvasOfSteps()
+ * @param {number[]} size  width and height of the picture
+ * @param {number[]} covered  width and height of the area with patches
  * @param {boolean} smooth
- * @param {number[]} [corner]  its upper left
+ * @param {number[]} [corner]  upper left corner of the picture
  */
 export function drawOver(pen, picture, shares, [wide, high], [right, bottom], smooth, [x, y] = [0, 0]) {
   pen.imageSmoothingEnabled = wide < 4 * picture.width;
@@ -75,10 +75,10 @@ export function drawOver(pen, picture, shares, [wide, high], [right, bottom], sm
 }
 
 /**
- * The shades as a bar of CSS, over the middle grey that a picture steps back to; those of what is below 0 before them.
- * @param {number[][]} shades  of shadesOf()
- * @param {number[][]} [below]
- * @returns {string} a background of CSS
+ * Return the colour bar as CSS: the shades over the grey of a dimmed picture, with those of negative steps first.
+ * @param {number[][]} shades  see shadesOf()
+ * @param {number[][]} [below]  shades of negative steps
+ * @returns {string} a CSS background
  */
 export function barOf(shades, below = undefined) {
   const grey = stepBack(150, 150, 0.8), steps = [0, 51, 102, 153, 204, 255];

@@ -1,18 +1,18 @@
 // Pass a picture pasted anywhere on the page to the file uploader, like a dropped one.
 
 /**
- * What a clipboard holds of pictures.
+ * Return the pictures on the clipboard.
  * @param {DataTransfer | null} data
  * @returns {File[]}
  */
 export const picturesIn = (data) => [...(data?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
 
-// Return the input of the uploader with this key, if the page has one.
+// Return the input element of the uploader with this key, if the page has one.
 const inputOf = (key) => document.querySelector(`.st-key-${key} input[type=file]`);
 
 /**
- * @param {object} call  of Streamlit's, with its data
- * @returns {() => void} the end of it
+ * @param {object} call  Streamlit's argument, which contains the data
+ * @returns {() => void} the clean-up function
  */
 export const paste = ({ data: { key } }) => {
   const take = (event) => {

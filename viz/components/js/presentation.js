@@ -1,6 +1,6 @@
-// The keys of lecture mode, wherever the focus is. A single listener survives redraws: P toggles the mode, arrows step
-// and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and Page Down, which a
-// clicker sends. Clickers also send a full stop for a black screen, and F5 to start.
+// Keyboard control of lecture mode, independent of the focus, with a single listener that survives redraws: P toggles
+// the mode, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
+// Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
 import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
 import { stage, TITLE } from "./stage.js";
@@ -11,8 +11,7 @@ const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea,
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
 const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
 
-// Return whether the focused element needs the key. A mouse click also leaves focus on an element, but that does not
-// claim the arrows.
+// Return whether the focused element needs the key. An element focused by a mouse click does not claim the arrow keys.
 function taken(event, on) {
   const path = event.composedPath(), within = (what) => path.some((each) => each.matches?.(what));
   if (within(TYPED)) return true;
@@ -21,10 +20,10 @@ function taken(event, on) {
 }
 
 /**
- * What a key says: {on}, {step}, {black}, {full}, {to}, {hand, by} or nothing.
+ * Return a key's command, {on}, {step}, {black}, {full}, {to} or {hand, by}, if it has one.
  * @param {KeyboardEvent} event
- * @param {boolean} on  whether the presentation is on
- * @param {boolean} letters  whether letters, digits and full stops are keys
+ * @param {boolean} on  whether lecture mode is on
+ * @param {boolean} letters  whether letters, digits and the full stop are commands
  * @returns {object | undefined}
  */
 export function said(event, on, letters) {
@@ -49,7 +48,7 @@ function fillScreen() {
   else if (document.fullscreenEnabled) document.documentElement.requestFullscreen();
 }
 
-// Draw the line below a screen: the position, and buttons for those without keys or a clicker.
+// Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
 function line(parent, { text, title }, act) {
   const row = node("div", "clearhead-line", undefined, parent);
   const button = (name, sign = text[name]) => {
@@ -67,17 +66,17 @@ function line(parent, { text, title }, act) {
   return { row, place, proof };
 }
 
-// The page's current screen. Streamlit redraws this element when something above it changes; it then continues where it
-// was, which the server may not know yet.
+// The page's current screen. When Streamlit redraws this element, it resumes here; the server may not know the latest
+// screen yet.
 let latest;
 
-// Draw a page's screens, with their line.
+// Show a page's screens and the line below them.
 function room(parent, data, tell) {
   const black = node("div", "clearhead-black", undefined, parent);
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
   let told = data.screen || TITLE, later;
-  const leave = () => (clearTimeout(later), tell({ on: false }));   // no later event overtakes it
+  const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
   const { row, place, proof } = line(parent, data, (name) => acts[name]());
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
@@ -111,7 +110,7 @@ function begin(parent) {
   globalThis.clearheadKeys?.abort();
   const ended = (globalThis.clearheadKeys = new AbortController()), one = {}, tell = (what) => one.tell(what);
   let data, open, shown;
-  // a new one also ends this one: Streamlit may clean up later, or never
+  // a new listener also ends this one, because Streamlit may clean up later or never
   ended.signal.addEventListener("abort", () => shown?.end());
 
   document.addEventListener("keydown", (event) => {
@@ -123,7 +122,7 @@ function begin(parent) {
   }, { signal: ended.signal, capture: true });
 
   one.update = (call) => {
-    if (ended.signal.aborted) return;   // a new one has begun, and this one is about to be cleaned up
+    if (ended.signal.aborted) return;   // a newer listener is active, and this one will be cleaned up
     [data] = call.data;
     one.tell = (what) => call.setTriggerValue("event", what);
     const next = data.on ? data.id : undefined;

@@ -1,5 +1,5 @@
-// Store the reader's progress in this browser: each lesson's controls from its address, and the visible section.
-// Answers in a link do not count until somebody answers again.
+// Store the reader's progress in this browser: each lesson's controls, from its URL, and the visible section. Answers
+// in a link do not count until the reader answers again.
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
 const SECTIONS = "[class*='st-key-section-']";
 const opened = { path: location.pathname, params: new URLSearchParams(location.search) };
@@ -10,7 +10,7 @@ function stored() {
   try {
     const found = JSON.parse(localStorage.getItem(NAME));
     return typeof found === "object" && found ? found : {};
-  } catch {   // disabled, or not ours
+  } catch {   // storage is disabled, or the value is invalid
     return {};
   }
 }
@@ -19,12 +19,12 @@ function store(all) {
   try {
     if (Object.keys(all).length) localStorage.setItem(NAME, JSON.stringify(all));
     else localStorage.removeItem(NAME);
-  } catch {}   // full or disabled: nothing is remembered
+  } catch {}   // storage is full or disabled: nothing is remembered
 }
 
 const sectionOf = (element) => /st-key-section-([\w-]+)/.exec(element.className)[1];
 
-// Return the visible section: the last one that begins in the upper part of the window.
+// Return the visible section, the last one that begins above or in the upper part of the window.
 function seen() {
   const begun = [...document.querySelectorAll(SECTIONS)].filter((each) => each.getBoundingClientRect().top < innerHeight / 3);
   return begun.length > 1 ? sectionOf(begun.at(-1)) : undefined;
@@ -32,7 +32,7 @@ function seen() {
 
 function keep() {
   const params = new URLSearchParams(location.search), all = stored(), before = all[lesson] ?? {};
-  // stored progress is read first
+  // wait until stored progress has been read
   if (!lesson || told === undefined || location.pathname.split("/").at(-1) !== lesson || params.has("present")) return;
   const brought = (name, value) => QUESTION.test(name) && opened.path === location.pathname
     && opened.params.get(name) === value && before[name] !== value;
@@ -43,7 +43,7 @@ function keep() {
   store(kept.length ? { ...others, [lesson]: Object.fromEntries(kept) } : others);
 }
 
-// Scroll to the remembered section while what is above it loads, unless the reader moves first.
+// Keep the remembered section in view while the content above it loads, unless the reader scrolls first.
 function scroll(section, tries = 20) {
   if (moved || !tries) return;
   [...document.querySelectorAll(SECTIONS)].find((each) => sectionOf(each) === section)?.scrollIntoView({ block: "start" });
@@ -57,7 +57,7 @@ addEventListener("scroll", () => {
   if (moved) later = setTimeout(keep, 500);
 }, { capture: true, passive: true });
 
-/** @param {object} call  of Streamlit's, with its data */
+/** @param {object} call  Streamlit's argument, which contains the data */
 export const progress = ({ data, setTriggerValue }) => {
   const { read, known, forget } = data, all = stored();
   for (const name of forget) delete all[name];

@@ -1,8 +1,9 @@
-// Shared by the components: nodes, listeners, colours, positions, numbers, tooltip. No component stores anything here.
+// Helpers shared by the components: nodes, listeners, colours, positions, numbers, tooltip. No component stores state
+// here.
 
 /**
  * @param {string} tag
- * @param {string} [name]  its classes
+ * @param {string} [name]  CSS classes
  * @param {string} [text]
  * @param {ParentNode} [parent]
  * @returns {HTMLElement}
@@ -16,15 +17,15 @@ export function node(tag, name = "", text = undefined, parent = undefined) {
 }
 
 /**
- * @param {string} name  its classes
+ * @param {string} name  CSS classes
  * @param {ParentNode} [parent]
  * @returns {HTMLDivElement}
  */
 export const div = (name, parent) => node("div", name, undefined, parent);
 
 /**
- * The frame every component stands in: its root, its listeners and observers (all gone after end()), and a redraw
- * once a frame at most.
+ * Create a component's frame: its root, its listeners and observers (which end() removes), and a redraw that runs at
+ * most once per animation frame.
  * @param {HTMLElement | ShadowRoot} element
  * @param {string} name
  * @param {() => void} redraw
@@ -55,13 +56,13 @@ export function frame(element, name, redraw) {
 }
 
 /**
- * The red, green and blue of #rrggbb.
+ * Return red, green and blue of #rrggbb.
  * @param {string} colour
  * @returns {number[]}
  */
 export const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
-// Return any CSS colour as #rrggbb, or nothing if it is transparent.
+// Return any CSS colour as #rrggbb, or undefined if it is transparent.
 function hex(colour) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.fillStyle = "#00000000";
@@ -69,7 +70,7 @@ function hex(colour) {
   return pen.fillStyle.startsWith("#") ? pen.fillStyle : undefined;
 }
 
-// Return a property of the page's theme, "" outside Streamlit.
+// Return a property of the page's theme, or "" outside Streamlit.
 const themed = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
 
 function background(element) {
@@ -81,9 +82,9 @@ function background(element) {
 }
 
 /**
- * The theme's colours, by the background that is really there.
+ * Return the theme's colours, for the background that is actually visible.
  * @param {HTMLElement} root
- * @param {object} colours  of viz/theme.py
+ * @param {object} colours  see viz/theme.py
  * @returns {{theme: "light" | "dark", ink: string, accent: string, paper: string,
  *   heads: string[], ramp: string[], gradient: string}}
  */
@@ -97,7 +98,7 @@ export function palette(root, colours) {
 }
 
 /**
- * How many times the page's style enlarges an element: a presentation does.
+ * Return the factor by which the page's style enlarges an element, as in lecture mode.
  * @param {Element} element
  * @returns {number}
  */
@@ -107,10 +108,10 @@ export function zoomOf(element) {
   return zoom;
 }
 
-const LOWEST = 110, HEADING = 0.27;   // pixels; the share of a window that a picture's heading takes
+const LOWEST = 110, HEADING = 0.27;   // pixels; share of the window taken by a picture's heading
 let enlarges;
 
-// Whether bounding boxes are in screen pixels. Safari before 26.4 returns an enlarged element's own pixels.
+// Return whether bounding boxes are in screen pixels. Safari before 26.4 uses an enlarged element's own pixels.
 function boxesEnlarge() {
   if (enlarges === undefined) {
     const probe = div("", document.body);
@@ -122,7 +123,7 @@ function boxesEnlarge() {
 }
 
 /**
- * Where an element is in the window, and how many times it is enlarged there.
+ * Return an element's position in the window and its enlargement.
  * @param {Element} element
  * @returns {{left: number, top: number, bottom: number, zoom: number}}
  */
@@ -132,11 +133,11 @@ export function inWindow(element) {
 }
 
 /**
- * How high a picture may be: what is left of the window under its top where the page gives it the rest of the screen
- * (--picture-below, pixels of what stands below it), else `wanted`.
+ * Return a picture's height: the rest of the window below its top if the page sets --picture-below (pixels needed below
+ * the picture), otherwise `wanted`.
  * @param {Element} element
  * @param {number} wanted
- * @param {number} [least]  of less that is left: the picture is below the first screen, and has a screen for itself
+ * @param {number} [least]  if less is left, the picture is below the first screen and gets a screen of its own
  * @returns {number} in the element's own pixels
  */
 export function heightFor(element, wanted, least = LOWEST) {
@@ -150,7 +151,7 @@ export function heightFor(element, wanted, least = LOWEST) {
 }
 
 /**
- * Where the pointer is inside an element, in the element's own pixels.
+ * Return the pointer's position inside an element, in the element's own pixels.
  * @param {Element} element
  * @param {PointerEvent} event
  * @returns {number[]} across and down
@@ -175,7 +176,7 @@ export function place(element, x, y, width = undefined, height = undefined) {
 }
 
 /**
- * So many decimals, with a true minus, and none before what they round to 0.
+ * Format a number with fixed decimals and a true minus sign; numbers that round to 0 have no sign.
  * @param {number} value
  * @param {number} digits
  * @returns {string}
@@ -184,8 +185,8 @@ export const fixed = (value, digits) => minus(value.toFixed(digits).replace(/^-(
 const minus = (written) => written.replace(/^-/, "−");
 
 /**
- * A weight or a measure as people read it, in the very digits of viz/format.py format_weight(): three decimals, never
- * 0.000 for something that is not 0, and what lies in the middle of two (an odd number of sixteenths) to the even one.
+ * Format a weight or measure with the same digits as format_weight() in viz/format.py: three decimals, never 0.000 for
+ * a nonzero number, and exact ties (odd multiples of 1/16) rounded to even.
  * @param {number} value
  * @returns {string}
  */
@@ -197,7 +198,7 @@ export function figure(value) {
 }
 
 /**
- * The same without the zeros of a round number, and with two digits that count, for legends.
+ * Format a number for a legend: without trailing zeros, and with two significant digits if it is small.
  * @param {number} value
  * @returns {string}
  */
@@ -208,7 +209,8 @@ export function short(value) {
 }
 
 /**
- * {name}, and {name:# head|# heads}: its first form for 1, the second for every other number (viz/text.py).
+ * Fill {name} and plurals such as {name:# head|# heads}: the first form is for 1, the second for all other numbers
+ * (viz/text.py).
  * @param {string} text
  * @param {Record<string, string | number>} values
  * @returns {string}
@@ -217,9 +219,8 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
   (one === undefined ? values[name] : (values[name] === 1 ? one : other).replace("#", values[name])));
 
 /**
- * The tooltip: a title and rows of [label, value], beside the pointer and inside the window, above everything. It is
- * laid out once for each new text and then only moved; between two texts it stays open and unseen, because opening a
- * popover is dear.
+ * Create the tooltip: a title and rows of [label, value] beside the pointer, inside the window and above everything. It
+ * is laid out only when its text changes, and hidden without being closed, because opening a popover is slow.
  * @param {HTMLElement} root
  * @returns {{show: (x: number, y: number, head: string, rows: string[][]) => void, hide: () => void}}
  */

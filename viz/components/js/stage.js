@@ -1,6 +1,6 @@
-// A page in lecture mode: a row of screens, one of them visible. In a lesson, every question and section is a screen; a
-// section shows first its lead and then its notices below the picture, one at a time. Other pages have a single screen.
-// Drawn elements stay where they are; this module marks the visible ones, and lecture.css hides the rest.
+// A page in lecture mode: a sequence of screens, one of them visible. In a lesson, each question and section is a
+// screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
+// single screen. Elements are not moved: this module marks the visible ones, and lecture.css hides the rest.
 import { inWindow } from "./shared.js";
 
 const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
@@ -11,17 +11,17 @@ const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] bu
 /** @type {string} */
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
-const WHOLE = 0.88;             // enlargement of a page that is not split into screens
-const LEAST = 0.64;             // smallest enlargement of a screen that would not fit otherwise
+const WHOLE = 0.88;             // scale of a page that is not split into screens
+const LEAST = 0.64;             // smallest scale of a screen that would not fit otherwise
 const SETTLED = 500;            // ms until charts have settled
-const EDGE = 0.04;              // as a share of a screen's height: the edge of a shadow or of a label beside a thumb
-const LINE = 26;                // pixels of the line at the bottom
+const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
+const LINE = 26;                // height of the bottom line in pixels
 const PARTS = "[data-testid=stElementContainer]";
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
 
-// Return the parts of a page in order, each with the screen it contains, if any; a container that is not itself a
+// Return the parts of a page in order, each with the screen that it contains, if any. A container that is not itself a
 // screen, such as a fragment's, is replaced by its parts.
 function partsOf(block) {
   return [...block.children].filter((child) => !child.querySelector(KEYS)).flatMap((child) => {
@@ -31,7 +31,7 @@ function partsOf(block) {
 }
 
 /**
- * The screens of a page in their order; a question in a section is asked before it.
+ * Return a page's screens in order; a question inside a section is shown before it.
  * @param {Element} block
  * @returns {{name: string, seen: Element[]}[]}
  */
@@ -51,10 +51,10 @@ function mark(name, wanted) {
 }
 
 /**
- * The page as a row of screens. Gives what moves it.
- * @param {string} start  the screen, and the text on it after a dot
- * @param {{lesson: boolean, only: string}} how  whether the page has several screens; the one that is wanted of them, or ""
- * @param {(shown: {proof: boolean, name?: string, place: number, of: number}) => void} tell  another one is seen
+ * Show a page as a sequence of screens; return the functions that move between them.
+ * @param {string} start  name of the first screen, and the step on it after a dot
+ * @param {{lesson: boolean, only: string}} how  lesson: whether there are several screens; only: the one to show, or ""
+ * @param {(shown: {proof: boolean, name?: string, place: number, of: number}) => void} tell  called for each new screen
  * @returns {{move: (by: number) => boolean | void, turn: (to: string) => void, end: () => void, prove: () => void,
  *   first: () => void, last: () => void}}
  */
@@ -62,7 +62,7 @@ export function stage(start, { lesson, only }, tell) {
   const main = document.querySelector(MAIN), scales = new Map();
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
-  // if a screen does not exist yet or any more, stay on the current screen
+  // if the screen does not exist (yet), stay on the current screen
   const known = () => screens.findIndex((screen) => screen.name === name);
   const here = () => (known() < 0 ? Math.min(place, screens.length - 1) : known());
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
@@ -84,12 +84,12 @@ export function stage(start, { lesson, only }, tell) {
     tell({ proof: proofs.length > 0, name: shown, place: here() + 1, of: screens.length });
   }
 
-  // Enlarge the screen to fit the window; one that would be too small is scrolled instead.
+  // Scale the screen to fit the window; if it would become too small, it scrolls instead.
   function enlarge(fit) {
     const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
       Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
     const key = `${screens[here()].name} ${proof} ${innerWidth} ${innerHeight}`;
-    // pictures, too, take what is left of the window then
+    // pictures then also take the rest of the window
     if (!scales.has(key)) later = setTimeout(() => dispatchEvent(new Event("resize")), SETTLED);
     let scale = scales.get(key) ?? 1;
     enlarged(scale);
@@ -120,18 +120,18 @@ export function stage(start, { lesson, only }, tell) {
 
   const prove = () => go(here(), step, !proof);
 
-  // Scroll to what is not visible yet before moving to the next screen.
+  // Scroll through the rest of the screen before moving to the next one.
   function scrolled(by) {
     const before = main.scrollTop, high = main.clientHeight;
     if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
-    // moving on, bring the first cut-off part to the top
+    // forward: bring the first cut-off part to the top
     const cut = [...main.querySelectorAll(PARTS)].filter((each) => each.getClientRects().length).map(inWindow)
       .filter((box) => box.bottom > high - LINE && box.top > high / 4).map((box) => box.top);
     main.scrollBy({ top: by < 0 || !cut.length ? by * 0.7 * high : Math.min(...cut) - LINE / 2 });
     return Math.abs(main.scrollTop - before) > 8;
   }
 
-  // Returns false at the end.
+  // Move by one step; return false at the end.
   function move(by) {
     const at = here(), last = (to) => Math.max(0, texts(screens[to]).length - 1), to = step + by;
     if (!screens[at]) return true;
@@ -158,7 +158,7 @@ export function stage(start, { lesson, only }, tell) {
     removeEventListener("resize", soon);
     clearTimeout(later);
     cancelAnimationFrame(waiting);
-    waiting = -1;   // a late call has no effect
+    waiting = -1;   // late calls have no effect
     document.documentElement.style.removeProperty("--lecture");
     for (const each of ["seen", "said"]) mark(each, []);
   };

@@ -1,9 +1,9 @@
-// Receive the small message from Streamlit: keep it for a later view, and pass it to an existing one.
+// Receive the small message from Streamlit, pass it to the existing view and store it for later ones.
 import { channelOf } from "./channels.js";
 
 /**
- * @param {object} call  of Streamlit's, with its data
- * @returns {() => void} the end of it
+ * @param {object} call  Streamlit's argument, which contains the data
+ * @returns {() => void} the clean-up function
  */
 export const state = ({ data }) => {
   const channel = channelOf(data);

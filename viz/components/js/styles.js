@@ -1,4 +1,4 @@
-// Return style sheets from this module's parent folder as one text.
+// Load style sheets from this module's parent folder and concatenate them.
 const sheet = async (name) => {
   const answer = await fetch(new URL(`../${name}`, import.meta.url));
   if (!answer.ok) throw new Error(`${answer.status} ${answer.url}`);

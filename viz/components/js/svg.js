@@ -1,4 +1,4 @@
-// SVG drawings: a node, and a line with an arrowhead.
+// Create SVG elements, and lines with an arrowhead.
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /**
@@ -23,7 +23,7 @@ export function set(made, attributes) {
 }
 
 /**
- * Through points [x, y, x, y, …], all corners square. The classes wire and tip-of-wire colour it.
+ * Draw an arrow through points [x, y, x, y, …] with right-angled corners, styled by the classes wire and tip-of-wire.
  * @param {Element} parent
  * @param {number[]} points
  */

@@ -1,5 +1,5 @@
-// Glossary terms in a page's text. The first occurrence of each is underlined with the CSS Custom Highlight API, which
-// leaves Streamlit's elements unchanged; a tap opens its definition.
+// Underline the first occurrence of each glossary term in a page's text, using the CSS Custom Highlight API, which
+// leaves Streamlit's elements unchanged. A tap opens the definition.
 import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
 
@@ -16,10 +16,10 @@ const CARD = `
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /**
- * The first occurrence of each term: [term, text node, start, end] in the order of the page; of two that begin at one
- * character the longer.
+ * Return the first occurrence of each term as [term, text node, start, end], in page order. Of two terms that start at
+ * the same character, the longer one is used.
  * @param {Text[]} nodes
- * @param {Map<string, object>} terms  by each form that a term has in prose, in small letters
+ * @param {Map<string, object>} terms  terms by each of their forms in prose, in lower case
  * @returns {[object, Text, number, number][]}
  */
 export function occurrences(nodes, terms) {
@@ -36,7 +36,7 @@ export function occurrences(nodes, terms) {
 }
 
 function prose(main) {
-  const texts = new Set();   // a paragraph in a list is found twice
+  const texts = new Set();   // a set, because a paragraph in a list is found twice
   for (const each of main.querySelectorAll(PROSE)) {
     if (each.closest(APART) || !each.checkVisibility()) continue;
     const walker = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);

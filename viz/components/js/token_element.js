@@ -2,10 +2,9 @@
 import { inWindow, node } from "./shared.js";
 
 /**
- * A token, as text only, and isolated, so that right-to-left text cannot reorder its neighbours. Flags: 1 special, 2
- * unknown, 4 joined.
+ * Create a token's element. Its text is isolated, so that right-to-left text cannot reorder its neighbours.
  * @param {string} text
- * @param {number} [flags]
+ * @param {number} [flags]  sum of 1 (special), 2 (unknown) and 4 (joined)
  * @param {ParentNode} [parent]
  * @returns {HTMLElement}
  */
@@ -17,7 +16,7 @@ export function token(text, flags = 0, parent = undefined) {
 }
 
 /**
- * Where a place inside an element is in the window, in a presentation that enlarges it too.
+ * Return the window position of a point inside an element, even if lecture mode enlarges the element.
  * @param {Element} element
  * @param {number} x
  * @param {number} y

@@ -1,9 +1,9 @@
-const FRAME = "2px solid light-dark(#c0400c, #f08a4b)";   // the accent of .streamlit/config.toml
+const FRAME = "2px solid light-dark(#c0400c, #f08a4b)";   // the accent colours in .streamlit/config.toml
 let framed;
 
 /**
- * Frames the part of the page that a step of a tour is about and brings it into view; ends the frame after the last.
- * @param {{data: [string | null]}} given the key of the part
+ * Frame the part of the page that a tour's step explains and scroll it into view; remove the frame after the last step.
+ * @param {{data: [string | null]}} given  the key of the part
  */
 export const step = ({ data: [part] }) => {
   const wanted = part ? document.querySelector(`.st-key-${part}`) : null;

@@ -1,4 +1,4 @@
-"""A small square of cells to paint a mask in."""
+"""An editor for attention masks: a small square of cells to paint in."""
 from collections.abc import Callable
 
 import numpy as np
@@ -10,24 +10,24 @@ from viz.text import strings
 
 
 def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
-    """Return the message of the tokens' names, shared by rows and columns. frozen: disable painting, for example where
-    captions would not follow."""
+    """Pack the tokens' names, which rows and columns share. frozen: disable painting, for example where captions cannot
+    be updated."""
     return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
     return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
 
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
-    """Return the message of the current square, bool (query, key)."""
+    """Pack the current mask. allowed: bool (query, key). marked: a row to highlight."""
     return pack({"room": room, "part": "state", "allowed": [int(cell) for cell in allowed.ravel()], "marked": marked},
                 {})
 
 
 def parse_event(value: object, n: int) -> np.ndarray | None:
-    """Parse a browser event, {"allowed": n·n zeros and ones}, and return the painted square; None for anything else."""
+    """Parse a browser event, {"allowed": n·n zeros and ones}, and return the mask; None for anything else."""
     painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(painted, list) or len(painted) != n * n:
         return None
@@ -38,11 +38,11 @@ def parse_event(value: object, n: int) -> np.ndarray | None:
 
 def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, key: str,
                 on_paint: Callable[[np.ndarray], None]) -> Picture:
-    """Draw bool (query, key); on_paint receives the new square after painting, before the page reruns. marked: a row to
+    """Draw the mask, bool (query, key). on_paint: receives the new mask before the page reruns. marked: a row to
     highlight.
 
-    A click or tap toggles a cell, and dragging gives further cells the same value; the arrow keys move, Space or Enter
-    toggles.
+    A click or tap toggles a cell, and dragging sets further cells to the same value. Arrow keys move between cells;
+    Space or Enter toggles one.
     """
     messages = body(labels, room=key), state(allowed, room=key, marked=marked)
     return show("mask_editor", key, *messages, lambda value: parse_event(value, len(labels)), on_paint)

@@ -1,4 +1,4 @@
-// A square of buttons. Painting happens here; the painted square is sent on release, as {allowed}.
+// A square of buttons to paint on. The painted square is sent on release, as {allowed}.
 import { dragging } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, node, palette } from "../js/shared.js";
@@ -55,7 +55,7 @@ export function mount(element, bytes, send) {
 
   const under = (event) => buttons.indexOf(root.getRootNode().elementFromPoint(event.clientX, event.clientY));
 
-  // the held value is the one being painted
+  // while dragging, the held value is the one being painted
   const held = dragging(on, square, {
     grab(event) {
       const cell = buttons.indexOf(event.target);

@@ -1,12 +1,12 @@
-// A record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout it makes no
-// requests; it exchanges its theme and height with the surrounding iframe.
+// Draw a record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout, it makes
+// no requests; it receives the theme from the notebook around its iframe and sends its height.
 import { bytesIn, choices, packed } from "../handout/figure.js";
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
 
 const read = (id) => JSON.parse(document.querySelector(id).textContent);
 
-// Split concatenated messages, each preceded by its length.
+// Split concatenated messages, each of which is preceded by its length.
 function several(bytes) {
   const found = [];
   for (let at = 0; at < bytes.length;) {
@@ -23,7 +23,7 @@ function stageOf(parent, css) {
   return stage;
 }
 
-// Draw one kind of attention, its grid and heads, into its own section.
+// Draw one kind of attention, with its grid and heads, in its own section.
 async function kindOf(section, components, words) {
   const part = (name) => section.querySelector(`script.${name}`), views = [];
   const [first, heads] = await Promise.all(["state", "heads"].map((name) => bytesIn(part(name)))), bodies = several(heads);
@@ -90,8 +90,7 @@ function tabs(sections, kinds) {
 }
 
 /**
- * components: {mount, css} by their name.
- * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components
+ * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components  by name
  */
 export async function start(components) {
   const words = read("#words"), sections = [...document.querySelectorAll("section")], root = document.documentElement;

@@ -1,13 +1,12 @@
-// Runs in the notebook next to the iframe: passes on the notebook's theme, and applies the height that the iframe
-// requests.
+// Runs in the notebook, next to the iframe: sends it the notebook's theme and applies the height that it requests.
 (() => {
   const frame = document.getElementById("FRAME");
   if (!frame) return;
   const numbers = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
   const bright = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue;
 
-  // Return the first background colour behind the iframe; if the notebook sets none, its text colour tells whether it
-  // is dark.
+  // Return the first background colour behind the iframe. If the notebook sets none, its text colour determines whether
+  // the theme is dark.
   function look() {
     for (let at = frame.parentElement; at; at = at.parentElement) {
       const paper = getComputedStyle(at).backgroundColor, parts = numbers(paper);

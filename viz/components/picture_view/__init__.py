@@ -1,4 +1,4 @@
-"""A picture with its patch grid: each patch is coloured by its weight, and a click chooses one."""
+"""A picture with its patch grid: each patch is coloured by its weight, and a click selects a patch."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -13,17 +13,17 @@ from viz.text import strings
 HEIGHT = 430   # pixels
 COLOURS = theme.COMPONENT | {"glow": glow.css_colours(), "below": glow.css_colours(theme.GLOW_BELOW)}
 LOOKS = ("blocky", "smooth")
-# coloured by multiples of the uniform weight, symmetrically around 0, from low to high, or not at all
+# colour scale: multiples of the uniform weight, symmetric around 0, from low to high, or no colours
 KINDS = ("weight", "signed", "plain", "none")
 
 
 @dataclass(frozen=True, eq=False)
 class Patches:
-    """A picture as the model receives it, and the tokens of its parts."""
+    """A picture as the model receives it, with its tokens."""
 
     picture: np.ndarray            # uint8 (height, width, 3)
     texts: tuple[str, ...]         # each token's label
-    boxes: np.ndarray              # float32 (token, 4): left, top, right, bottom as shares; NaN without a box
+    boxes: np.ndarray              # float32 (token, 4): left, top, right, bottom as shares; NaN if not a patch
     places: tuple[int, ...]        # row · columns + column of each patch; -1 for [CLS], registers and text
     grid: tuple[int, int]          # rows and columns of patches
     label: str = ""                # the picture's alternative text
@@ -31,19 +31,19 @@ class Patches:
 
 @dataclass(frozen=True, eq=False)
 class PatchValues:
-    """A number per token: a weight, a change, or another quantity of patches."""
+    """A number per token: a weight, a change, or another quantity."""
 
     numbers: np.ndarray            # float32 (token), NaN if missing
-    name: str                      # their source: "layer 3 · head 1"
-    what: str = "weight"           # what one number is
+    name: str                      # source of the numbers: "layer 3 · head 1"
+    what: str = "weight"           # the quantity
     kind: str = "weight"           # one of KINDS
     even: float | None = None      # for weights: the uniform weight
-    low: float = 0.0               # for plain numbers: the number without colour
-    high: float = 1.0  # the number at full colour; signed numbers also use −high; weights count multiples of even
+    low: float = 0.0               # for plain numbers: the number drawn without colour
+    high: float = 1.0  # the number at full colour; signed numbers also use −high; for weights, a multiple of even
 
     @property
     def shares(self) -> np.ndarray:
-        """Position of each token on the colour scale, float32 (token), −1 to 1; 0 without a number."""
+        """Position of each token on the colour scale, float32 (token), −1 to 1; 0 if there is no number."""
         numbers = np.nan_to_num(self.numbers)
         if self.kind == "weight":
             return glow.shares_of(self.numbers, self.even or 1.0, self.high)
@@ -55,7 +55,7 @@ class PatchValues:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """(position on the colour bar, label)."""
+        """The ticks of the colour bar, as (position, label)."""
         if self.kind == "weight":
             return glow.ticks(self.high)
         if self.kind == "signed":
@@ -65,7 +65,7 @@ class PatchValues:
 
 @dataclass(frozen=True)
 class PatchState:
-    """The part that clicks change, and the drawing style."""
+    """The selection, which clicks change, and the drawing style."""
 
     focus: int | None = None             # the query token
     look: str = "blocky"                 # one of LOOKS
@@ -83,8 +83,8 @@ class PatchEvent:
 
 
 def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = False) -> bytes:
-    """Return the message of the picture and its patches. height: maximum in pixels, or the rest of the window. frozen:
-    disable selection, since other tokens' rows are not available without a server."""
+    """Pack the picture and its patches. height: maximum in pixels, or the rest of the window. frozen: disable
+    selection, because without a server other tokens' rows are unavailable."""
     header = constants() | {
               "room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
               "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
@@ -93,17 +93,17 @@ def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = Fa
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
     return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
 def colouring(values: PatchValues) -> dict[str, object]:
-    """Return the colour bar's ticks, and each token's colour, −255 to 255."""
+    """Return the colour bar's ticks and each token's colour step, −255 to 255."""
     return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist()}
 
 
 def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
-    """Return the message of the numbers and the selection."""
+    """Pack the numbers and the selection."""
     header: Mapping[str, object] = colouring(values) | {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
         "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
@@ -122,10 +122,10 @@ def parse_event(value: object, count: int) -> PatchEvent | None:
 def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int = HEIGHT, key: str,
                  view: View | None = None, frozen: bool = False,
                  on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draw the picture with a number per patch and return it for storing.
+    """Draw the picture with a number per patch and return it for storage.
 
-    height: maximum in pixels. view: the head shown. frozen: disable selection. on_event receives the chosen token
-    before the page reruns.
+    height: maximum in pixels. view: the view of the head shown. frozen: disable selection. on_event: receives the
+    chosen token before the page reruns.
     """
     messages = body(patches, room=key, height=height, frozen=frozen), state(values, shown, room=key)
     return show("picture_view", key, *messages, lambda value: parse_event(value, len(patches.texts)), on_event, view)

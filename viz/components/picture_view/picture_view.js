@@ -1,4 +1,4 @@
-// A picture with its patches. Hovering and moving happen here; only a choice is sent, as {token}.
+// A picture with its patches. Hovering and keyboard movement stay in the browser; only a choice is sent, as {token}.
 import { receiver } from "../js/messages.js";
 import { div, frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
@@ -20,7 +20,7 @@ export function mount(element, bytes, send) {
   }
 
   function choose(token) {
-    if (body.frozen) return;   // other tokens' rows are not available
+    if (body.frozen) return;   // other tokens' rows are unavailable
     state.focus = token === state.focus ? null : token;
     view.drawMarks();
     send({ token: state.focus });

@@ -1,4 +1,4 @@
-"""Compute the rows of one token of a picture: its patches, the open head's row, and every head's row for the grid."""
+"""Compute the attention rows of a picture's token, for the open head and for the thumbnails of all heads."""
 import numpy as np
 
 from model.core.heads import Overview
@@ -15,13 +15,13 @@ WORDS = strings("components")["picture"]
 
 
 def patch_name(tokens: Tokens, token: int) -> str:
-    """Return a patch's name by row and column, or another token's text."""
+    """Return a patch's name (row and column), or the text of any other token."""
     place = tokens.place(token)
     return visible_token(tokens.texts[token]) if place is None else WORDS["patch"].format(row=place[0], column=place[1])
 
 
 def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
-    """Return a record's picture and the tokens of its parts. Raises ValueError for a record of text."""
+    """Return a record's picture and its tokens. Raises ValueError for a record of text."""
     tokens = record[kind].keys
     if record.picture is None or tokens.grid is None:
         raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
@@ -33,18 +33,18 @@ def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
 
 
 def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:
-    """Return the source tokens hidden by the question."""
+    """Return the source tokens that the record's query hides."""
     return tuple(sorted(edit.token for edit in record.query.edits if isinstance(edit, Hide) and edit.side == "source"))
 
 
 def scale_of(attention_map: AttentionMap, token: int) -> tuple[float, float]:
-    """Return (uniform weight of the token's row, multiple of it at full colour)."""
+    """Return (uniform weight of the token's row, the multiple of it that is drawn at full colour)."""
     allowed = allowed_keys(attention_map.layers[0], token)
     return glow.even_weight(allowed), glow.most_times(int(allowed[0].sum()))
 
 
 def row_of(record: AttentionRecord, view: View) -> PatchValues:
-    """Return the row of the token in focus in the open head, after the view's filters."""
+    """Return the open head's row for the token in focus, after the view's filters."""
     attention_map = record[view.kind]
     rows = displayed_rows(attention_map, view)
     at = [layer.index for layer in attention_map.layers].index(view.layer)
@@ -54,7 +54,7 @@ def row_of(record: AttentionRecord, view: View) -> PatchValues:
 
 
 def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
-    """Return every head's row of the token in focus as thumbnails: the patches' colours in their grid."""
+    """Return each head's row for the token in focus as a thumbnail: the patches' colours in their grid."""
     tokens = attention_map.keys
     even, most = scale_of(attention_map, view.token or 0)
     grid, patches = tokens.grid or (1, 1), np.array(tokens.patches)

@@ -1,21 +1,21 @@
-// A picture under its patches: the picture, the tokens beside it, marks, legend, sentence and table.
+// Draw a picture and its coloured patches, with the other tokens, marks, legend, sentence and table.
 import { canvasOf } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
 import { div, figure, fill, heightFor, node, palette, place, short, within } from "../js/shared.js";
 
-// rows of the table besides tokens without a patch; pixels per patch from which grid lines are drawn
+// rows of the table besides tokens without a patch; smallest patch, in pixels, with grid lines
 const LARGEST = 8, LINES = 7;
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
 
 /**
- * The picture of picture_view.js in its root.
+ * Create the picture of picture_view.js in its root.
  * @param {HTMLElement} root
  * @returns {{board: HTMLElement, chips: HTMLElement, build: (body: object) => void, draw: (state: object) => void,
  *   drawMarks: () => void, point: (token?: number) => void, under: (event: PointerEvent) => number | undefined,
  *   about: (token: number) => [string, string[][]], isPatch: (token: number) => boolean,
- *   beside: (token: number | undefined, step: number[]) => number}} point: frames what is under the pointer; about: title
- *   and rows of the tooltip; beside: the patch a step of rows and columns from one, or from the first
+ *   beside: (token: number | undefined, step: number[]) => number}} point: frames the token under the pointer; about:
+ *   title and rows of the tooltip; beside: the patch `step` (rows, columns) away from a token or the first patch
  */
 export function viewOf(root) {
   const sentence = div("say", root), chips = div("chips", root), board = div("board", root);
@@ -33,7 +33,7 @@ export function viewOf(root) {
   const value = (token) => state.values.values[token];
   const tokens = () => body.texts.map((_, token) => token);
   const name = (token) => body.texts[token];
-  // a formatted number; changes with their sign
+  // Format a number; changes have a sign.
   const written = (token) => `${state.kind === "signed" && value(token) > 0 ? "+" : ""}${figure(value(token))}`;
 
   function build(read) {
@@ -60,7 +60,7 @@ export function viewOf(root) {
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
   }
 
-  // Return each patch's colour step at its position in the grid.
+  // Return the patches' colour steps in grid order.
   function stepsInGrid() {
     const [rows, columns] = body.grid, steps = new Int16Array(rows * columns);
     body.places.forEach((at, token) => { if (at >= 0) steps[at] = state.steps[token]; });
@@ -117,7 +117,7 @@ export function viewOf(root) {
     pen.stroke();
   }
 
-  // Draw tokens that are not patches as buttons in their colour.
+  // Draw the tokens that are not patches as buttons in their colours.
   function drawChips() {
     const special = tokens().filter((token) => !isPatch(token)), shades = shadesOf(body.colours.glow, 1);
     if (chips.childElementCount !== special.length) {
@@ -167,7 +167,7 @@ export function viewOf(root) {
     legend.replaceChildren(...nodes);
   }
 
-  // Return the facts about one token: its number and, for a weight, the multiple of the uniform weight.
+  // Return the tooltip rows of a token: its number and, for a weight, the multiple of the uniform weight.
   function facts(token) {
     if (state.hidden.includes(token)) return [[state.what, body.text.is_hidden]];
     if (state.kind === "none") return [];

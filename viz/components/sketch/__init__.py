@@ -1,4 +1,5 @@
-"""A curve to draw by hand over given axes before the real one is shown. Works with pointer, touch and keyboard."""
+"""Axes on which the reader draws a predicted curve before the real one is shown. Works with pointer, touch and
+keyboard."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,36 +12,38 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class Axes:
-    """The axes to draw over."""
+    """The axes to draw on."""
 
-    names: tuple[str, str]               # of the horizontal and the vertical axis
+    names: tuple[str, str]               # titles of the horizontal and the vertical axis
     across: list[tuple[float, str]]      # (share of the width, label)
     up: list[tuple[float, str]]          # (share of the height, label)
     height: int = 300                    # pixels
 
 
 def body(axes: Axes, places: int, *, room: str) -> bytes:
-    """Return the message of what stays fixed while drawing. places: number of heights in the curve."""
+    """Pack everything that stays fixed while drawing. places: number of heights in the curve."""
     return pack({"room": room, "part": "body", "names": axes.names, "across": axes.across, "up": axes.up,
                  "height": axes.height, "places": places, "colours": theme.COMPONENT,
                  "text": strings("lesson")["sketch"]}, {})
 
 
 def state(values: tuple[float, ...], *, room: str) -> bytes:
-    """Return the message of the curve so far: heights from 0 to 1, or none."""
+    """Pack the curve so far: heights from 0 to 1, or ()."""
     return pack({"room": room, "part": "state", "values": list(values)}, {})
 
 
 def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
-    """Parse a browser event, {"values": [numbers]}, with one height per place; None for anything else."""
+    """Parse a browser event, {"values": [numbers]} with control.longest heights; return None for anything else."""
     values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
     return control.clean(values) if isinstance(values, list) and len(values) == control.longest else None
 
 
 def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str, turn: Callable[..., None]) -> Picture:
-    """Draw the axes and the curve so far. `values` are heights as shares of the axis, 0 at the bottom and 1 at the top,
-    evenly spaced from edge to edge; () if nothing is drawn yet. A finished stroke calls turn(CONTROL=values) before the
-    page reruns. The first stroke draws the curve, later ones change it; with the keyboard, each place is a slider."""
+    """Draw the axes and the curve so far. A finished stroke calls turn(CONTROL=values) before the page reruns. The
+    first stroke draws the curve, and later ones change it; for the keyboard, each position is a slider.
+
+    values: heights from 0 (bottom) to 1 (top), evenly spaced from edge to edge; () if nothing is drawn yet.
+    """
     messages = body(axes, control.longest, room=key), state(values, room=key)
     return show("sketch", key, *messages, lambda value: parse_event(value, control),
                 lambda drawn: turn(**{control.name: drawn}))

@@ -1,5 +1,5 @@
-// A curve drawn by hand. A stroke sets the heights of the places it passes; untouched places take the nearest height,
-// so that a single stroke makes a curve. Sends {values} when the stroke ends.
+// A curve drawn by hand. A stroke sets the heights at the positions it passes; all other positions take the nearest
+// height, so a single stroke makes a whole curve. Sends {values} when the stroke ends.
 import { dragging } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, palette, within } from "../js/shared.js";
@@ -16,7 +16,7 @@ export function mount(element, bytes, send) {
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
   const curve = shape("polyline", { class: "curve" }, svg), invited = shape("text", { class: "invite" }, svg);
   const hint = div("hint", root);
-  let body, heights = [], dots = [], before;   // before: [place, height] where the stroke was last
+  let body, heights = [], dots = [], before;   // before: last [position, height] of the stroke
 
   const box = () => ({ left: LEFT, right: Math.max(120, root.clientWidth - RIGHT), top: TOP, bottom: body.height - FOOT });
   const toX = (share, { left, right }) => left + share * (right - left);
@@ -66,7 +66,7 @@ export function mount(element, bytes, send) {
     shape("text", { x: plane.left, y: 12 }, axes).textContent = body.names[1];
   }
 
-  // Return the curve with untouched places at the height of the nearest drawn one.
+  // Return the curve, with undrawn positions at the height of the nearest drawn one.
   function filled() {
     const known = heights.flatMap((each, i) => (each === undefined ? [] : [i]));
     if (!known.length) return Array(body.places).fill(MIDDLE);
@@ -74,7 +74,7 @@ export function mount(element, bytes, send) {
     return Array.from({ length: body.places }, (_, i) => heights[i] ?? heights[nearest(i)]);
   }
 
-  // Continue the stroke to a point; places in between are interpolated.
+  // Continue the stroke to a point, interpolating the positions in between.
   function stroke(event) {
     const plane = box(), [x, y] = within(svg, event);
     const across = Math.min(1, Math.max(0, (x - plane.left) / (plane.right - plane.left))) * (body.places - 1);

@@ -8,18 +8,18 @@ LATEST = 2**53   # largest integer that JavaScript represents exactly
 
 
 def message(label: str, words: Sequence[str], at: int, help: str | None, event: object) -> dict[str, object]:
-    """Return the message to draw: the thumb at index `at` of the words. event: the browser's last message, returned as
-    an acknowledgement."""
+    """Return the message to draw, with the thumb at index `at` of the words. event: the browser's last message, whose
+    count is returned as an acknowledgement."""
     count = event.get("count") if isinstance(event, dict) else None
     heard = count if type(count) is int and 0 <= count <= LATEST else 0
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 
 
 def parse_event(value: object, words: Sequence[str]) -> int | None:
-    """Parse a browser event, {"at": index, "word": its words, "count": of the message}, and return the option's index.
-    None for anything else.
+    """Parse a browser event, {"at": index, "word": label, "count": message number}, and return the option's index; None
+    for anything else.
 
-    If the options changed while the event was on its way, the words identify the option.
+    If the options have changed in the meantime, the label identifies the option.
     """
     if not isinstance(value, dict) or set(value) != {"at", "word", "count"}:
         return None
@@ -33,9 +33,9 @@ def parse_event(value: object, words: Sequence[str]) -> int | None:
 
 def slider(label: str, options: Sequence[Any], value: object, *, key: str, turn: Callable[[Any], None],
            say: Callable[[Any], str] = str, help: str | None = None) -> None:
-    """Draw the options with the thumb at `value`, one of them; say returns an option's words. A move calls turn(option)
-    before the page reruns. While dragging or holding a key, about twelve moves a second are sent. Arrow keys, Page Up
-    and Page Down, Home and End move the thumb. The key starts with "slider-"."""
+    """Draw the slider with the thumb at `value`, which must be one of the options. A move calls turn(option) before the
+    page reruns; dragging or holding a key sends about twelve moves per second. Arrow keys, Page Up and Page Down, Home
+    and End move the thumb. say: returns an option's label. The key must start with "slider-"."""
     words = [say(option) for option in options]
 
     def hand_on() -> None:
@@ -43,6 +43,6 @@ def slider(label: str, options: Sequence[Any], value: object, *, key: str, turn:
         if at is not None:
             turn(options[at])
 
-    # wrapped in a list: Streamlit would search a dict for tables, importing pandas for half a second
+    # in a list, because Streamlit would search a dict for tables and take half a second to import pandas
     data = [message(label, words, options.index(value), help, component_value(key, "moved"))]
     registered("slider", "slider/slider.js", "module.slider()", None)(key=key, data=data, on_moved_change=hand_on)

@@ -1,10 +1,10 @@
-// A thumb on a line above its options' labels. The server is told while it moves.
+// A slider with its options' labels below. Sends moves while dragging.
 import { telling } from "../js/drag.js";
 import { mountOnce } from "../js/lifecycle.js";
 import { div, node } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
-const TOLD = { pause: 80, patience: 20_000 };   // milliseconds, see telling() in drag.js
+const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in drag.js
 
 function build(parent) {
   const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
@@ -29,7 +29,7 @@ function begin(parent) {
   }
 
   const told = telling(() => {
-    // messages are never equal: a change back and forth counts as two
+    // the count makes every message different, so a move and its reversal are both sent
     count = Math.max(Date.now(), count + 1, data.heard + 1);
     one.send({ at: +line.value, word: words[line.value], count });
     return count;
@@ -66,5 +66,5 @@ function begin(parent) {
   return one;
 }
 
-/** @returns {Promise<(call: object) => () => void>} what Streamlit calls */
+/** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */
 export const slider = async () => mountOnce(begin, await styles("slider/slider.css"));

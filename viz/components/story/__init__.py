@@ -1,5 +1,5 @@
-"""One text's way through a decoder on one screen, from letters to the next word. It plays by itself, can be stopped
-anywhere, and every part opens its lesson."""
+"""An animation of how a decoder processes a text, on one screen, from letters to the next word. It can be stopped at
+any point, and each part links to its lesson."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,43 +10,43 @@ from viz.components.component import Picture, show
 from viz.components.messages import pack
 from viz.text import strings
 
-# in order; each adds a part to the picture, and earlier parts stay
+# in order; each step adds a part to the picture
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
 SECONDS = 6           # seconds per step when playing: a minute in total
-ROWS, CELLS = 16, 12  # most pieces, and most numbers of each vector, that are drawn
+ROWS, CELLS = 16, 12  # limits on the pieces drawn and on the numbers drawn per vector
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step: what to notice, and the lesson that it opens."""
+    """A step with its explanation and its lesson."""
 
-    title: str    # a word or two
+    title: str    # one or two words
     say: str      # one sentence about this text
-    lesson: str   # name of the lesson's page
+    lesson: str   # page name of the lesson
     door: str     # the lesson's title
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything that is drawn, for T pieces and N blocks of h heads; the last piece is followed."""
+    """Everything that is drawn, for T pieces and N blocks of h heads. The animation follows the last piece."""
 
-    # the text: (letters, whether they belong to a piece; spaces between pieces do not)
+    # the text as (letters, whether they belong to a piece); spaces between pieces do not
     line: tuple[tuple[str, bool], ...]
     pieces: tuple[str, ...]              # (T)
     ids: tuple[int, ...]                 # (T)
     embedded: np.ndarray                 # float32 (T, CELLS): the first numbers of each vector
-    placed: np.ndarray                   # float32 (T, CELLS): with positions
+    placed: np.ndarray                   # float32 (T, CELLS): the same numbers with positions added
     rows: np.ndarray                     # float32 (N, h, T): weights of the last piece
     opened: tuple[int, int]              # block and head; −1 for the mean of its heads
     percent: Callable[[float], str]      # formats a share
     marks: np.ndarray                    # float32 (N, h), 0 to 1: each head's shade in the list of blocks
-    added: np.ndarray                    # float32 (N, 2): lengths added by attention and feed-forward
-    neurons: np.ndarray                  # float32 (d_ff): of the open block
+    added: np.ndarray                    # float32 (N, 2): norms of the updates by attention and feed-forward
+    neurons: np.ndarray                  # float32 (d_ff): activations in the open block
     words: tuple[str, ...]               # the most probable next pieces
     numbers: tuple[int, ...]             # their ids
     logits: tuple[float, ...]
     chances: tuple[float, ...]
-    rest: str                            # text on all other pieces, or ""
+    rest: str                            # text about all other pieces, or ""
     width: int                           # d_model
     again: str                           # label of the button that writes the first word, or ""
     steps: tuple[Step, ...]              # in the order of STEPS
@@ -55,27 +55,27 @@ class Scene:
 
 @dataclass(frozen=True)
 class Event:
-    """The reader's choice: exactly one of the three."""
+    """The reader's choice. Exactly one of the three is set."""
 
-    lesson: str | None = None              # the name of a page
+    lesson: str | None = None              # a page name
     write: int | None = None               # the id of a piece
     opened: tuple[int, int] | None = None  # a block, and a head or −1
 
 
 def body(scene: Scene, *, room: str) -> bytes:
-    """Return the message of everything that is drawn."""
+    """Pack everything that is drawn."""
     header, arrays = parts(scene)
     return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours, texts and the speed."""
     return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
             "text": strings("components")["story"]}
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """Return a scene's drawn parts, its last ROWS pieces and the open head's weights: (header, arrays)."""
+    """Return (header, arrays) of a scene, limited to the last ROWS pieces and the open head's weights."""
     first = max(0, len(scene.pieces) - ROWS)
     block, head = scene.opened
     weights = scene.rows[block].mean(0) if head < 0 else scene.rows[block, head]
@@ -101,7 +101,7 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
 
 
 def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
-    """Return the message of the starting step, and whether it plays."""
+    """Pack the starting step and whether the animation plays."""
     return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
 
 
@@ -125,9 +125,9 @@ def _is_head(chosen: object, shape: Sequence[int]) -> bool:
 
 
 def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Picture:
-    """Draw the scene and play it. on_event receives the reader's choice before the page reruns.
+    """Draw the scene and play it. on_event: receives the reader's choice before the page reruns.
 
-    The returned picture shows the end, with all parts visible.
+    The returned picture shows the last step, with all parts visible.
     """
     drawn = show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene),
                  on_event)

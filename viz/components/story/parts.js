@@ -1,9 +1,9 @@
-// The parts of the picture, left to right: pieces, vectors, a block opened, all blocks, the words that may come next.
+// The parts of the picture, from left to right: pieces, vectors, the open block, all blocks, next-word candidates.
 import { div, fill, node, parts } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 
 /**
- * @param {object} body  of the story
+ * @param {object} body  the story's body
  * @returns {HTMLElement[]}
  */
 export function panels(body) {
@@ -16,7 +16,7 @@ export function panels(body) {
   return [pieces(body), vectors(body), block, blocks(body), output(body)];
 }
 
-// A part: its title, which steps it belongs to, and the lesson behind it.
+// Create a part with its title, its steps, and links to their lessons.
 function panel(body, steps, name) {
   const made = div(`panel ${name}`);
   made.dataset.steps = steps.join(" ");
@@ -152,7 +152,7 @@ function bar(parent, name, share, written) {
 }
 
 /**
- * What a canvas and an SVG need: places and colours as they are now.
+ * Draw the attention paths in the SVG, using the current positions of the rows.
  * @param {HTMLElement} stage
  * @param {object} body
  */
@@ -178,9 +178,10 @@ export function drawPaths(stage, body) {
 }
 
 /**
+ * Draw the neurons' activations on the canvas.
  * @param {HTMLElement} stage
  * @param {object} body
- * @param {string[]} heads  colours
+ * @param {string[]} heads  colours of the heads
  */
 export function drawNeurons(stage, body, [, , , , , blue]) {
   const canvas = stage.querySelector("canvas"), { values } = body.neurons;

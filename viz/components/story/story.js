@@ -1,5 +1,5 @@
-// One text through a decoder. It runs by itself, a step after the other; buttons, arrow keys and clicks on its parts
-// step, and whoever moves it stops it. What is chosen is sent as {lesson}, {write} or {opened}.
+// An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
+// the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
 import { receiver } from "../js/messages.js";
 import { div, frame, node, palette } from "../js/shared.js";
 import { drawNeurons, drawPaths, panels } from "./parts.js";
@@ -37,8 +37,8 @@ export function mount(element, bytes, send) {
   function redraw() {
     if (!body) return;
     const { heads } = palette(root, body.colours);
-    const hall = getComputedStyle(root).getPropertyValue("--story-columns");   // it makes the columns fit
-    root.classList.toggle("narrow", !hall && root.clientWidth < 1124);   // what the columns of .machine need at least
+    const hall = getComputedStyle(root).getPropertyValue("--story-columns");   // lecture mode sets it and makes the columns fit
+    root.classList.toggle("narrow", !hall && root.clientWidth < 1124);   // minimum width for the columns of .machine
     drawNeurons(stage, body, heads);
     drawPaths(stage, body);
   }
@@ -110,7 +110,7 @@ export function mount(element, bytes, send) {
     event.stopPropagation();
   });
 
-  // Of a part with several steps the next one that is not shown yet, or the first.
+  // Return the part's step after the current one (cyclically), or its first step if another part is current.
   function near(names) {
     const places = names.map((name) => body.steps.findIndex(([each]) => each === name));
     return places.includes(step) ? places[(places.indexOf(step) + 1) % places.length] : places[0];

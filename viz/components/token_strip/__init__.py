@@ -1,4 +1,4 @@
-"""A sentence as a strip of tokens: a click focuses one, a second one makes a pair."""
+"""A sentence as a strip of tokens: one click focuses a token, and a second click completes a pair."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,38 +12,39 @@ from viz.text import strings
 
 @dataclass(frozen=True)
 class StripEvent:
-    """The current selection: the token in focus and the pair (from, to), None if there is none."""
+    """The current selection: the token in focus and the pair (from, to), or None."""
 
     token: int | None
     pair: tuple[int, int] | None
 
 
 def body(tokens: Tokens, *, room: str) -> bytes:
-    """Return the message of the tokens."""
+    """Pack the tokens."""
     return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body, colours and texts, which no file provides."""
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
     return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
           chosen: bool = True) -> bytes:
-    """Return the message of the selection. pairs: a second click makes a pair. chosen: whether the reader chose the
-    focus; a default focus is marked differently and does not start a pair."""
+    """Pack the selection. pairs: whether a second click completes a pair. chosen: whether the reader chose the focus; a
+    default focus is marked differently and does not start a pair."""
     return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
 
 
 def parse_event(value: object, count: int) -> StripEvent | None:
-    """Parse a browser event: {"token": position or null, "pair": [from, to] or null}. None for anything else."""
+    """Parse a browser event, {"token": position or null, "pair": [from, to] or null}; None for anything else."""
     places = token_and_pair(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
 def token_and_pair(value: object, queries: range | frozenset[int],
            keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
-    """Return (token, pair) from a message if the token is in `queries` and the pair in `queries` and `keys`."""
+    """Return (token, pair) from a message, or None unless the token is in `queries` and the pair in `queries` ×
+    `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:
         return None
     token, pair = value["token"], value["pair"]
@@ -60,12 +61,11 @@ def token_and_pair(value: object, queries: range | frozenset[int],
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                 chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> Picture:
-    """Draw the strip. The event holds focus and pair after the click, None if cleared.
+    """Draw the strip. on_event: receives the focus and the pair after a click (None if cleared) before the page reruns.
 
-    A click focuses a token; a click on another makes the pair (from, to); a third starts again. Shift-click always sets
-    the pair's second token. Clicking the same token again, or Escape, clears. Without `pairs` every click focuses, for
-    one of two strips with a pair across both. A focus that is not `chosen` is marked and does not start a pair.
-    on_event is called before the page reruns.
+    A click focuses a token, a click on another token completes the pair (from, to), and a third starts again.
+    Shift-click always sets the pair's second token. Clicking the same token again or pressing Escape clears the
+    selection. Without `pairs`, every click sets the focus, for two strips with a pair across both. chosen: see `state`.
     """
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs, chosen=chosen)
     return show("token_strip", key, *messages, lambda value: parse_event(value, len(tokens)), on_event)

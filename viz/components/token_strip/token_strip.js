@@ -1,4 +1,4 @@
-// The sentence as buttons. What is chosen is sent as {token, pair}; everything else happens here.
+// The sentence's tokens as buttons. Selections are sent as {token, pair}.
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, node, palette } from "../js/shared.js";
 
@@ -55,7 +55,7 @@ export function mount(element, bytes, send) {
     else hint.textContent = words.none;
   }
 
-  // One stop for the Tab key; arrows move it.
+  // A single tab stop, which the arrow keys move.
   function rove(to) {
     if (buttons[reach]) buttons[reach].tabIndex = -1;
     reach = Math.max(0, Math.min(to, buttons.length - 1));

@@ -1,4 +1,4 @@
-"""The Transformer's figure, with a link from each box to its lesson."""
+"""The Transformer diagram, with a link from each box to its lesson."""
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ BOXES = FIGURE["boxes"]
 
 @dataclass(frozen=True)
 class Door:
-    """The lesson behind a box: name, description, minutes, and the boxes of the lessons it builds on."""
+    """The lesson that a box links to: its name, description and minutes, and the boxes of lessons it builds on."""
 
     lesson: str
     words: str
@@ -24,7 +24,7 @@ class Door:
 
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
-    """Return the message of boxes, lines and labels, and of each box's lesson."""
+    """Pack boxes, lines, labels and each box's lesson."""
     return pack(constants() | {
         "room": room, "part": "body",
         "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
@@ -32,17 +32,17 @@ def body(doors: Mapping[str, Door], *, room: str) -> bytes:
 
 
 def constants() -> dict[str, object]:
-    """Return the app's own part of the body: everything that is drawn."""
+    """Return the part of the body that saved files omit and the app supplies: everything that is drawn."""
     return FIGURE | {"colours": theme.COMPONENT, "text": strings("lesson")["anatomy"]}
 
 
 def state(*, room: str) -> bytes:
-    """Return the state's message; the figure has no state."""
+    """Pack the state, which is empty for this figure."""
     return pack({"room": room, "part": "state"}, {})
 
 
 def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
-    """Parse a browser event, {"box": name}, and return the lesson behind it; None for anything else."""
+    """Parse a browser event, {"box": name}, and return the lesson of this box; None for anything else."""
     box = value.get("box") if isinstance(value, dict) and len(value) == 1 else None
     return doors[box].lesson if isinstance(box, str) and box in doors else None
 
@@ -50,7 +50,7 @@ def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
 def transformer_diagram(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> Picture:
     """Draw figure 1 of Vaswani et al. 2017 and, beside it, the details of attention from figure 2.
 
-    doors: by box name; boxes without one are drawn muted. on_open receives the lesson before the page reruns.
+    doors: lessons by box name; boxes without a lesson are muted. on_open: receives the lesson before the page reruns.
     """
     messages = body(doors, room=key), state(room=key)
     return show("transformer_diagram", key, *messages, lambda value: parse_event(value, doors), on_open)

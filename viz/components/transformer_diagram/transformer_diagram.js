@@ -1,5 +1,4 @@
-// The Transformer's figure. A box with a lesson is a link; hovering says what the lesson is and points out what it
-// builds on.
+// The Transformer diagram. Boxes with lessons are links; hovering over one shows the lesson and the boxes it builds on.
 import { shape, wire } from "../js/svg.js";
 import { receiver } from "../js/messages.js";
 import { div, frame, palette } from "../js/shared.js";
