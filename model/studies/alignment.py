@@ -18,8 +18,8 @@ TokenGroups = tuple[list[int], list[int]]   # tokens of the first text, and of t
 
 @dataclass(frozen=True)
 class Group:
-    """Tokens of two texts that cover the same characters, or the two forms of a changed word; one side is empty for an
-    inserted word."""
+    """Corresponding tokens of two texts: the same characters, or the two forms of a changed word. One side is empty for
+    an inserted word."""
 
     text: str
     first: tuple[int, ...]
@@ -27,12 +27,12 @@ class Group:
 
     @property
     def both(self) -> bool:
-        """Whether both texts have such a token."""
+        """Whether the group has tokens of both texts."""
         return bool(self.first and self.second)
 
 
 def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
-    """Return the text of a kind's queries or keys, and each token's span in it, empty for special tokens."""
+    """Return the text of a kind's queries or keys, and each token's span in it; special tokens have an empty span."""
     tokens, query = getattr(record[kind], side), record.query
     target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
     text = query.text if query.text_b is None else f"{query.text}\n{query.text_b}"
@@ -49,10 +49,10 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
 
 
 def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
-    """Return (equal, range in the first, range in the second) in order: runs of equal words and the gaps between them.
+    """Return runs of equal words and the gaps between them, in order, as (equal, range in first, range in second).
 
-    The edit distance is minimal (Levenshtein 1966; Wagner and Fischer 1974). A diff by longest blocks would shift texts
-    that repeat themselves.
+    Minimises the edit distance (Levenshtein 1966; Wagner and Fischer 1974). A diff by longest blocks would misalign
+    repetitive texts.
     """
     numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
     one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
@@ -96,8 +96,8 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers, from `start`, of the characters of a word and of its changed form: matched one by one if most
-    are kept, as in a string of single characters, else all the same number."""
+    """Number the characters of a word and of its changed form, from `start`. Matching characters share a number if the
+    two forms are similar; otherwise all characters have the number `start`."""
     marks = np.full(len(one), start), np.full(len(other), start)
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     if matcher.ratio() < ALIKE:
@@ -110,11 +110,11 @@ def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
-    """Group the queries or keys of two records, in the order of the first; groups only in the second follow their
-    predecessor there.
+    """Group the queries or keys of two records, in the order of the first. A group found only in the second follows the
+    group that precedes it there.
 
-    Words are matched by minimal edit distance. Pieces of different tokenizers match if they share a character, special
-    tokens by their text.
+    Words are matched by minimal edit distance. Subword tokens match if they share a character; special tokens match if
+    they have the same text.
     """
     tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
     (one, spans), (other, others) = (source_text(record, kind, side)
@@ -142,13 +142,13 @@ def _joined(meets: list[list[set]]) -> list[TokenGroups]:
 
 
 def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
-    """Return the keys by which each token is matched: its characters' numbers; a patch's row and column; a special
-    token's text and number of earlier occurrences."""
+    """Return each token's matching keys: the numbers of its characters, the row and column of a patch, or the text of a
+    special token and how often it occurred before."""
     seen: dict[str, int] = {}
     marks: list[set] = []
     for token, (start, end) in enumerate(spans):
         place = tokens.place(token)
-        if place is not None:   # patches match by row and column
+        if place is not None:
             marks.append({("patch", *place)})
         elif tokens.special[token]:
             count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1
@@ -159,7 +159,8 @@ def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[
 
 
 def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
-    """Sort groups by position in the first text; groups only in the second follow their predecessor there."""
+    """Sort groups by position in the first text. A group found only in the second follows the group that precedes it
+    there."""
     place = {token: group[0][0] for group in groups if group[0] for token in group[1]}
     behind, most = {}, -1
     for token in range(1 + max((token for group in groups for token in group[1]), default=-1)):

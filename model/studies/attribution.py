@@ -1,9 +1,7 @@
-"""Measure the importance of each token for one answer by every method, next to the measured effect of removing the
-token.
+"""Compare attribution methods: each token's importance for one answer, and the effect of removing the token.
 
-An `AttributionQuery` is answered by an `Attribution`. The answer is one number: a log-probability, the difference of
-two, or the cosine of two sentence vectors. numpy only; `ExplainedAnswer` (model/studies/token_removal.py) runs the
-model.
+The answer to explain is one number: a log-probability, the difference of two log-probabilities, or the cosine of two
+sentence vectors. This module only needs numpy; `ExplainedAnswer` (model/studies/token_removal.py) runs the model.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,39 +18,38 @@ from model.core.trace import Trace
 from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 
-REMOVALS = ("deleted", "replaced", "hidden")   # three definitions of removing a token
+REMOVALS = ("deleted", "replaced", "hidden")   # ways to remove a token
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow",
            "gradient")
-NULLS = ("rollout_even", "flow_even")   # rollout and flow of uniform attention
-FEWEST = 5        # fewest tokens to rank: with four, two rankings are equal or opposite one time in twelve
-LONGEST = 64      # most tokens: each is removed three times
-FLOW_LONGEST = 32  # most tokens for which attention flow is computed by default
+NULLS = ("rollout_even", "flow_even")   # baselines: rollout and flow of uniform attention
+FEWEST = 5        # minimum number of tokens to rank; two random rankings of four agree or are opposite in 1 of 12 cases
+LONGEST = 64      # maximum number of tokens, because each is removed three times
+FLOW_LONGEST = 32  # maximum number of tokens for attention flow unless it is requested
 
 
 @dataclass(frozen=True)
 class AttributionQuery:
     """Which tokens mattered for the word at `at`?
 
-    A decoder predicts the word from its left context, a masked-word model with the word masked, a resolver at the word
-    itself; a sentence model needs no word.
+    A decoder predicts the word from its left context, a masked-word model from the text with the word masked, and a
+    resolver at the word itself. A sentence model needs no word.
     """
 
     query: Query              # the text and the model
-    at: int | None = None     # character at which the word begins, the text's length for the next word, None for the
-    # last word; in an encoder–decoder the index of the target token, with [BOS] at 0
+    at: int | None = None     # start of the word in characters; the text's length for the next word; None for the last
+    # word; for an encoder–decoder the index of the target token, with [BOS] at 0
     word: str = ""  # the word whose probability is explained; "" for the word in the text or the model's own answer
     rival: str = ""           # a word whose log-probability is subtracted
-    other: str = ""           # the sentence to compare vectors with
-    long_flow: bool = False   # attention flow even for texts over FLOW_LONGEST tokens
+    other: str = ""           # the sentence whose vector is compared
+    long_flow: bool = False   # compute attention flow even for more than FLOW_LONGEST tokens
     without_flow: bool = False   # skip attention flow, the slowest method
 
     def answer(self, models: Models, report: Progress) -> "Attribution":
-        """Compute every measure. Raises UserError for a model or text without an answer to explain."""
+        """Compute every measure. Raises UserError if the model has no answer to explain."""
         return attribute(self, *self.explained(models, report), report)
 
     def explained(self, models: Models, report: Progress) -> tuple[ExplainedAnswer, AttentionRecord, Trace | str]:
-        """Return the model with this question, the record of its pass, and the trace, or a sentence on why there is
-        none."""
+        """Return the prepared answer, the record of the pass, and the trace or a sentence saying why there is none."""
         report(0.0, "reading the text")
         explained = explained_answer(models.open(self.query, report), self.query, self.at,
                                      (self.word, self.rival, self.other), LONGEST)
@@ -66,33 +63,33 @@ class AttributionQuery:
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """The importance of each token by every method. All arrays are over `tokens`."""
+    """The importance of each token by every method. All arrays are indexed by `tokens`."""
 
     question: AttributionQuery   # the question answered
-    query: Query                 # of the record and trace used for the computation; its text may contain a mask
-    kind: Kind                   # of the attention whose row of weights is used
-    tokens: Tokens               # that the answer could attend to; for an encoder–decoder (CROSS) those of its source
+    query: Query                 # query of the record and trace used; its text may contain a mask
+    kind: Kind                   # kind of attention used
+    tokens: Tokens               # tokens that the answer can depend on; the source tokens in an encoder–decoder (CROSS)
     answer: Answer               # the number explained
-    place: int | None            # the position whose output is the answer; None for the mean of all
-    layers: tuple[int, ...]      # model layer numbers for by_head and by_layer
-    removed: dict[str, np.ndarray]               # {definition: answer − answer without the token}, NaN if impossible
+    place: int | None            # position whose output is the answer; None for the mean of all
+    layers: tuple[int, ...]      # indices of the model's layers, for by_head and by_layer
+    removed: dict[str, np.ndarray]               # {removal: answer − answer without the token}, NaN if impossible
     by_head: dict[str, tuple[np.ndarray, ...]]   # {weight or norm: (head, token) per layer}
     by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of rollout.py: (token) per layer}
     scores: dict[str, np.ndarray]                # rollout, flow, their uniform baselines, and the signed gradient
-    missing: dict[str, str]                      # {method: why it is missing}
+    missing: dict[str, str]                      # {method: reason why it is missing}
 
     @property
     def ranked(self) -> np.ndarray:
-        """Which tokens are ranked, bool (token): those that are not special, do not answer and can be removed in all
-        three ways."""
+        """Whether each token is ranked, bool (token): it is not special, does not produce the answer, and can be
+        removed in all three ways."""
         ranked = ~np.array(self.tokens.special) & np.isfinite([self.removed[name] for name in REMOVALS]).all(0)
         if self.place is not None:
             ranked[self.place] = False
         return ranked
 
     def by_method(self, layer: int, head: int) -> dict[str, np.ndarray]:
-        """Return {method: importance (token)} for this open head, in the order of METHODS, each uniform baseline after
-        its method."""
+        """Return {method: importance (token)} for this head, in the order of METHODS; a uniform baseline follows its
+        method."""
         at = self.layers.index(layer)
         values = {"weight_head": self.by_head["weight"][at][head], "weight_layer": self.by_layer["weight"][at]}
         if "norm" in self.by_head:
@@ -104,13 +101,14 @@ class Attribution:
 
 
 def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """Compute Spearman's ρ of two scores of the same tokens; NaN for fewer than FEWEST tokens or a constant score."""
+    """Compute Spearman's ρ between two scores of the same tokens; NaN for fewer than FEWEST tokens or a constant
+    score."""
     return statistics.spearman(first, second) if len(first) >= FEWEST else float("nan")
 
 
 def agreement(attribution: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
-    """Return {method: Spearman's ρ of its magnitudes with the effects' magnitudes, (definition)}; magnitudes, because
-    attention has no sign."""
+    """Return {method: Spearman's ρ with the effects of removal, (removal)}. Magnitudes are compared, because attention
+    has no sign."""
     effects = _effect_sizes(attribution)
     return {name: np.array([rank_agreement(np.abs(score[attribution.ranked]), effect) for effect in effects])
             for name, score in attribution.by_method(layer, head).items()}
@@ -122,7 +120,7 @@ def _effect_sizes(attribution: Attribution) -> list[np.ndarray]:
 
 
 def ceiling(attribution: Attribution) -> np.ndarray:
-    """Return how well the definitions of removal agree: for each, the mean ρ with the two others (definition)."""
+    """Return how well the ways of removing a token agree: each one's mean ρ with the two others (removal)."""
     effects = _effect_sizes(attribution)
     return np.array([np.mean([rank_agreement(effects[one], effects[other]) for other in range(3) if other != one])
                      for one in range(3)])
@@ -130,7 +128,7 @@ def ceiling(attribution: Attribution) -> np.ndarray:
 
 def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
               report: Progress) -> Attribution:
-    """Compute every measure for one answer. `trace` is a sentence on the reason if the model cannot be traced."""
+    """Compute every measure for one answer. trace: the trace, or a sentence saying why there is none."""
     kind = kind_of(record)
     attention_map, count = record[kind], len(explained.tokens)
     missing: dict[str, str] = {}
@@ -160,12 +158,12 @@ def _frozen(values: dict[str, tuple[np.ndarray, ...]]) -> dict[str, tuple[np.nda
 
 
 def kind_of(record: AttentionRecord) -> Kind:
-    """Return the kind of attention in the answer's row: over the source in an encoder–decoder, else the model's own."""
+    """Return the kind of attention used for the answer: cross-attention if there is any, else the model's only kind."""
     return next(kind for kind in (Kind.CROSS, Kind.CAUSAL, Kind.SELF) if kind in record.kinds)
 
 
 def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
-    """Return why later stages of the norms are missing, {stage: sentence}."""
+    """Return {stage: reason} for stages of the norms that are missing."""
     if kind.base is Kind.CROSS:
         return {"norm_residual": "a target token's residual stream holds no source token"}
     if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
@@ -175,7 +173,7 @@ def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
 
 def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weights: list[np.ndarray], rows: np.ndarray,
                  missing: dict[str, str], report: Callable[[float], None]) -> dict[str, np.ndarray]:
-    """Compute rollout and flow, also for uniform attention, noting in `missing` what is left out."""
+    """Compute rollout and flow, also for uniform attention. Add the reasons for skipped methods to `missing`."""
     if attention_map.kind.base is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows a single stack, and this model joins two"
         return {}
@@ -195,7 +193,7 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
 
 def _add_norms(attention_map: AttentionMap, weights: list[np.ndarray], trace: Trace, rows: np.ndarray, by_head: dict,
                by_layer: dict) -> None:
-    """Add the norms of every head to `by_head`, and their stages to `by_layer`."""
+    """Add every head's norms to `by_head`, and the stages of the norms to `by_layer`."""
     kind, lengths, stages = attention_map.kind, [], []
     for layer, row_weights in zip(attention_map.layers, weights, strict=True):
         attention = trace.attention(kind, layer.index)

@@ -1,15 +1,15 @@
-"""Split one forward pass exactly: why a head attends to a token, and what each part writes (Elhage et al. 2021).
+"""Decompose a forward pass exactly: why a head attends to a token, and what each component writes (Elhage et al. 2021).
 
-The residual stream is a sum of contributions: the embedding's parts, every earlier head, every earlier feed-forward
-layer, and biases. A norm is linear once its scale is frozen at its value in this pass, so the sum can be pushed through
-it. Two identities follow, and every answer states its deviation from them:
+The residual stream is a sum of contributions: the parts of the embedding, all earlier heads and feed-forward layers,
+and biases. A norm is linear if its scale is frozen at its value in this pass, so it can be applied to each contribution
+separately. This gives two identities, and every answer reports its deviation from them:
 
-- A score is a sum over pairs (what wrote the query side, what wrote the key side); a position bias, as in T5 and ALiBi,
+- An attention score is a sum over pairs (writer of the query, writer of the key). A position bias, as in T5 and ALiBi,
   is a separate term.
-- A logit, or the difference of two, is a sum over everything that wrote to the stream at that position (direct logit
-  attribution).
+- A logit, or the difference of two logits, is a sum over everything that wrote to the stream at that position (direct
+  logit attribution).
 
-With the scale frozen, these are parts of what happened, not predictions of an intervention: removing a contribution
+Because the scale is frozen, the parts describe this pass; they do not predict the effect of an intervention, which
 would also change the scale.
 """
 from collections.abc import Callable, Iterator
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BIAS = "bias"
-REST = "rest"        # what no named writer accounts for; stated, never hidden
-OTHERS = "others"    # the smaller writers together, in a matrix that is to be read
-LENS_TOKENS = 5      # best tokens of each layer of the logit lens
-MOVED_TOKENS = 6     # tokens that a head promotes most, and as many that it demotes most
+REST = "rest"        # the remainder that no named writer accounts for
+OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
+LENS_TOKENS = 5      # number of best tokens per layer of the logit lens
+MOVED_TOKENS = 6     # number of tokens that a head promotes most, and that it demotes most
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
     """The contributions to the residual stream at some tokens."""
 
-    names: tuple[str, ...]   # the writers: token, position, "L·H", "mlp L", bias and so on
+    names: tuple[str, ...]   # the writers: token, position, "L·H", "mlp L", bias, …
     parts: np.ndarray        # float64 (writer, token, d_model)
 
     @property
     def total(self) -> np.ndarray:
-        """The stream itself, (token, d_model)."""
+        """The residual stream, (token, d_model)."""
         return self.parts.sum(0)
 
     def add(self, name: str, vectors: np.ndarray) -> "Stream":
-        """Return the stream after a writer added vectors (token, d_model), or one vector for all tokens."""
+        """Return the stream plus a writer's vectors (token, d_model), or one vector for all tokens."""
         vectors = np.broadcast_to(vectors, self.parts.shape[1:])
         if name in self.names:
             parts = self.parts.copy()
@@ -56,21 +56,21 @@ class Stream:
         return Stream((*self.names, name), np.concatenate([self.parts, vectors[None]]))
 
     def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
-        """Return the stream after a norm with frozen scale; its bias becomes a writer."""
+        """Apply a norm with frozen scale to every contribution; the norm's bias becomes a writer."""
         parts = self.parts - self.parts.mean(-1, keepdims=True) if norm.kind == "layer" else self.parts
         scaled = Stream(self.names, parts * norm.scales[tokens, None] * norm.gain.astype(np.float64))
         return scaled if norm.bias is None else scaled.add(BIAS, norm.bias.astype(np.float64))
 
 
 class Walk:
-    """The residual stream of one stack at some tokens, before each block and after the last."""
+    """The residual stream of one stack at some tokens, before each block and after the last block."""
 
     def __init__(self, record: AttentionRecord, trace: Trace, kind: Kind, tokens: list[int]) -> None:
         self.record, self.trace, self.tokens = record, trace, np.array(tokens)
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
-        """Yield (block, stream entering it) for every block."""
+        """Yield every block with the stream at its input."""
         stream = self._start()
         for block in self.trace.blocks:
             if block.kind is self.stack:
@@ -96,7 +96,7 @@ class Walk:
         return Stream(("embedding",), wanted[None])
 
     def _behind(self, block: Block, stream: Stream) -> Stream:
-        """Return the stream after a block: its attention layers add their heads, the feed-forward layer the
+        """Return the stream after a block. The attention layers add their heads; the feed-forward layer adds the
         remainder."""
         for attention in block.attentions:
             added = self.heads(attention)
@@ -108,8 +108,8 @@ class Walk:
         return stream if norm is None else stream.through(norm, self.tokens)
 
     def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
-        """Return the stream after an attention layer has added its heads: through a norm of its own output (Gemma 2),
-        and in a post-LN block through the norm of the sum."""
+        """Add an attention layer's heads to the stream, through the norm of the layer's output if there is one (Gemma
+        2). In a post-LN block, also apply the norm of the sum."""
         after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
         if after is not None:
             added = added.through(after, self.tokens)
@@ -121,7 +121,7 @@ class Walk:
         return stream
 
     def heads(self, attention: AttentionTrace) -> Stream:
-        """Return each head's output at these tokens, through its rows of W_O, and the output bias."""
+        """Return each head's output at these tokens after W_O, and the output bias."""
         layer, total = self.record[attention.kind].layer(attention.index), attention.output[self.tokens]
         if not isinstance(layer, Layer):
             raise UserError("The model only reports its weights, so its heads cannot be traced; choose a verified "
@@ -140,7 +140,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class WhyQuery:
-    """Why does one cell of a head's matrix have its score?"""
+    """Why does one cell of a head have its score?"""
 
     query: Query
     kind: Kind
@@ -150,20 +150,20 @@ class WhyQuery:
     looked_at: int   # position of the key
 
     def answer(self, models: Models, report: Progress) -> "Why":
-        """Split the score. Raises UserError if the cell is masked or the model cannot be traced."""
+        """Decompose the score. Raises UserError if the cell is masked or the model cannot be traced."""
         record = models.record(self.query, report)
         return why(record, models.trace(self.query, report), self)
 
 
 @dataclass(frozen=True, eq=False)
 class Why:
-    """A score before the softmax as a sum over pairs of writers."""
+    """An attention score before the softmax as a sum over pairs of writers."""
 
-    score: float                      # from the record
+    score: float                      # the score in the record
     query_writers: tuple[str, ...]
     key_writers: tuple[str, ...]
     parts: np.ndarray                 # float64 (query writer, key writer)
-    terms: tuple[tuple[str, float], ...]   # added to the parts' sum: a position bias, a soft-cap
+    terms: tuple[tuple[str, float], ...]   # further summands: a position bias, the effect of a soft cap
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
@@ -181,7 +181,7 @@ class Why:
         return self.parts.nbytes
 
     def grouped(self, most: int) -> "Why":
-        """Return the same split with the `most` largest writers of each side and one sum of the others."""
+        """Keep the `most` largest writers of each side and sum the others."""
         parts, names = self.parts, []
         for axis, writers in enumerate((self.query_writers, self.key_writers)):
             ranked = np.argsort(-np.abs(self.parts).sum(1 - axis), kind="stable")
@@ -192,7 +192,7 @@ class Why:
         return Why(self.score, names[0], names[1], parts, self.terms)
 
     def frame(self) -> "DataFrame":
-        """Return one row per pair: query_from, key_from, value; largest absolute value first."""
+        """Return one row per pair with query_from, key_from and value, sorted by absolute value in descending order."""
         from pandas import DataFrame
 
         table = DataFrame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
@@ -202,7 +202,7 @@ class Why:
 
 
 def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
-    """Split one cell's score by what wrote its query and its key."""
+    """Decompose one cell's score by the writers of its query and key."""
     block, attention = trace.find(asked.kind, asked.layer)
     layer = record[asked.kind].layer(asked.layer)
     if not isinstance(layer, Layer):
@@ -237,14 +237,14 @@ def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
 
 
 def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
-    """Return the contributions to the input of a block's projection at one token, read[token]."""
+    """Return the contributions to read[token], the input of a block's projection at one token."""
     walk = Walk(record, trace, kind, [token])
     stream = next(entering for each, entering in walk if each is block)
     return _reading(stream, block.norms, read, token) or _after_attention(walk, block, stream, read, token)
 
 
 def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: int) -> Stream | None:
-    """Return the stream, as it is or through the norm that gives read[token], or None."""
+    """Return the stream, after a norm if necessary, if it equals read[token]; otherwise None."""
     if same_numbers(stream.total, read[[token]].astype(np.float64)):
         return stream
     norm = next((norm for norm in norms if same_numbers(norm.output, read)), None)
@@ -253,8 +253,8 @@ def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: i
 
 
 def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
-    """Return the input of cross-attention: the stream after the block's self-attention. Raises UserError if that
-    differs."""
+    """Return the contributions to the input of cross-attention: the stream after the block's self-attention. Raises
+    UserError if its sum does not equal read[token]."""
     for attention in block.attentions:
         stream = walk.added(block, stream, walk.heads(attention), attention.output)
         if (found := _reading(stream, block.norms, read, token)) is not None:
@@ -264,7 +264,7 @@ def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray,
 
 
 def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: int) -> Stream:
-    """Return the contributions to one vector of the encoder's output, the input of cross-attention."""
+    """Return the contributions to one vector of the encoder's output, which cross-attention reads."""
     stream = Walk(record, trace, Kind.SELF, [token]).whole()
     found = _reading(stream, trace.final, memory, token)
     if found is None:
@@ -275,8 +275,8 @@ def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: in
 
 def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen: np.ndarray,
                pairs: tuple[tuple[int, int], ...]) -> Stream:
-    """Return the stream's parts (writer, 1, d_k) after W and bias, rotated like the query or key at this position.
-    seen: that query or key, (d_k)."""
+    """Project the stream to a query or key, parts (writer, 1, d_k), and rotate each part as RoPE rotated the whole.
+    seen: the rotated query or key, (d_k)."""
     made = Stream(stream.names, stream.parts @ weight.astype(np.float64))
     if bias is not None:
         made = made.add(BIAS, bias.astype(np.float64))
@@ -285,7 +285,7 @@ def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen
 
 @dataclass(frozen=True)
 class AddsQuery:
-    """What one head adds to the residual stream at one position."""
+    """What does one head add to the residual stream at one position?"""
 
     query: Query
     kind: Kind
@@ -294,29 +294,31 @@ class AddsQuery:
     position: int
 
     def answer(self, models: Models, report: Progress) -> "Adds":
-        """The vector's size, share and effect on the vocabulary. Raises UserError where the model cannot be
-        followed."""
+        """Measure the vector's length, its share of the stream and its effect on logits. Raises UserError if the model
+        cannot be traced."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         return adds(record, trace, self, models.open(self.query, report).vocabulary.name)
 
 
 @dataclass(frozen=True)
 class Adds:
-    """The vector that a head adds at one position, beside everything that was written there so far."""
+    """The vector that a head adds at one position, compared with the residual stream."""
 
-    length: float                             # of the vector
-    stream: float                             # length of the residual stream after this attention
-    share: float                              # of the stream: the vector's projection on it; shares of writers sum to 1
-    promoted: tuple[tuple[str, float], ...]   # tokens with the largest change of their logit; () without an unembedding
-    demoted: tuple[tuple[str, float], ...]    # and with the smallest
+    length: float                             # length of the vector
+    stream: float                             # length of the residual stream after this attention layer
+    share: float                              # projection on the stream, relative to it; all writers' shares sum to 1
+    promoted: tuple[tuple[str, float], ...]   # tokens with the largest change in logit; () without an unembedding
+    demoted: tuple[tuple[str, float], ...]    # tokens with the smallest (most negative) change in logit
 
     nbytes = 1000
 
 
 def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Callable[[int], str]) -> Adds:
-    """Compare a head's vector with the stream that it joins, and read its part of the last vector's logits.
+    """Compare a head's vector with the residual stream, and compute its direct contribution to the logits.
 
-    Logits are relative to the mean over the vocabulary, as adding one number to all changes no probability. """
+    Logits are relative to their mean over the vocabulary, because a constant added to all does not change any
+    probability.
+    """
     wanted, _ = trace.find(asked.kind, asked.layer)
     walk = Walk(record, trace, asked.kind, [asked.position])
     stream = next(entering for block, entering in walk if block is wanted)
@@ -343,15 +345,15 @@ def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Calla
 
 @dataclass(frozen=True)
 class WritesQuery:
-    """What does each part of a model add to one logit at one position, or to the difference of two?"""
+    """What does each component add to a logit, or to the difference of two logits, at one position?"""
 
     query: Query
     position: int
-    token: int | str                  # whose logit, as the model writes it or as its id
-    rival: int | str | None = None   # whose logit is subtracted; None: none
+    token: int | str                 # the token whose logit is decomposed, as a string or id
+    rival: int | str | None = None   # the token whose logit is subtracted, if any
 
     def answer(self, models: Models, report: Progress) -> "Writes":
-        """Split the logit. Raises UserError if the logits are not a linear function of the final vectors."""
+        """Decompose the logit. Raises UserError if the logits are not a linear function of the final vectors."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         opened = models.open(self.query, report)
         ids = [token_id(opened, each) for each in (self.token, self.rival) if each is not None]
@@ -365,14 +367,14 @@ class WritesQuery:
 class Writes:
     """Direct logit attribution: each writer's contribution to a logit or a logit difference."""
 
-    tokens: tuple[str, ...]     # the answer and its rival, as the vocabulary has them
-    difference: float           # as the model computed it
-    embedding: float            # token, position and segment together
+    tokens: tuple[str, ...]     # the answer and its rival, in the vocabulary's spelling
+    difference: float           # the logit or difference computed by the model
+    embedding: float            # token, position and segment embeddings together
     heads: np.ndarray           # float64 (layer, head)
-    cross: np.ndarray           # float64 (layer, head) of cross-attention; (0, 0) if there is none
+    cross: np.ndarray           # cross-attention heads, float64 (layer, head); (0, 0) if there are none
     feed_forward: np.ndarray    # float64 (layer)
-    bias: float                 # of all projections, norms and the unembedding
-    rest: float                 # what no writer accounts for
+    bias: float                 # biases of all projections, norms and the unembedding
+    rest: float                 # remainder that no writer accounts for
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
@@ -391,7 +393,7 @@ class Writes:
         return self.heads.nbytes + self.cross.nbytes + self.feed_forward.nbytes
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: layer, head, value; largest absolute value first."""
+        """Return one row per head with layer, head and value, sorted by absolute value in descending order."""
         from pandas import DataFrame
 
         layers, heads = np.indices(self.heads.shape)
@@ -400,7 +402,7 @@ class Writes:
 
 
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
-    """Return the contributions to the unembedding's input at one position. Raises UserError if there is none."""
+    """Return the contributions to the unembedding's input at one position. Raises UserError without an unembedding."""
     if trace.unembedding is None:
         raise UserError("This model's logits are not a linear function of its final vectors, so they cannot be split "
                         "by what wrote them; choose a decoder such as SmolLM2.")
@@ -413,10 +415,10 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
 
 def writes(record: AttentionRecord, trace: Trace, position: int,
            ids: list[int]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float]:
-    """Return (embedding, heads, cross, feed-forward, bias, rest): what each adds to the logit of ids[0], less that of
-    ids[1] where there is one."""
+    """Return the contributions of (embedding, heads, cross, feed-forward, bias, rest) to the logit of ids[0], minus
+    that of ids[1] if given."""
     stream, unembedding = last_stream(record, trace, position), trace.unembedding
-    assert unembedding is not None   # last_stream has refused the others
+    assert unembedding is not None   # checked by last_stream
     if max(ids) >= len(unembedding.weight):
         raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, so there is no id {max(ids):,}; "
                         f"choose another.")
@@ -436,7 +438,7 @@ def writes(record: AttentionRecord, trace: Trace, position: int,
 
 @dataclass(frozen=True)
 class LensQuery:
-    """What would the model predict from the stream at one position after each block, read with its own unembedding?"""
+    """What would the model predict if the stream after each block were unembedded directly, at one position?"""
 
     query: Query
     position: int
@@ -451,10 +453,10 @@ class LensQuery:
 class Lens:
     """The logit lens (nostalgebraist 2020) at one position, layer by layer; the last row is the model's own answer."""
 
-    layers: tuple[int, ...]                         # behind which block; -1 is the embedding
-    ids: tuple[tuple[int, ...], ...]                # of the best tokens of each layer
-    tokens: tuple[tuple[str, ...], ...]             # what they read as
-    probabilities: tuple[tuple[float, ...], ...]    # of them
+    layers: tuple[int, ...]                         # index of the block; -1 is the embedding
+    ids: tuple[tuple[int, ...], ...]                # ids of the best tokens of each layer
+    tokens: tuple[tuple[str, ...], ...]             # names of these tokens
+    probabilities: tuple[tuple[float, ...], ...]    # probabilities of these tokens
     entropy: np.ndarray                             # bits, float64 (layer)
     divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler divergence from the final distribution
 
@@ -462,7 +464,7 @@ class Lens:
         return f"<Lens: {len(self.layers)} layers, the last says {self.tokens[-1][0]!r}>"
 
     def frame(self) -> "DataFrame":
-        """Return one row per layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
+        """Return one row per layer with layer (-1 is the embedding), tokens, probabilities, entropy and divergence."""
         from pandas import DataFrame
 
         return DataFrame({"layer": self.layers, "tokens": list(map(list, self.tokens)),
@@ -476,7 +478,7 @@ class Lens:
 
 
 def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
-    """Read the stream after every block with the final norm (its scale recomputed) and the unembedding."""
+    """Apply the final norm, with its scale recomputed, and the unembedding to the stream after every block."""
     if trace.unembedding is None:
         raise UserError("This model's logits are not a linear function of its final vectors, so the lens cannot read "
                         "its layers; choose a decoder such as SmolLM2.")
@@ -496,8 +498,7 @@ def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
 
 
 def token_id(opened: OpenModel, word: int | str) -> int:
-    """Return the id of a token, given as the model writes it or as its id. Raises UserError where the vocabulary lacks
-    it as one token."""
+    """Return the id of a token given as a string or id. Raises UserError if the string is not a single token."""
     if isinstance(word, int) or word.isdecimal():
         return int(word)
     tokenizer = opened.tokenizer

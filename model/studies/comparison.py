@@ -1,9 +1,9 @@
-"""Compare two answers: align tokens by characters, subtract one head's weights from another's, and rank the heads that
-changed most. numpy and pandas only.
+"""Compare two records: align their tokens, subtract one head's weights from another's, and rank the heads by how much
+they changed. Only needs numpy and pandas.
 
-A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one
-more, the rest. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share
-nothing. """
+A row of weights is a distribution over keys. Rows over different tokens are compared over the aligned keys plus one
+that holds the remaining weight. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1
+for rows without overlap. """
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,12 +21,12 @@ from model.studies.alignment import Group, align
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LONGEST = MAX_UNPOOLED   # tokens: every head's whole matrix is processed in turn
+LONGEST = MAX_UNPOOLED   # maximum number of tokens, because every head's full matrix is computed
 
 
 @dataclass(frozen=True)
 class AlignmentQuery:
-    """Which queries and keys of two questions correspond?"""
+    """Which queries and keys of two records correspond?"""
 
     first: Query
     second: Query
@@ -39,20 +39,20 @@ class AlignmentQuery:
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """The corresponding tokens of two questions."""
+    """The corresponding tokens of two records."""
 
-    rows: tuple[Group, ...]      # of queries
-    columns: tuple[Group, ...]   # of keys
+    rows: tuple[Group, ...]      # groups of queries
+    columns: tuple[Group, ...]   # groups of keys
 
 
 @dataclass(frozen=True)
 class ComparisonQuery:
-    """How does each head differ between two questions?"""
+    """How much does each head differ between two records?"""
 
     first: Query
     second: Query
-    kinds: tuple[Kind, Kind]     # of the first, and of the second
-    head: HeadId | None = None   # in the second, to compare every head of the first with; None for the same head
+    kinds: tuple[Kind, Kind]     # kinds of attention in the first and in the second
+    head: HeadId | None = None   # the second's head to compare every head with; None for the head with the same id
 
     def answer(self, models: Models, report: Progress) -> "Comparison":
         """Compare the two records. Raises UserError if they cannot be compared."""
@@ -61,20 +61,20 @@ class ComparisonQuery:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The difference of every head of the first question."""
+    """How much every head of the first record differs from its counterpart."""
 
-    heads: tuple[HeadId, ...]   # of the first, in the order of the array
+    heads: tuple[HeadId, ...]   # heads of the first record, in the order of the array
     changed: np.ndarray         # mean Jensen–Shannon divergence of a head's rows in bits, float64 (head)
 
     def frame(self) -> "DataFrame":
-        """Return one row per head of the first: changed, in bits."""
+        """Return one row per head of the first record with the column `changed`, in bits."""
         return heads.head_frame(self.heads, {"changed": self.changed})
 
 
 def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
                  columns: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Merge weights (query, key) into groups, float64 (row, column): sum over a group's keys, mean over its queries
-    (Clark et al. 2019, section 4.1); NaN for an empty group."""
+    """Pool weights (query, key) into groups, float64 (row, column): the sum over a group's keys, averaged over its
+    queries (Clark et al. 2019, section 4.1); NaN for an empty group."""
     sizes = np.array([max(len(group), 1) for group in rows])[:, None]
     return _summed(_summed(weights.astype(np.float64).T, columns).T, rows) / sizes
 
@@ -97,8 +97,8 @@ def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
 
 def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
                columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
-    """Return (first, second, second − first), each float64 (row group, column group), from weights (query, key); NaN
-    where one side has no token."""
+    """Pool the weights (query, key) of both sides and return (first, second, second − first), each float64 (row group,
+    column group). Groups without tokens on one side are NaN."""
     one = pool_weights(first, [row.first for row in rows], [column.first for column in columns])
     other = pool_weights(second, [row.second for row in rows], [column.second for column in columns])
     return one, other, other - one
@@ -106,11 +106,11 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
 
 def difference_views(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...],
                      found: Alignment) -> tuple[DisplayedHead, ...]:
-    """Return the first's head, the second's and their difference over the same groups, ready to draw; NaN where one
-    side has no token.
+    """Return a head of each record and their difference, pooled over the same groups and ready to draw. Groups without
+    tokens on one side are NaN.
 
     heads_of: (kind, layer, head) of each side. Rows and columns are numbered by group, so an index means the same in
-    all three.
+    all three views.
     """
     one, other = (head_of(record[kind], layer, head)
                   for record, (kind, layer, head) in zip((first, second), heads_of, strict=True))
@@ -130,14 +130,14 @@ def _unit(place: int, group: Group, tokens: list[Tokens]) -> AxisItem:
 
 
 def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[int, ...]]) -> np.ndarray:
-    """Return distributions (row, column + 1) over the aligned keys and the remainder."""
+    """Return distributions (row, column + 1) over the aligned keys and the remaining weight."""
     found = pool_weights(weights, rows, columns)
     return np.concatenate([found, np.clip(1 - found.sum(-1, keepdims=True), 0, None)], -1)
 
 
 def same_heads(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind]) -> bool:
-    """Return whether the heads of two models are numbered alike, as those of a base and its fine-tuned version are: one
-    architecture, whatever it ends in, with as many heads of one size in every layer."""
+    """Return whether the heads of two models correspond, as in a base model and its fine-tuned version: the same
+    architecture, apart from the output layer, and the same number and size of heads in every layer."""
     families, shapes = [], []
     for record, kind in zip((first, second), kinds, strict=True):
         card, heads_of = record.card, [layer.shape[0] for layer in record[kind].layers]
@@ -160,9 +160,9 @@ def align_texts(question: AlignmentQuery, first: AttentionRecord, second: Attent
 
 
 def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
-    """Return the divergence of every head of the first from its counterpart, over the aligned tokens.
+    """Compute the divergence of every head of the first record from its counterpart, over the aligned tokens.
 
-    Raises UserError for texts that are too long or share no token, and for heads without counterparts.
+    Raises UserError if a text is too long, if the texts share no token, or if heads have no counterpart.
     """
     one, other = first[question.kinds[0]], second[question.kinds[1]]
     found = align_texts(AlignmentQuery(question.first, question.second, question.kinds), first, second)
@@ -187,15 +187,15 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
 
 @dataclass(frozen=True)
 class ModelsQuery:
-    """Compare two models over the same texts; their heads must correspond, as in a base and its fine-tuned version."""
+    """How much do corresponding heads of two models differ over the same texts? See `same_heads`."""
 
     first: tuple[str, str]       # id, revision
     second: tuple[str, str]
     texts: tuple[str, ...]
-    kind: Kind | None = None     # of attention; None for the model's first
+    kind: Kind | None = None     # kind of attention; None for the model's first
 
     def answer(self, models: Models, report: Progress) -> "Divergences":
-        """Return how much every head differs in each text. Raises UserError, with the text's beginning, where two
+        """Compute how much every head differs in each text. Raises UserError, with the beginning of the text, if two
         records cannot be compared."""
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
@@ -216,19 +216,19 @@ class ModelsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Divergences:
-    """The difference of every head between two models, over some texts."""
+    """How much every head differs between two models, over some texts."""
 
     heads: tuple[HeadId, ...]
     changed: np.ndarray   # mean Jensen–Shannon divergence of a head's rows in bits, float64 (text, head)
 
     @classmethod
     def joined(cls, parts: Iterable["Divergences"]) -> "Divergences":
-        """Return the same over the texts of all parts."""
+        """Concatenate the texts of all parts."""
         first, *others = parts
         return cls(first.heads, np.concatenate([first.changed, *(each.changed for each in others)]))
 
     def frame(self) -> "DataFrame":
-        """One row a head: divergence in bits, the mean over texts, with low and high (95 % interval)."""
+        """Return one row per head: the divergence in bits, averaged over texts, with low and high (95 % interval)."""
         intervals = mean_intervals(self.changed)
         return heads.head_frame(self.heads, {"divergence": np.array([each.value for each in intervals]),
                                              "low": np.array([each.low for each in intervals]),
@@ -236,8 +236,8 @@ class Divergences:
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
-    """Return [(token, probability in the first, in the second)] at the last position, for the best `shown` tokens of
-    each; NaN where a record lacks the token. Empty if either predicts no tokens."""
+    """Return [(token, probability in first, probability in second)] at the last position, for the best `shown` tokens
+    of each record. A token missing from a record has NaN. Returns [] unless both records predict tokens."""
     sides = [record.prediction for record in (first, second)]
     found = [dict(zip(side.texts[-1], side.probabilities[-1], strict=True)) for side in sides
              if side is not None and side.ids]
@@ -248,7 +248,7 @@ def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int
 
 
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
-    """Return the cosine of the two sentence vectors, or None unless both answer with vectors of the same length."""
+    """Return the cosine of the two sentence vectors, or None unless both records have vectors of the same length."""
     sides = [record.prediction for record in (first, second)]
     vectors = [side.vector for side in sides if side is not None and side.vector is not None]
     return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

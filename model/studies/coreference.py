@@ -1,5 +1,7 @@
-"""Cases for testing what "it" refers to: a sentence, a pronoun, the noun that it refers to and one that it does not;
-read from CSV and paired into twins."""
+"""Test pronoun coreference: read cases from CSV, pair twins, and score heads and models.
+
+A case consists of a sentence, a pronoun, the noun that it refers to, and another noun.
+"""
 import csv
 import functools
 import hashlib
@@ -40,29 +42,29 @@ if TYPE_CHECKING:
 
 FOLDER = ASSETS / "cases"
 REQUIRED = ("sentence", "pronoun", "correct", "wrong")
-SHARED = 1 / 2         # smallest share of words that twins have in common at the start and end
+SHARED = 1 / 2         # minimum share of words that twins have in common at the start and end
 
 
 @dataclass(frozen=True)
 class Case:
-    """A sentence with its question. Spans are characters of the sentence."""
+    """A sentence with a pronoun and two candidate nouns. Spans are in characters of the sentence."""
 
-    sentence: str      # as a model reads it
-    pronoun: Span      # the pronoun in question
+    sentence: str      # the text that a model reads
+    pronoun: Span      # the pronoun
     correct: Span      # the noun that it refers to
     wrong: Span        # another noun
     frame: str = ""    # the situation; intervals and halves are drawn over frames
-    pair: str = ""     # shared by twins
-    answer: str = ""   # the right word after the pronoun, for sets that ask for a word (agreement)
-    other: str = ""    # the wrong word there
+    pair: str = ""     # an identifier shared by twins
+    answer: str = ""   # the correct word after the pronoun, in sets that ask for a word (agreement)
+    other: str = ""    # the incorrect word in its place
 
     def word(self, name: str) -> str:
-        """Return the words of the span with this name: pronoun, correct or wrong."""
+        """Return the text of a span: "pronoun", "correct" or "wrong"."""
         return self.sentence[slice(*getattr(self, name))]
 
 
 def occurrences(sentence: str, words: str) -> list[Span]:
-    """Return where these words occur as whole words, with matching case if possible, else ignoring case."""
+    """Return the spans where these words occur as whole words. Ignores case only if no occurrence matches exactly."""
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, sentence)]
     return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
@@ -71,8 +73,8 @@ def occurrences(sentence: str, words: str) -> list[Span]:
 def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int | None = None, **more: str) -> Case:
     """Build a case from its words. Raises UserError if one of them is not in the sentence.
 
-    A pronoun that occurs more than once is the first one after both candidates, unless `start` says which; a candidate
-    that occurs more than once is the last one before the pronoun.
+    If the pronoun occurs more than once, the occurrence at `start` is used, by default the first one after both
+    candidates. If a candidate occurs more than once, the last occurrence before the pronoun is used.
     """
     candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
     asked = _pronoun(sentence, pronoun, start, candidates)
@@ -110,15 +112,14 @@ class CaseFile(NamedTuple):
     """The content of a CSV file."""
 
     cases: tuple[Case, ...]
-    left_out: tuple[str, ...]   # a sentence on each unusable row
+    left_out: tuple[str, ...]   # an error message for each unusable row
 
 
 def read_csv(text: str, name: str = "the file") -> CaseFile:
-    """Read the cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start,
-    frame, pair, answer, other. Unusable rows are left out and reported by spreadsheet row number, the header being row
-    1.
+    """Read cases from CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
+    pair, answer, other. Unusable rows are skipped and reported by row number; the header is row 1.
 
-    Raises UserError for a file without a usable row.
+    Raises UserError if no row is usable.
     """
     rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
@@ -149,8 +150,8 @@ def _case(row: dict[str, str]) -> Case:
 
 
 def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
-    """Return the cases with a pair each. Those without one are twins if right and wrong are swapped and most words
-    agree; others are single."""
+    """Assign every case to a pair. Cases without one are twins if their nouns are swapped and they share most words;
+    the others form a pair of their own."""
     from dataclasses import replace
 
     pairs = [case.pair for case in cases]
@@ -181,12 +182,12 @@ def _shared(one: str, other: str) -> float:
 
 @functools.cache
 def shipped_cases(name: str) -> tuple[Case, ...]:
-    """Return a set from assets/cases: coreference or agreement."""
+    """Return the cases of a set in assets/cases: "coreference" or "agreement"."""
     return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv").cases
 
 
 def read_file(path: str | Path) -> CaseFile:
-    """Read the cases of a CSV file in UTF-8. Raises UserError if that fails."""
+    """Read cases from a CSV file in UTF-8. Raises UserError if the file cannot be read or parsed."""
     try:
         return read_bytes(Path(path).read_bytes(), Path(path).name)
     except OSError as error:
@@ -194,7 +195,7 @@ def read_file(path: str | Path) -> CaseFile:
 
 
 def read_bytes(content: bytes, name: str) -> CaseFile:
-    """Read the cases from a CSV file's bytes. Raises UserError if they are not UTF-8 or not a valid file."""
+    """Read cases from the bytes of a CSV file. Raises UserError if they are not UTF-8 or have no usable row."""
     try:
         return read_csv(content.decode("utf-8"), name)
     except UnicodeDecodeError:
@@ -218,24 +219,25 @@ def _shipped() -> tuple[Case, ...]:
 
 @functools.cache
 def _known() -> frozenset[str]:
-    """Return words that are certainly nouns: those of our small world and of the shipped sets."""
+    """Return words known to be nouns, from assets/lexicon/nouns.toml and the shipped sets."""
     tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
     nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
     return frozenset(nouns | {case.word(name).lower() for case in _shipped() for name in ("correct", "wrong")})
 
 
 def words_in(sentence: str) -> list[Span]:
-    """Return the span of each word."""
+    """Return the span of every word in a sentence."""
     return [match.span() for match in re.finditer(r"\w+(?:['’]\w+)*", sentence)]
 
 
 def pronouns(sentence: str) -> list[Span]:
-    """Return the pronouns of a sentence."""
+    """Return the span of every pronoun in a sentence."""
     return [span for span in words_in(sentence) if sentence[slice(*span)].lower() in PRONOUNS]
 
 
 def nouns(sentence: str) -> list[Span]:
-    """Return words that look like nouns: known nouns, names, and words after an article, each once, in order."""
+    """Return the spans of words that look like nouns: known nouns, names, and words after an article, without
+    repetitions."""
     found: dict[str, Span] = {}
     spans = words_in(sentence)
     for number, span in enumerate(spans):
@@ -248,21 +250,21 @@ def nouns(sentence: str) -> list[Span]:
 
 
 def same_sentence(sentence: str) -> Case | None:
-    """Return the shipped case with this sentence."""
+    """Return the shipped case with this sentence, or None."""
     return next((case for case in _shipped() if case.sentence == sentence), None)
 
 
 def twin_of(case: Case) -> Case | None:
-    """Return the other case of a shipped pair."""
+    """Return the other case of a shipped pair, or None."""
     return next((other for other in _shipped()
                  if case.pair and other.pair == case.pair and other.sentence != case.sentence), None)
 
 
 def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
-    """Guess a case for a user's sentence: its last pronoun after the first word, preferably a subject, and the first
-    two nouns before it; None if there is none.
+    """Guess a case for a user's sentence, or return None. The pronoun is the last one after the first word, preferably
+    a subject; the candidates are the first two nouns before it.
 
-    prefer: (pronoun, right, wrong) as words, used if they occur in the sentence.
+    prefer: words (pronoun, correct, wrong) to use if they occur in the sentence.
     """
     known = same_sentence(sentence)
     wanted = [*prefer, "", "", ""][:3]
@@ -291,13 +293,13 @@ class CasesQuery:
     cases: tuple[Case, ...]
 
     def answer(self, models: Models, report: Progress) -> "SetAnswer":
-        """Return every head's weights. Raises UserError if a case's words are beyond the model's maximum length."""
+        """Compute every head's weights. Raises UserError if a word of a case exceeds the model's maximum length."""
         return run(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True)
 class Words:
-    """The tokens of a case: the pieces of the pronoun and of the two candidates, and the last piece that was read."""
+    """The positions of a case: the tokens of the pronoun and of both candidates, and the sentence's last token."""
 
     pronoun: tuple[int, ...]
     correct: tuple[int, ...]
@@ -307,40 +309,40 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class NounWeights:
-    """Weights of the heads of one kind in one sentence: to the right and the wrong noun, pieces summed, float32 (head,
-    2)."""
+    """Weights of the heads of one kind on the correct and the wrong noun in one sentence, summed over the noun's
+    tokens, float32 (head, 2)."""
 
     heads: tuple[KindHeadId, ...]   # in the order of the arrays
     pronoun: np.ndarray             # from the pronoun
-    later: np.ndarray               # mean over the later tokens
+    later: np.ndarray               # mean over the tokens after the pronoun
     received: np.ndarray            # mean over all tokens except the pronoun and the noun itself
 
 
 @dataclass(frozen=True, eq=False)
 class SetAnswer:
-    """`NounWeights` of a set, float32 (case, head, 2) each."""
+    """The `NounWeights` of all cases in a set, float32 (case, head, 2)."""
 
-    query: CasesQuery               # the cases and the model
+    query: CasesQuery               # cases and model
     heads: tuple[KindHeadId, ...]   # in the order of the arrays
     pronoun: np.ndarray             # from the pronoun
     later: np.ndarray               # from later tokens
     received: np.ndarray            # from all other tokens
-    unknown: int                    # sentences with a word outside the vocabulary
+    unknown: int                    # number of sentences with a word outside the vocabulary
 
     @property
     def reads_left_to_right(self) -> bool:
-        """Whether all these heads belong to a decoder."""
+        """Whether all heads belong to a decoder."""
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
 
 
 def pieces(tokens: Tokens, span: Span) -> tuple[int, ...]:
-    """Return the first text's tokens that overlap the span."""
+    """Return the tokens of the first text that overlap the span."""
     return tuple(token for token, (start, end) in enumerate(tokens.spans)
                  if tokens.segments[token] == 0 and start < span[1] and span[0] < end)
 
 
 def words_of(tokens: Tokens, case: Case) -> Words:
-    """Locate the case's words among the tokens. Raises UserError if one is beyond the model's maximum length."""
+    """Find the tokens of a case's words. Raises UserError if a word exceeds the model's maximum length."""
     found = [pieces(tokens, span) for span in (case.pronoun, case.correct, case.wrong)]
     for name, each in zip(("pronoun", "correct", "wrong"), found):
         if not each:
@@ -359,7 +361,7 @@ def map_of(record: AttentionRecord) -> AttentionMap:
 
 
 def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
-    """Return the weights of every head. Only `received` needs more than a few rows."""
+    """Compute the weights of every head on both nouns. Only `received` needs more than a few rows."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
     rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
@@ -372,15 +374,15 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
-    """Return (head, 2): the summed weight to each candidate, averaged over these rows."""
+    """Return the total weight on each candidate, averaged over these rows, (head, 2)."""
     part = weights[:, list(rows)]
     return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)],
                     axis=-1)
 
 
 def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
-    """Return (head, 2): the mean weight that each candidate receives from queries that may attend to it, excluding the
-    pronoun and the candidate itself."""
+    """Return the mean weight that each candidate receives from queries that may attend to it, except the pronoun and
+    the candidate itself, (head, 2)."""
     count = weights.shape[1]
     got = np.zeros((len(weights), 2), np.float32)
     for place, candidate in enumerate((words.correct, words.wrong)):
@@ -393,7 +395,7 @@ def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
 
 
 def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
-    """Run every case on an open model. `report` may raise to stop."""
+    """Run every case on an open model. `report` may raise an exception to stop."""
     found, unknown = [], 0
     for _, case in counted(question.cases, report, "sentence"):
         record = model.record(Query(question.model, question.revision, case.sentence), quiet)
@@ -410,7 +412,7 @@ DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "it
 
 @dataclass(frozen=True)
 class AnswersQuery:
-    """The model's own answers, with edits applied."""
+    """What does the model itself answer to each case, with edits applied?"""
 
     model: str
     revision: str
@@ -418,15 +420,15 @@ class AnswersQuery:
     edits: frozenset[Edit] = frozenset()
 
     def answer(self, models: Models, report: Progress) -> "Answers":
-        """Return the answer to each case. Raises UserError for a model without a comparable answer."""
+        """Compute the answer to each case. Raises UserError for a model without a comparable answer."""
         return run_answers(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """ln P of the right and the wrong candidate, float64 (case, 2), averaged over the compared words, in nats.
+    """ln P of the correct and the wrong candidate in nats, float64 (case, 2), averaged over the compared tokens.
 
-    way: next, mask or label, as described in the module's docstring.
+    way: how the model answers: "next", "mask" or, for our own models, "label".
     """
 
     way: str
@@ -434,12 +436,12 @@ class Answers:
 
     @property
     def share(self) -> np.ndarray:
-        """The right candidate's probability relative to both, float64 (case)."""
+        """The correct candidate's share of the probability of both, float64 (case)."""
         return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
 
 
 def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
-    """Compute the answers of an open model to every case. Raises UserError for a model without a comparable answer."""
+    """Compute an open model's answer to every case. Raises UserError for a model without a comparable answer."""
     scores = []
     for _, case in counted(question.cases, report, "answer"):
         scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
@@ -457,8 +459,7 @@ def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[
 
 
 def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
-    """Return the two texts to compare, for the right and the wrong candidate, each with the span of characters to
-    score."""
+    """Return the texts for the correct and the wrong candidate, each with the span of characters to score."""
     if case.answer:
         return [_said(case, word) for word in (case.answer, case.other)]
     found = []
@@ -474,7 +475,7 @@ def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
 
 
 def _said(case: Case, word: str) -> tuple[str, Span]:
-    """Return the sentence with `word` in place of the right answer after the pronoun."""
+    """Return the sentence with the correct answer after the pronoun replaced by `word`, and its span."""
     start = case.sentence.find(case.answer, case.pronoun[1])
     if start < 0:
         raise UserError(f"The answer {case.answer!r} does not follow {case.word('pronoun')!r} in "
@@ -483,8 +484,8 @@ def _said(case: Case, word: str) -> tuple[str, Span]:
 
 
 def substitute(case: Case, name: str) -> str:
-    """Return the candidate in a form that can replace the pronoun: with "the" if it had a determiner, in the genitive
-    for his, its, their."""
+    """Return the candidate in a form that can replace the pronoun: with "the" if it had a determiner, and in the
+    genitive for his, its and their."""
     pronoun, start = case.word("pronoun"), getattr(case, name)[0]
     before = case.sentence[:start].split()
     words = ("the " if before and before[-1].lower() in DETERMINERS else "") + case.word(name)
@@ -493,7 +494,7 @@ def substitute(case: Case, name: str) -> str:
 
 
 def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
-    """Return ln P of both nouns at the pronoun; a noun outside the best twenty counts as the twentieth."""
+    """Return ln P of both nouns at the pronoun. A noun outside the top twenty gets the probability of the twentieth."""
     record = model.record(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
     prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]
     if prediction is None or prediction.kind != "label" or place not in prediction.positions:
@@ -507,18 +508,18 @@ def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float
 
 
 def correctness(weights: np.ndarray) -> np.ndarray:
-    """Return 1 where the right noun has more weight, 0 where the wrong one does, 0.5 for ties, float64 (case, head),
-    from weights (case, head, 2)."""
+    """Return 1 if the correct noun has more weight, 0 if the wrong one does, and 0.5 for ties, float64 (case, head).
+    weights: (case, head, 2)."""
     return (np.sign(weights[..., 0].astype(np.float64) - weights[..., 1]) + 1) / 2
 
 
 def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return the number of each case's frame, int (case); of its pair if the set has no frames."""
+    """Number the frames and return each case's number, int (case). A case without a frame uses its pair."""
     return _numbered([case.frame or case.pair for case in cases])
 
 
 def pairs_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return the number of each case's pair, int (case)."""
+    """Number the pairs and return each case's number, int (case)."""
     return _numbered([case.pair for case in cases])
 
 
@@ -528,8 +529,8 @@ def _numbered(names: list[str]) -> np.ndarray:
 
 
 def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
-    """Assign each case to a half, bool (case), keeping frames whole; frames are taken in order of their names' hashes,
-    filling the smaller half first."""
+    """Assign each case to a half, bool (case), without splitting frames. Frames are taken in the order of their hashed
+    names and added to the smaller half."""
     sizes, order = np.bincount(frames), np.argsort([hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
                                                     for name in names])
     filled, half = [0, 0], np.zeros(len(sizes), bool)
@@ -540,12 +541,13 @@ def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
 
 
 def nearest_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return whether the right noun is nearer to the pronoun in characters, float64 (case); 0.5 for ties."""
+    """Return 1 if the correct noun is nearer to the pronoun in characters, 0 if it is farther away, and 0.5 for ties,
+    float64 (case)."""
     return _compared([[-_gap(case.pronoun, span) for span in (case.correct, case.wrong)] for case in cases])
 
 
 def first_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
-    """Return whether the right noun comes first, float64 (case)."""
+    """Return 1 if the correct noun precedes the wrong one and 0 otherwise, float64 (case)."""
     return _compared([[-case.correct[0], -case.wrong[0]] for case in cases])
 
 
@@ -564,27 +566,27 @@ CHANCE = 0.5
 class HeadScore:
     """The results of one head over a set."""
 
-    kind: str                # kind of its attention
+    kind: str                # kind of attention
     layer: int               # from 0
     head: int                # from 0
-    accuracy: MeanInterval   # how often the right noun has more weight
-    mass: float              # mean weight on both nouns together
-    both: float  # share of twins that are both right: 0 for always the same noun, 0.25 for guessing; NaN without twins
-    received: float          # accuracy by the weight that the nouns receive from all other tokens
+    accuracy: MeanInterval   # how often the correct noun has more weight
+    mass: float              # mean total weight on both nouns
+    both: float  # share of pairs with both twins correct; 0.25 for guessing, 0 for a fixed choice; NaN without twins
+    received: float          # accuracy computed from the weights that the nouns receive from all other tokens
 
 
 @dataclass(frozen=True)
 class Report:
     """The results of a model's heads on a set."""
 
-    cases: tuple[Case, ...]          # of the set
+    cases: tuple[Case, ...]          # cases of the set
     n: int                           # number of sentences
-    pairs: int                       # number of twins and single sentences
+    pairs: int                       # number of pairs, including single sentences
     frames: int                      # number of situations
-    rows: str                        # rows used: pronoun or later
+    rows: str                        # rows used: "pronoun" or "later"
     heads: tuple[HeadScore, ...]     # in model order
     best: HeadScore                  # the most accurate head
-    held_out: HeldOut | None         # accuracy of heads chosen on other sentences; None for a single frame
+    held_out: HeldOut | None         # accuracy of heads chosen on other frames; None for a single frame
     luck: Luck                       # null distribution of the best head
     baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
 
@@ -593,8 +595,8 @@ class Report:
         return self.heads[number]
 
     def frame(self) -> "DataFrame":
-        """Return one row per head, most accurate first, ties by mass: accuracy with its interval, low and high, then
-        mass, both and received as in `HeadScore`."""
+        """Return one row per head, sorted by accuracy and mass in descending order: accuracy with its interval (low,
+        high), then mass, both and received as in `HeadScore`."""
         numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
                              head.received) for head in self.heads])
         columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
@@ -603,7 +605,8 @@ class Report:
 
 
 def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
-    """Report on one set. The held-out head is the best one of `select`, or by default of the other half of this set.
+    """Score all heads on one set. The head for held-out accuracy is the best one on `select`, by default on the other
+    half of this set.
 
     Raises ValueError unless both sets were answered by the same model.
     """
@@ -636,7 +639,7 @@ def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> H
 
 
 def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Return the share of pairs in which both twins are right, float64 (head); NaN if there are no twins."""
+    """Return the share of pairs in which both twins are correct, float64 (head); NaN if there are no twins."""
     twins = np.flatnonzero(np.bincount(pairs) == 2)
     if not len(twins):
         return np.full(correct.shape[1], np.nan)

@@ -1,4 +1,4 @@
-"""Read texts from a user's files: .txt, .csv or .jsonl in UTF-8, one text at a time."""
+"""Read texts one by one from a user's .txt, .csv or .jsonl file in UTF-8."""
 import csv
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,14 +11,14 @@ from model.core.query import UserError
 
 SUFFIXES = (".txt", ".csv", ".jsonl")
 FIELD = "text"
-PEEK = 20        # rows inspected to find the columns with texts
+PEEK = 20        # number of rows inspected to find the columns with texts
 OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip", b"PK\x03\x04": "ZIP", b"%PDF-": "PDF"}
 
 
 def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
-    """Yield (line from 1, text) for every non-blank text. `name` ends in one of SUFFIXES; `field` is the CSV's column
-    or the JSONL's field, or by default (FIELD) the only one with texts. Raises UserError, for a file without texts at
-    its end."""
+    """Yield (line from 1, text) for every non-blank text. `name` has an extension in SUFFIXES. `field` is the CSV
+    column or JSONL field to read; the default FIELD also accepts the only one with texts. Raises UserError for invalid
+    content and, at the end of the file, if there were no texts."""
     reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
     if reader is None:
         raise UserError(f"{name} has no known file extension; end its name in {', '.join(SUFFIXES)}.")
@@ -33,8 +33,8 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
 
 
 def lines(file: BinaryIO, name: str, way_out: str = "write one text a line") -> Iterator[tuple[int, str]]:
-    """Yield (number, decoded line with its line end), dropping a UTF-8 byte order mark. way_out: what to do about an
-    overlong line. Raises UserError for anything but UTF-8 text."""
+    """Yield (number, decoded line including its line ending), without a byte order mark. way_out: advice for the error
+    about an overlong line. Raises UserError for anything but UTF-8 text."""
     number = 0
     while raw := file.readline(LIMITS.corpus_line + 1):
         number += 1
@@ -59,8 +59,8 @@ def _plain(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[
 
 
 def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
-    """Yield the rows of a CSV (RFC 4180). A quoted cell may span several lines; its row has the number of the last
-    one."""
+    """Yield (line, text) for the rows of a CSV (RFC 4180). A row with a multi-line cell has the number of its last
+    line."""
     reader = csv.reader((line for _, line in lines), strict=True)
     try:
         header = next(reader, [])
@@ -92,8 +92,8 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
 
 
 def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
-    """Yield every row of a CSV, or every object of a JSONL file, with all columns. Raises UserError for another file
-    extension and for unreadable content."""
+    """Yield every row of a CSV file or object of a JSONL file, with all columns. Raises UserError for any other
+    extension and for invalid content."""
     suffix = PurePath(name).suffix.lower()
     if suffix == ".csv":
         try:
@@ -115,15 +115,15 @@ def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
 
 
 def columns(file: BinaryIO, name: str) -> list[str]:
-    """Return the columns of a CSV, or the fields of a JSONL's first object, that hold texts; none for a TXT. Raises
-    UserError as `texts` does."""
+    """Return the CSV columns, or the fields of the first JSONL object, that contain texts; [] for a TXT file. Raises
+    UserError like `texts`."""
     suffix = PurePath(name).suffix.lower()
     if suffix == ".csv":
         reader = csv.reader((line for _, line in lines(file, name)))
         try:
             return _with_texts(next(reader, []), [(0, row) for row in islice(reader, PEEK)])
         except csv.Error:
-            return []   # `texts` reports what is wrong
+            return []   # `texts` reports the error
     if suffix == ".jsonl":
         with suppress(ValueError):
             first = next((line for _, line in lines(file, name) if line.strip()), "")
@@ -132,7 +132,7 @@ def columns(file: BinaryIO, name: str) -> list[str]:
 
 
 def _with_texts(header: list[str], rows: list[tuple[int, list[str]]]) -> list[str]:
-    """Return the columns with a cell that is not a number."""
+    """Return the columns that have a cell with text rather than a number."""
     cells = {column: [row[place] for _, row in rows if place < len(row)] for place, column in enumerate(header)}
     return [column for column, values in cells.items() if any(map(_is_text, values))]
 
@@ -150,7 +150,7 @@ def _strings(value: object) -> list[str]:
 
 
 def _chosen(field: str, known: list[str], of_texts: list[str], place: str) -> str:
-    """Return the column to read. Raises UserError if it is missing and there is not exactly one column with texts."""
+    """Return the column to read. Raises UserError if it is missing, unless exactly one column has texts."""
     if field in known:
         return field
     if field == FIELD and len(of_texts) == 1:

@@ -1,5 +1,4 @@
-"""The texts over which importance is measured, as questions for a model: assets/cases/explain.csv, and the verbs in
-assets/cases/agreement.csv."""
+"""Evaluate attribution methods over sets of texts, from explain.csv and agreement.csv in assets/cases."""
 import csv
 import functools
 from collections.abc import Sequence
@@ -25,24 +24,24 @@ from model.studies.attribution import (
 from model.studies.coreference import occurrences, shipped_cases
 
 FILE = ASSETS / "cases" / "explain.csv"
-SETS = ("sentences", "agreement")   # for models that read any text; our own models have sets of their own
+SETS = ("sentences", "agreement")   # for models that read any text; our own models have their own sets
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text of a set, with the word to explain."""
+    """A text with the word to explain."""
 
-    text: str        # as a model reads it
-    at: int | None   # start of the word, None for the next word
-    word: str        # the target; "" for the word in the text
+    text: str        # the text that a model reads
+    at: int | None   # start of the word in characters; None for the next word
+    word: str        # the word to explain; "" for the word in the text
     rival: str       # a word to compare with, or ""
-    other: str       # the sentence to compare sentence vectors with
-    group: str       # shared by similar texts
+    other: str       # the sentence whose vector is compared
+    group: str       # an identifier shared by similar texts
 
 
 @functools.cache
 def texts(which: str) -> tuple[Text, ...]:
-    """Return the texts of a set: sentences, agreement, resolver, induction or stories."""
+    """Return the texts of a set: "sentences", "agreement", "resolver", "induction" or "stories"."""
     if which == "agreement":
         return _agreement()
     with FILE.open(encoding="utf-8", newline="") as file:
@@ -53,8 +52,8 @@ def texts(which: str) -> tuple[Text, ...]:
 
 
 def _agreement() -> tuple[Text, ...]:
-    """Return texts that compare the verb with its other number, as in Linzen et al. 2016 and Abnar & Zuidema 2020; the
-    other sentence is the twin."""
+    """Return texts that compare the verb with its form of the other grammatical number, as in Linzen et al. 2016 and
+    Abnar & Zuidema 2020. Sentence vectors are compared with the twin's."""
     cases = shipped_cases("agreement")
     found = []
     for case in cases:
@@ -65,7 +64,7 @@ def _agreement() -> tuple[Text, ...]:
 
 
 def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
-    """Return the texts of a set, in order, as questions for a model that answers in this way (`Answer.kind`)."""
+    """Return the texts of a set as questions for a model. kind: how the model answers, see `Answer.kind`."""
     found = []
     for text in texts(which):
         query = Query(model, revision, text.text)
@@ -76,7 +75,7 @@ def questions(model: str, revision: str, kind: str, which: str) -> tuple[Attribu
 
 @dataclass(frozen=True)
 class AttributionsQuery:
-    """The questions of a whole set, for a model that answers in this way (`Answer.kind`)."""
+    """The attributions of one model for all texts of a set. kind: how the model answers, see `Answer.kind`."""
 
     model: str
     revision: str
@@ -84,8 +83,8 @@ class AttributionsQuery:
     which: str
 
     def answer(self, models: Models, report: Progress) -> tuple[Attribution, ...]:
-        """Return the answers, in the order of the texts, their heads in float32, as a file is shipped. Raises UserError
-        where one cannot be asked."""
+        """Compute the attributions in the order of the texts. Values per head are float32, to keep shipped files small.
+        Raises UserError if a text cannot be explained."""
         found, wanted = list[Attribution](), questions(self.model, self.revision, self.kind, self.which)
         for number, question in enumerate(wanted):
             report(number / len(wanted), question.query.text)
@@ -95,23 +94,24 @@ class AttributionsQuery:
         return tuple(found)
 
 
-COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions
+COLUMNS = (*REMOVALS, "all")   # "all" is the mean over the three ways to remove a token
 
 
 @dataclass(frozen=True)
 class Report:
-    """The value of importance measures over a set of texts."""
+    """How well attribution methods agree with the effects of removing tokens, over a set of texts."""
 
     methods: dict[str, tuple[MeanInterval, ...]]   # {method: rank correlation for each of COLUMNS}
-    ceiling: tuple[MeanInterval, ...]              # agreement of each definition with the two others, and of all
+    ceiling: tuple[MeanInterval, ...]              # agreement of each removal with the two others, and their mean
     best: MeanInterval                             # rank correlation of a head chosen on the other half of the texts
-    chosen: tuple[HeadId, ...]                     # the two heads chosen
+    chosen: tuple[HeadId, ...]                     # the two chosen heads
     texts: int                                     # number of texts
-    words: float                                   # mean number of ranked words per text
+    words: float                                   # mean number of ranked tokens per text
 
 
 def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head: int) -> Report:
-    """Report over attributions of one model, for one open head. groups: of similar texts, for intervals and halves."""
+    """Summarise the attributions of one model, for one selected head. groups: a label shared by similar texts, used for
+    intervals and halves."""
     numbers = np.unique(list(groups), return_inverse=True)[1]
     each = [agreement(one, layer, head) for one in found]
     names = [name for name in _order() if any(name in one for one in each)]
@@ -129,14 +129,13 @@ def _order() -> list[str]:
 
 
 def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:
-    """Return the mean of each definition over texts, and of all three where available, from values (text,
-    definition)."""
+    """Return the mean over texts for each way to remove a token, and for their average. values: (text, removal)."""
     return tuple(mean_intervals(np.concatenate([values, values.mean(1, keepdims=True)], 1), groups))
 
 
 def by_head(found: Attribution) -> np.ndarray:
-    """Return the rank correlation of every head's row with the measured effect, averaged over the three definitions,
-    float64 (head), layer by layer."""
+    """Return the rank correlation of every head's weights with the effects of removal, averaged over REMOVALS, float64
+    (head), in model order."""
     chosen = found.ranked
     if chosen.sum() < FEWEST:
         return np.full(sum(map(len, found.by_head["weight"])), np.nan)
@@ -146,8 +145,8 @@ def by_head(found: Attribution) -> np.ndarray:
 
 
 def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarray, tuple[HeadId, ...]]:
-    """Return each text's rank correlation with the head that is best on the other half, float64 (text), and the two
-    heads: chosen on even groups and scored on odd ones, and vice versa. groups: int (text)."""
+    """Choose the best head on even groups and score it on odd ones, and vice versa. Return each text's rank
+    correlation, float64 (text), and the two heads. groups: int (text)."""
     from pandas import DataFrame
 
     values = np.array([by_head(one) for one in found])
@@ -162,8 +161,8 @@ def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarr
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
-    """Return the mean rank correlation of a measure in `by_layer` for each layer, over texts and definitions, as in
-    Abnar & Zuidema 2020."""
+    """Return the mean rank correlation of a measure for each layer, over texts and REMOVALS, as in Abnar & Zuidema
+    2020. measure: a key of `Attribution.by_layer`."""
     result = []
     for place in range(len(found[0].layers)):
         values = []

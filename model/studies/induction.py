@@ -1,7 +1,7 @@
-"""Find heads that attend to the previous token, or to what followed the same token last time, using repeated random
-tokens (Olsson et al. 2022).
+"""Find previous-token and induction heads with repeated random tokens (Olsson et al. 2022).
 
-Works for any decoder: random tokens are meaningless, so the result does not depend on a text's content.
+An induction head attends to the token that followed the last occurrence of the current token. The test works for any
+decoder and does not depend on the meaning of a text.
 """
 import random
 from collections.abc import Sequence
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-START = "a"  # a text must start with something
+START = "a"  # placeholder, because a query needs a text
 
 
 @dataclass(frozen=True)
 class RepeatsQuery:
-    """A decoder reads `length` different random tokens and then the same again; `ask` computes the answer."""
+    """How does a decoder read `length` different random tokens and their repetition? See `ask`."""
 
     model: str                             # id
-    revision: str                          # of the model
-    length: int = 25                       # length of the repeated piece in tokens
-    seed: int = 1                          # determines the tokens
+    revision: str                          # model revision
+    length: int = 25                       # number of tokens to repeat
+    seed: int = 1                          # seed of the random tokens
     edits: frozenset[Edit] = frozenset()   # edits applied in the model
 
 
 @dataclass(frozen=True)
 class InductionMeanQuery:
-    """Mean scores over `draws` random repeats."""
+    """The mean scores over `draws` random sequences."""
 
     model: str
     revision: str
     draws: int = 8
 
     def answer(self, models: Models, report: Progress) -> "InductionScores":
-        """Compute the means. Raises UserError for a model that is not a decoder on its own."""
+        """Compute the means. Raises UserError unless the model is decoder-only."""
         opened = models.open(self, report)
         scores = mean_scores(opened, draws=self.draws, report=report)
         return replace(scores, copying=copying(opened, scores.heads)) if opened.ours else scores
@@ -51,20 +51,19 @@ class InductionMeanQuery:
 
 @dataclass(frozen=True)
 class InductionScores:
-    """Every head's scores on the repeat: one number per head, from 0 to 1 unless stated otherwise."""
+    """Every head's scores on repeated random tokens: one number per head, from 0 to 1 unless stated otherwise."""
 
     heads: tuple[HeadId, ...]           # (layer, head), in the order of the arrays
     previous: np.ndarray                # mean weight on the previous token
     prefix: np.ndarray                  # prefix matching (Olsson et al. 2022): mean weight from a token's second
     #                                     occurrence to the token after its first
     uniform: float                      # approximate score of uniform rows
-    # whether a head raises the logits of what it attends to, -1 to 1 (see `copying`); None
-    copying: np.ndarray | None = None
-    # for a model that was not trained here
+    # whether a head raises the logits of the tokens it attends to, -1 to 1 (see `copying`)
+    copying: np.ndarray | None = None   # None for models that were not trained here
     duplicate: np.ndarray | None = None   # mean weight from a token's second occurrence to its first
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: prefix, previous and, if known, copying."""
+        """Return one row per head: prefix, previous and, if available, copying."""
         columns = {"prefix": self.prefix, "previous": self.previous}
         return heads.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
 
@@ -73,8 +72,8 @@ def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
     """Measure whether each head of a decoder raises the logits of the tokens it attends to: Σλ / Σ|λ| over the
     eigenvalues of W_E W_V W_O W_U, from -1 to 1 (Elhage et al. 2021), float64 (head).
 
-    1 means that every attended token raises its own logit. Layer norms and everything in between are left out, as in
-    the paper. The product's non-zero eigenvalues are those of the small matrix W_O W_U W_E W_V, (d_v, d_v).
+    1 means that every attended token raises its own logit. Layer norms and other layers are ignored, as in the paper.
+    The non-zero eigenvalues are computed from the small matrix W_O W_U W_E W_V, (d_v, d_v), which has the same ones.
     """
     trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
     embedding, unembedding = (part().weight.detach().numpy() for part in (opened.network.get_input_embeddings,
@@ -93,12 +92,12 @@ def leaning(matrix: np.ndarray) -> float:
 
 
 def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
-    """Score an open model on the repeat. Raises UserError for a model that is not a decoder on its own."""
+    """Score an open model on repeated random tokens. Raises UserError unless it is decoder-only."""
     return scores(repeated(question, opened, report), question.length)
 
 
 def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> AttentionMap:
-    """Return an open model's attention over the repeat. Raises UserError as `ask` does."""
+    """Return an open model's attention over repeated random tokens. Raises UserError like `ask`."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
@@ -116,7 +115,7 @@ def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> Att
 
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
                 report: Progress = quiet, length: int = RepeatsQuery.length) -> InductionScores:
-    """Average the scores over several random repeats of `length` tokens."""
+    """Average the scores over several random sequences of `length` tokens and their repetition."""
     drawn = []
     for seed, _ in counted(range(draws), report, "random tokens"):
         drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, length, seed, edits), opened, quiet))
@@ -127,13 +126,13 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
-    """Score a causal map whose last 2 · `length` tokens are a piece and its repeat."""
+    """Score a causal map whose last 2 · `length` tokens are a sequence and its repetition."""
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
         raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
                          f"{len(attention_map.queries)} tokens and length {length}; ask through `ask`.")
     previous, prefix, duplicate = [], [], []
-    second = np.arange(begin + length, begin + 2 * length - 1)  # the token after the last one is not part of the piece
+    second = np.arange(begin + length, begin + 2 * length - 1)  # the last token has no successor to match
     rows = np.arange(begin, begin + 2 * length)
     for layer in attention_map.layers:
         for head in range(layer.heads):
@@ -145,28 +144,28 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
                            float((1 / (second + 1)).mean()), duplicate=np.array(duplicate))
 
 
-FORMED = 0.5   # score from which a head counts as formed, 0 to 1
-SMOOTH = 5     # points of a curve averaged before searching its fall, since single batches are noisy
+FORMED = 0.5   # minimum score of an induction head
+SMOOTH = 5     # number of points to average, because the loss of single batches is noisy
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """Snapshots and curves of a training. The curves are over training batches, each drawn afresh."""
+    """The snapshots and curves of a training run. The curves are measured on freshly drawn training batches."""
 
     frames: tuple[int, ...]   # steps with a snapshot
-    step: np.ndarray          # of each point
+    step: np.ndarray          # step of each point (point)
     loss: np.ndarray          # nats (point)
-    right: np.ndarray         # share of correct rows (point)
-    about: dict[str, Any]     # how it was made, from the file's metadata
+    right: np.ndarray         # share of correct predictions (point)
+    about: dict[str, Any]     # metadata of the file
 
     @property
     def guessing(self) -> float:
-        """The loss of a model that gives all words the same probability, in nats."""
+        """The loss of uniform predictions, in nats."""
         return float(np.log(self.about["config"]["vocabulary"]))
 
 
 def read_film(path: Path) -> Film:
-    """Read the snapshots in a file. Raises UserError if it is missing or damaged."""
+    """Read the snapshot file of a training run. Raises UserError if it is missing or damaged."""
     import json
 
     from safetensors import SafetensorError, safe_open
@@ -182,8 +181,8 @@ def read_film(path: Path) -> Film:
 
 
 def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
-    """Return the two snapshots between which a head's score (frame) exceeds FORMED permanently; None if it never does,
-    or does from the start."""
+    """Return the steps of the two snapshots between which a head's score (frame) permanently exceeds FORMED; None if it
+    never does or does so from the start."""
     below = np.flatnonzero(np.asarray(scores) < FORMED)
     if len(below) == 0 or below[-1] == len(scores) - 1:
         return None
@@ -191,8 +190,8 @@ def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, i
 
 
 def loss_drop_step(film: Film) -> int | None:
-    """Return the step at which the smoothed loss crosses the midpoint between its first and last value; None for a
-    short curve."""
+    """Return the step at which the smoothed loss crosses the midpoint between its first and last value; None if the
+    curve is too short or does not fall."""
     if len(film.loss) < 2 * SMOOTH:
         return None
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")

@@ -1,7 +1,7 @@
-"""Measure known circuits on local models: induction (Olsson et al. 2022), indirect objects (Wang et al. 2022, with our
-own sentences), and whether two methods name the same head.
+"""Replicate known circuits on the available models: induction (Olsson et al. 2022), indirect objects (Wang et al. 2022,
+with our own sentences), and whether two methods identify the same head.
 
-Each finding is one number with its interval, and the value by chance or for a control.
+Each finding is one number with its interval and the value of a baseline or control.
 """
 import itertools
 import random
@@ -21,11 +21,11 @@ from model.studies.patching import PatchQuery
 from model.studies.paths import READS, PathsQuery
 
 NAN = float("nan")
-FORMED = 0.5                        # score, 0 to 1, from which a head counts as an induction head
-SEQUENCES = 24                      # draws for the induction decoder
-LENGTH, REPEATED = 12, 24           # tokens per repeated piece, and pieces, for the induction decoder
-SHORT, FEW = 10, 2                  # for a pretrained decoder, with one pass per zeroed head
-TOKENS = 256                        # over all rows of a pass
+FORMED = 0.5                        # minimum score (0 to 1) of an induction head
+SEQUENCES = 24                      # number of sequences for path patching in the induction decoder
+LENGTH, REPEATED = 12, 24           # tokens to repeat, and number of sequences, for the induction decoder
+SHORT, FEW = 10, 2                  # the same for a pretrained decoder, smaller because every head is zeroed in turn
+TOKENS = 256                        # maximum number of tokens in all rows of a pass
 PAIRS = 24                          # pairs of names in the indirect-object sentences
 NAMES = ("Mary", "John", "Tom", "Anna", "Peter", "Sarah", "Paul", "Emma", "James", "Laura", "David", "Alice")
 TEMPLATES = ("When {a} and {b} walked to the market, {s} handed a basket to",
@@ -38,14 +38,14 @@ TWINS = ("tired", "wide")
 
 @dataclass(frozen=True)
 class Finding:
-    """A measured statement; `name` refers to its sentence in assets/text."""
+    """A measured statement. name: key of its sentence in assets/text."""
 
     name: str
     value: float
-    low: float = NAN                # of the 95 % interval
+    low: float = NAN                # lower end of the 95 % interval
     high: float = NAN
-    chance: float = NAN             # value by chance or for the control
-    holds: bool = True              # whether the published result holds here
+    chance: float = NAN             # value of the baseline or control
+    holds: bool = True              # whether the published finding was replicated
     heads: tuple[HeadId, ...] = ()
 
 
@@ -60,13 +60,13 @@ class KnownCircuits:
 
 @dataclass(frozen=True)
 class KnownCircuitsQuery:
-    """The known circuits of one of MODELS."""
+    """Which known circuits does one of MODELS have?"""
 
     model: str
     revision: str
 
     def answer(self, models: Models, report: Progress) -> KnownCircuits:
-        """Return the findings. Raises UserError for any other model."""
+        """Measure the findings. Raises UserError for any other model."""
         if self.model not in MODELS:
             raise UserError(f"The circuits of {self.model} are unknown; choose one of {', '.join(MODELS)}.")
         return KnownCircuits(tuple(finding for measure in MODELS[self.model]
@@ -74,13 +74,13 @@ class KnownCircuitsQuery:
 
 
 def _mean(name: str, values: np.ndarray, holds: bool, chance: float = NAN, heads: tuple[HeadId, ...] = ()) -> Finding:
-    """Build a finding from a mean over independent texts."""
+    """Return a finding that is a mean over independent texts, with its interval."""
     found = mean_intervals(np.asarray(values, np.float64)[:, None])[0]
     return Finding(name, found.value, found.low, found.high, chance, holds, heads)
 
 
 def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare the K-composition of the previous-token head with an induction head with that of all pairs."""
+    """Compare the K-composition of the previous-token head and an induction head with that of all pairs."""
     found = MechanismsQuery(asked.model, asked.revision).answer(models, report)
     scores, previous = found.composition["K"], int(found.detected["previous"].argmax())
     one, other = (int(place) for place in np.unravel_index(np.nanargmax(scores), scores.shape))
@@ -96,7 +96,7 @@ def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> 
 
 
 def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Patch every path into the induction heads, on sequences whose twins exchange two tokens: … a b … c d … a."""
+    """Patch every path into the induction heads. The sequences are … a b … c d … a; their twins exchange a and c."""
     opened = models.open(asked, quiet)
     scores = mean_scores(opened, draws=REPEATED, length=LENGTH)
     previous = scores.heads[int(scores.previous.argmax())]
@@ -127,7 +127,7 @@ def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progre
 
 
 def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Iterator[tuple[Query, Query, int, int]]:
-    """Yield texts of random tokens a b … c d … a with their twins c b … a d … a, the answer b and its rival d."""
+    """Yield random token sequences a b … c d … a with their twins c b … a d … a, the answer b and its rival d."""
     tokenizer, rng = opened.tokenizer, random.Random(1)
     usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
     for _ in range(count):
@@ -138,8 +138,7 @@ def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Itera
 
 
 def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare the attention of induction heads with the effect of zeroing each head on the repeat's
-    log-probabilities."""
+    """Compare each head's induction score with how much zeroing it lowers the log-probability of repeated tokens."""
     opened = models.open(asked, quiet)
     scores = mean_scores(opened, draws=FEW, length=SHORT)
     changes = np.array([_zeroed(opened, asked, scores.heads, seed, report) for seed in range(FEW)])
@@ -158,7 +157,7 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
 
 def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, ...], seed: int,
             report: Progress) -> np.ndarray:
-    """Return the cost of zeroing each head, in nats over the tokens of the repeat, float64 (head)."""
+    """Return the increase in loss on the repeated tokens, in nats, when each head is zeroed alone, float64 (head)."""
     import torch
 
     tokenizer = opened.tokenizer
@@ -182,7 +181,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
 
 
 def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Measure indirect objects: accuracy, logit difference, and the heads that write or move the name."""
+    """Measure indirect-object identification: accuracy, logit difference, and the heads that write or move the name."""
     rng, differences, controls, grids, moved, flipped = random.Random(1), [], [], [], [], []
     for number in range(PAIRS):
         report(number / PAIRS, f"sentence {number + 1} of {PAIRS}")
@@ -220,7 +219,7 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
 
 
 def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
-    """Compare the head that changes the answer when patched with the one that writes it directly."""
+    """Compare the head that changes the answer most when patched with the head that writes most to it directly."""
     text, twin = (Query(asked.model, asked.revision, SENTENCE.format(word=word)) for word in TWINS)
     trace = models.trace(text, quiet)
     kind = trace.blocks[-1].kind

@@ -1,15 +1,15 @@
-"""Measure what heads do from their weights alone, and which heads compose (Elhage et al. 2021).
+"""Measure what heads do, and which heads compose, from their weights alone (Elhage et al. 2021).
 
 - **Copying**: Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, −1 to 1. At 1, every attended token raises its own
   logit. Needs an unembedding.
-- **Matching**: the same for W_E W_Q W_Kᵀ W_Eᵀ. At 1, every token attends to itself. With rotary positions this is the
-  match at distance 0.
+- **Matching**: the same for W_E W_Q W_Kᵀ W_Eᵀ. At 1, every token attends to itself. With rotary positions, this is the
+  value for distance 0.
 - **Composition** of an earlier head 1 with a later head 2: ‖R L‖ / (‖R‖ ‖L‖) in Frobenius norms, with L = W_V¹ W_O¹ and
-  R = W_Q² W_K²ᵀ read by the queries (Q) or by the keys (K), or R = W_V² W_O² (V). Random matrices give about
-  1/√d_model, so each number is shown with the same number for random matrices of the same shapes.
+  R = W_Q² W_K²ᵀ on the query side (Q) or the key side (K), or R = W_V² W_O² (V). Random matrices give about 1/√d_model,
+  so each number is reported with its value for random matrices of the same shapes.
 
-The gain of the norm before a projection, and a LayerNorm's centring, are folded into the projection. Layers between the
-two heads are left out.
+The gain of the norm before a projection, and the centring of a LayerNorm, are folded into the projection. Layers
+between the two heads are ignored.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KINDS = ("Q", "K", "V")
-DRAWS = 400          # random heads, for the null distribution of composition
+DRAWS = 400          # number of random heads for the null distribution of composition
 HIGH = 0.99          # quantile of the null that a pair must exceed
-START = "a"          # a text must start with something
-REPEATS = 4          # draws of random tokens
-BLOCK = 64           # heads whose products are held in memory at once
+START = "a"          # placeholder, because a query needs a text
+REPEATS = 4          # number of draws of random tokens
+BLOCK = 64           # number of heads whose products are in memory at once
 
 
 @dataclass(frozen=True)
 class MechanismsQuery:
-    """What does every head of one kind do, according to its weights?"""
+    """What does every head do, according to its weights?"""
 
     model: str
     revision: str
@@ -54,7 +54,7 @@ class Mechanisms:
     heads: tuple[HeadId, ...]
     copying: np.ndarray | None              # float64 (head), or None without an unembedding
     matching: np.ndarray                    # float64 (head)
-    detected: dict[str, np.ndarray]         # previous, duplicate, induction: float64 (head); empty unless a decoder
+    detected: dict[str, np.ndarray]         # {previous, duplicate, induction: float64 (head)}; {} unless a decoder
     composition: dict[str, np.ndarray]  # {Q, K, V: float64 (earlier head, later head)}, NaN unless the first is earlier
     null: dict[str, tuple[float, float]]    # {Q, K, V: (mean, 99th percentile) of random heads}
 
@@ -67,13 +67,13 @@ class Mechanisms:
         return sum(each.nbytes for each in self.composition.values())
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: copying, matching, previous, duplicate, induction."""
+        """Return one row per head: copying, matching, previous, duplicate and induction."""
         columns = {} if self.copying is None else {"copying": self.copying}
         return core_heads.head_frame(self.heads, columns | {"matching": self.matching} | self.detected)
 
     def pairs(self) -> "DataFrame":
-        """Return one row per pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score,
-        and excess, the score minus the null's mean; largest excess first."""
+        """Return one row per pair above the null's 99th percentile, largest excess first: kind (Q, K or V), earlier and
+        later head, score, and excess (the score minus the null's mean)."""
         from pandas import DataFrame
 
         rows = [{"kind": kind, "earlier_layer": self.heads[one][0], "earlier_head": self.heads[one][1],
@@ -97,7 +97,7 @@ class _Weights:
 
 
 def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
-    """Measure every head of the stack that predicts, or else of the encoder."""
+    """Measure every head of the decoder, or of the encoder if there is no decoder."""
     trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
     kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
     kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
@@ -128,11 +128,11 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
 
 
 def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
-    """Score heads with `model.studies.induction` on repeated random tokens, float64 (head)."""
+    """Score heads on repeated random tokens with `model.studies.induction`, {name: float64 (head)}."""
     tokenizer = opened.tokenizer
     length = min(RepeatsQuery.length, len(tokenizer) - len(tokenizer.all_special_ids))
     found = mean_scores(opened, draws=REPEATS, length=length)
-    assert found.duplicate is not None   # only shipped results lack it
+    assert found.duplicate is not None   # missing only in shipped results
     return {"previous": found.previous, "duplicate": found.duplicate, "induction": found.prefix}
 
 
@@ -152,7 +152,7 @@ def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
             if norm is not None:
                 weight = weight * norm.gain.astype(np.float64)[:, None]
                 weight = weight - weight.mean(1, keepdims=True) if norm.kind == "layer" else weight
-            parts[name].append(np.repeat(weight, count // len(weight), 0))   # grouped heads share keys and values
+            parts[name].append(np.repeat(weight, count // len(weight), 0))   # grouped-query attention
         parts["output"].append(attention.w_output.astype(np.float64))
     return _Weights(*(np.concatenate(parts[name]) for name in ("query", "key", "value", "output")))
 
@@ -165,7 +165,7 @@ def _gram(matrices: np.ndarray) -> np.ndarray:
 def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None]) -> dict[str, np.ndarray]:
     """Compute the composition of all pairs, {Q, K, V: (earlier, later)}; NaN unless the first head's layer is earlier.
 
-    ‖A B C D‖² = tr(Mᵀ AᵀA M D Dᵀ) with M = B C, a matrix of a head's size.
+    Uses ‖A B C D‖² = tr(Mᵀ AᵀA M D Dᵀ) with M = B C, a small matrix.
     """
     left = _gram(weights.value)                                   # AᵀA of the earlier head: L = W_V W_O
     size_left = np.sqrt(np.einsum("hij,hij->h", left, np.einsum("hvd,hwd->hvw", weights.output, weights.output)))
@@ -191,7 +191,7 @@ def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None
 
 
 def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
-    """Return (mean, 99th percentile) of the composition of random heads with the same shapes."""
+    """Return {Q, K, V: (mean, 99th percentile)} of the composition of random heads with the same shapes."""
     rng = np.random.default_rng(SEED)
     (_, d_model, d_k), d_v = weights.query.shape, weights.value.shape[2]
     found = {}
@@ -206,7 +206,7 @@ def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
 
 
 def _norm(*matrices: np.ndarray) -> float:
-    """Compute the Frobenius norm of a product with tall outer matrices, from the small Gram matrices of its ends."""
+    """Compute the Frobenius norm of a product of matrices, from the small Gram matrices of the two outer ones."""
     first, *between, last = matrices
     middle = between[0] @ between[1] if between else np.eye(first.shape[1])
     return float(np.sqrt(max(np.einsum("ij,ik,jl,kl->", middle, first.T @ first, last @ last.T, middle,

@@ -1,10 +1,10 @@
-"""Measure heads over a picture: attention distance, weight on tokens that are not patches, rollout over all layers, and
-patches with unusually long vectors. numpy only.
+"""Measure heads over a picture: attention distance, weight on tokens other than patches, rollout over all layers, and
+patches with unusually long vectors. Only needs numpy.
 
 Attention distance is defined as in Dosovitskiy et al. 2021, figure 7: the mean over query patches of Σ w · distance in
 pixels between patch centres, over patches only, with weights rescaled to sum to 1. Rollout follows Abnar & Zuidema
-2020. Patches with long vectors follow Darcet et al. 2024, who found that large models without registers store
-information about the whole picture in a few patches.
+2020. Outlier patches follow Darcet et al. 2024, who found that large models without registers store information about
+the whole picture in a few patches with long vectors.
 """
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MEASURES = ("distance", "entropy", "special")
-OUTLIER = 3.0   # multiple of the median length from which a patch counts as an outlier
+OUTLIER = 3.0   # an outlier patch has a vector longer than this multiple of the median length
 NO_PATCHES = "This question is of a text, and these measures are of a picture; choose a model of pictures."
 
 
 @dataclass(frozen=True)
 class PatchHeadsQuery:
-    """Measures of every head of one kind over a picture."""
+    """What do the heads of one kind attend to in a picture?"""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatchHeads":
-        """Compute the measures of the query's record. Raises UserError for a text."""
+        """Measure every head. Raises UserError for a text."""
         return measure(models.record(self.query, report), self.kind)
 
 
 @dataclass(frozen=True, eq=False)
 class PatchHeads:
-    """Each head's measures over a picture. Each array is float64 (head)."""
+    """The measures of all heads over a picture. Arrays are float64 (head)."""
 
     heads: tuple[HeadId, ...]      # in the order of the arrays
-    distance: np.ndarray           # pixels, mean over query patches, over patches only
+    distance: np.ndarray           # attention distance between patches in pixels, mean over query patches
     entropy: np.ndarray            # bits, mean over all query tokens
-    special: np.ndarray            # share of the weight on tokens that are not patches, mean over query patches
-    even: dict[str, float]         # the three values for uniform weights
+    special: np.ndarray            # weight on tokens other than patches, mean over query patches
+    even: dict[str, float]         # the three values for uniform attention
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: distance, entropy, special."""
+        """Return one row per head: distance, entropy and special."""
         return heads.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
 
 
 def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
-    """Return the patches' centres in pixels, float64 (patch, 2): across, down."""
+    """Return the centres of the patches in pixels (x, y), float64 (patch, 2)."""
     if record.picture is None or tokens.grid is None:
         raise UserError(NO_PATCHES)
     high, wide = record.picture.shape[:2]
@@ -63,7 +63,7 @@ def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
 
 
 def distances(places: np.ndarray) -> np.ndarray:
-    """Return the distance in pixels between all pairs of points, float64 (point, point)."""
+    """Return the distances between all pairs of points, float64 (point, point)."""
     from scipy.spatial.distance import cdist
 
     return cdist(places, places)
@@ -87,7 +87,7 @@ def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
 
 
 def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:
-    """Return distance, entropy and share of special tokens for one head's weights (query, key)."""
+    """Return attention distance, entropy and weight on special tokens for one head's weights (query, key)."""
     between = weights[np.ix_(patches, patches)]
     sums, rows = between.sum(1), weights[patches].sum(1)
     far = np.divide((between * apart).sum(1), sums, out=np.full(len(sums), np.nan), where=sums > 0)
@@ -97,14 +97,14 @@ def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tupl
 
 @dataclass(frozen=True)
 class PatchRolloutQuery:
-    """Compare rollout with the variant in a widely copied program."""
+    """How does rollout differ from the variant in a widely copied program?"""
 
     query: Query
     kind: Kind
-    discard: float = 0.9   # share of each layer's mean weights to drop first, smallest first
+    discard: float = 0.9   # share of each layer's mean weights to discard, smallest first
 
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
-        """Compute both for the query's record."""
+        """Compute both variants."""
         return roll_out(models.record(self.query, report)[self.kind], self.discard)
 
 
@@ -112,12 +112,12 @@ class PatchRolloutQuery:
 class PatchRollout:
     """Rollout over all layers, float64 (token, token): rows are queries, columns keys."""
 
-    right: np.ndarray    # with rows rescaled to sum to 1 after each drop
-    copied: np.ndarray   # from the program, in which they are not
+    right: np.ndarray    # with rows rescaled to sum to 1 after discarding
+    copied: np.ndarray   # as in the program, whose rescaling does not make rows sum to 1
 
 
 def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
-    """Compute rollout of the heads' mean weights, dropping the share `discard` of cells in each layer."""
+    """Compute rollout of the heads' mean weights, after discarding a share of the cells in each layer."""
     if attention_map.kind is Kind.CROSS:
         raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
     right, copied = [], []
@@ -125,14 +125,14 @@ def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
         mean = heads.whole(layer).astype(np.float64).mean(0)
         kept = without_smallest(mean, discard) / 2 + np.eye(len(mean)) / 2
         right.append(kept / kept.sum(1, keepdims=True))
-        # the program divides by row sums broadcast along columns: cell (i, j) by the sum of row j
+        # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j
         copied.append(kept / kept.sum(1)[np.newaxis])
     return PatchRollout(rollout(right), rollout(copied))
 
 
 def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
-    """Set the smallest `share` of all weights (query, key) to 0, except the first token's weight on itself, as in the
-    original program."""
+    """Set the smallest `share` of all weights (query, key) to 0. As in the original program, the first token's weight
+    on itself is kept."""
     count = int(weights.size * share)
     if count == 0:
         return weights.copy()
@@ -148,13 +148,14 @@ def lengths(vectors: np.ndarray) -> np.ndarray:
 
 
 def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the patches whose vector is longer than OUTLIER times the median over all patches."""
+    """Return the patches whose vector is longer than OUTLIER times the median length over all patches."""
     limit = OUTLIER * float(np.median(norms[list(patches)]))
     return tuple(patch for patch in patches if norms[patch] > limit)
 
 
 def similarities(vectors: np.ndarray, token: int) -> np.ndarray:
-    """Return the cosine of one vector in (token, d) with each, float64 (token); NaN for vectors of length 0."""
+    """Return the cosine of one token's vector with every vector, float64 (token), from vectors (token, d); NaN for
+    vectors of length 0."""
     sizes = lengths(vectors)
     scale = sizes * sizes[token]
     return np.divide(vectors.astype(np.float64) @ vectors[token].astype(np.float64), scale,

@@ -1,9 +1,9 @@
 """Find the heads that change the answer when their output is taken from another text.
 
-In activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"), one
-part of a pass is replaced by its value in the pass of the text's twin, and the rest of the model continues from there.
-The change in the answer is an effect of that part, not a correlate. Heads that matter only jointly show no effect
-alone, so whole layers are patched too.
+In activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"), the
+value of one component is replaced by its value for another text, and the rest of the model is recomputed. The change in
+the answer is a causal effect of that component. Heads that only matter jointly show no effect alone, so whole layers
+are patched too.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PatchQuery:
-    """Patch every head of one kind alone, taking its output in `first` from `second`."""
+    """How does the answer to `first` change if a head's output is taken from `second`? Patches every head alone."""
 
     first: Query
     second: Query
@@ -36,49 +36,49 @@ class PatchQuery:
                             "model for both texts.")
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
-        """Compute each patch's effect. Raises UserError for texts of different lengths and without an answer."""
+        """Compute each patch's effect. Raises UserError if the texts differ in length or the model has no answer."""
         return patch_heads(models.open(self.first, report), self, report)
 
 
-TOKENS = 256   # total over a pass's rows, each with one head patched
+TOKENS = 256   # maximum number of tokens in all rows of a pass; each row has one head patched
 Measure = Callable[[PassAnswer], float]
 
 
 @dataclass(frozen=True, eq=False)
 class PatchEffects:
-    """The effect of each head's patch on the answer. Numbers are ln P(second word) − ln P(first word) in nats at one
-    token of the first text or, for a model that answers with a sentence vector, its cosine with the second text's
+    """The effect of each head's patch on the answer. The metric is ln P(second word) − ln P(first word) in nats at one
+    token of the first text. For a model that returns a sentence vector, it is the cosine with the second text's
     vector."""
 
-    words: tuple[str, str] | None   # the first text's answer, and the second's; None for vectors
-    same: bool  # whether both have the same answer; the second word is then the first text's runner-up
+    words: tuple[str, str] | None   # the answers to the first and to the second text; None for vectors
+    same: bool  # whether both texts have the same answer; the second word is then the first text's runner-up
     place: int | None               # position in the first text; None for vectors
-    plain: float                    # the unpatched first text's number
-    other: float                    # the second text's number
+    plain: float                    # metric of the unpatched first text
+    other: float                    # metric of the second text
     heads: tuple[HeadId, ...]       # in the order of the array
-    patched: np.ndarray             # with this head patched, float64 (head)
-    layers: dict[int, float]        # {layer: with all its heads patched}
-    whole: float                    # with all heads of this kind patched
+    patched: np.ndarray             # metric with this head patched, float64 (head)
+    layers: dict[int, float]        # {layer: metric with all its heads patched}
+    whole: float                    # metric with all heads of this kind patched
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: number, with this head patched, and effect, the change, positive towards the second
-        text's answer; in nats or cosines."""
+        """Return one row per head: number (the metric with this head patched) and effect (its change). A positive
+        effect favours the second text's answer."""
         return heads.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
     def share(self, number: float) -> float:
-        """Return where a number lies between the first text (0) and the second (1); NaN if they are equal."""
+        """Rescale a metric such that the first text is 0 and the second 1; NaN if they are equal."""
         return (number - self.plain) / (self.other - self.plain) if self.other != self.plain else float("nan")
 
     def turns(self, number: float) -> bool:
-        """Return whether the second text's word has become the more probable of the two."""
+        """Return whether patching makes the second text's word more probable than the first's."""
         return self.words is not None and self.plain < 0 < number
 
 
 def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[int, int] | None, int | None]:
-    """Return (the function that measures an answer, the ids of the two words, the row where it is measured).
+    """Return (metric of an answer, ids of the two words, row of the answer to use).
 
-    The row is the last for a next-token model; for others the first one where the two texts' answers differ, else the
-    last.
+    For a next-token model, the row is the last one. For others, it is the first one at which the answers to the two
+    texts differ, or else the last.
     """
     if first.kind == "vector":
         return lambda answer: cosine(answer.numbers, second.numbers), None, None
@@ -92,8 +92,8 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
 
 
 def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> PatchEffects:
-    """Patch every head of one kind alone, every layer, and all of them. Raises UserError for texts of different lengths
-    and for a model without an answer."""
+    """Patch every head of one kind alone, every whole layer, and all heads. Raises UserError if the texts differ in
+    length or the model has no answer."""
     asked, other = opened.tokens(question.first), opened.tokens(question.second)
     if (asked.picture is None) != (other.picture is None):
         raise UserError("A head's output can only be copied between two questions of the same type; compare two "

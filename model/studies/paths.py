@@ -1,10 +1,10 @@
-"""Path patching: change one path, from a head to another head or to the logits, to its value in the twin sentence, with
-everything else frozen (Wang et al. 2022; Goldowsky-Dill et al. 2023).
+"""Path patching: replace the value of one path, from a head to another head or to the logits, by its value in the twin
+sentence, with everything else frozen (Wang et al. 2022; Goldowsky-Dill et al. 2023).
 
-The sender's output in the twin replaces its own in the residual stream, through every norm on its way, but only as one
-receiver reads it: with its queries, keys or values. The receiver's output is recomputed from that, and the model
-continues with this output replaced. Feed-forward layers and all other heads in between stay as they were. A path to the
-logits only changes the unembedding's input.
+The sender's output is replaced by its output in the twin, but only in the input of one receiver's queries, keys or
+values, including all norms in between. The receiver's output is recomputed from this input, and the model continues
+with the new output. All other heads and feed-forward layers in between remain unchanged. A path to the logits only
+changes the input of the unembedding.
 """
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,25 +21,24 @@ from model.studies.circuits import token_id
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-READS = ("query", "key", "value")   # the receiver's input through which the change enters
+READS = ("query", "key", "value")   # inputs of the receiver that can change
 
 
 @dataclass(frozen=True)
 class PathsQuery:
-    """Patch every path into one receiver, or to the logits, alone, taking its sender's output from `twin`."""
+    """How does the answer change if one path into a receiver has its value from `twin`? Patches every path alone."""
 
     query: Query
     twin: Query
-    position: int                       # whose logits are read
-    token: int | str                    # the answer, as the model writes it or as its id
-    rival: int | str                    # whose logit is subtracted
-    receiver: HeadId | None = None      # None: the logits
+    position: int                       # position of the logits
+    token: int | str                    # the answer, as a string or id
+    rival: int | str                    # the token whose logit is subtracted
+    receiver: HeadId | None = None      # None for the logits
     reads: tuple[str, ...] = READS
-    senders: tuple[HeadId, ...] = ()    # () for every earlier head
+    senders: tuple[HeadId, ...] = ()    # () for all earlier heads
 
     def answer(self, models: Models, report: Progress) -> "Paths":
-        """Compute every path's effect. Raises UserError for texts of different lengths and for a model that is not a
-        decoder."""
+        """Compute every path's effect. Raises UserError if the texts differ in length or the model is not a decoder."""
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
         return paths(models.open(self.query, report), self, records, traces, report)
@@ -47,12 +46,12 @@ class PathsQuery:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Each path's effect on the answer's logit minus the rival's."""
+    """Each path's effect on the logit difference, the answer's logit minus the rival's."""
 
-    plain: float                  # the difference without a patch
-    twin: float                   # the twin's difference
+    plain: float                  # difference without a patch
+    twin: float                   # difference for the twin
     senders: tuple[HeadId, ...]
-    patched: np.ndarray           # with this path patched, float64 (sender)
+    patched: np.ndarray           # difference with this path patched, float64 (sender)
 
     def __repr__(self) -> str:
         return f"<Paths: {len(self.senders)} paths; difference {self.plain:.4f}, in the twin {self.twin:.4f}>"
@@ -63,7 +62,8 @@ class Paths:
         return self.patched.nbytes
 
     def frame(self) -> "DataFrame":
-        """Return one row per sender: layer, head, and effect, the patched minus the plain difference; largest first."""
+        """Return one row per sender with layer, head and effect (the change in the difference), sorted by the magnitude
+        of the effect in descending order."""
         from pandas import DataFrame
 
         table = DataFrame({"layer": [layer for layer, _ in self.senders], "head": [head for _, head in self.senders],
@@ -115,7 +115,7 @@ def _difference(opened: OpenModel, query: Query, ids: np.ndarray, position: int)
 
 
 def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
-    """Return the difference of each head's contribution between the twin and the sentence, float64 (head, t,
+    """Return each head's contribution to the stream in the twin minus that in the sentence, float64 (head, t,
     d_model)."""
     written = []
     for record, trace in zip(records, traces, strict=True):
@@ -130,8 +130,8 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
 
 
 def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
-    """Return the sender's change (t, d_model) where the receiver reads the stream. In a post-LN model it passes the
-    norms in between, each recomputed on its input plus the change."""
+    """Return the sender's change (t, d_model) in the stream that the receiver reads. In a post-LN model, the norms in
+    between are recomputed with the change added to their input."""
     for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
             for norm in block.norms:
@@ -140,18 +140,18 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
 
 
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, position: int) -> float:
-    """Return how the difference changes if only the unembedding reads the sender's change."""
+    """Return the change in the difference if only the unembedding reads the sender's change."""
     block, norm = trace.last(kind)
     before = block.after[position].astype(np.float64)
     vectors = np.stack([before, before + change[position]])
-    assert trace.unembedding is not None   # `paths` refuses all other models
+    assert trace.unembedding is not None   # checked by `paths`
     logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), list(ids))
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
 def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tuple[str, ...],
               change: np.ndarray) -> np.ndarray:
-    """Return the receiver's output, float64 (t, d_v), if its input includes the sender's change."""
+    """Return the receiver's output, float64 (t, d_v), with the sender's change added to its input."""
     (layer, head), kind = receiver, Kind.CAUSAL
     block, attention = trace.find(kind, layer)
     own = record[kind].layer(layer)
@@ -176,17 +176,17 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
 
 @dataclass(frozen=True)
 class AblationQuery:
-    """Some heads removed one at a time in three ways, in a decoder."""
+    """How does a decoder's logit difference change if a head is ablated? Ablates each head alone, in three ways."""
 
     query: Query
     twin: Query
-    position: int                # whose logits are read
+    position: int                # position of the logits
     token: int | str
     rival: int | str
     heads: tuple[HeadId, ...]
 
     def answer(self, models: Models, report: Progress) -> "Ablations":
-        """Return the logit difference after each removal. Raises UserError for texts of different lengths."""
+        """Compute the logit difference for each ablation. Raises UserError if the texts differ in length."""
         opened = models.open(self.query, report)
         ids = [token_id(opened, each) for each in (self.token, self.rival)]
         given = opened.tokens(self.query)
@@ -204,22 +204,22 @@ class AblationQuery:
         return Ablations(self.heads, float(logits[ids[0]] - logits[ids[1]]), found)
 
 
-WAYS = ("zero", "mean", "twin")   # what replaces a head's output: zeros, its mean over positions, the twin's
+WAYS = ("zero", "mean", "twin")   # replacement for a head's output: zeros, its mean over positions, the twin's output
 
 
 @dataclass(frozen=True, eq=False)
 class Ablations:
-    """The logit difference with each head removed, in the order of WAYS."""
+    """The logit difference with each head ablated, in the order of WAYS."""
 
     heads: tuple[HeadId, ...]
-    plain: float          # without a removal
+    plain: float          # without an ablation
     removed: np.ndarray   # float64 (head, way)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array."""
+        """Size of the array in bytes."""
         return self.removed.nbytes
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: zero, mean and twin, each the difference with that removal minus the plain one."""
+        """Return one row per head with the change in the logit difference for each of WAYS: zero, mean and twin."""
         return head_frame(self.heads, dict(zip(WAYS, (self.removed - self.plain).T, strict=True)))

@@ -1,8 +1,8 @@
-r"""Find the simple pattern that a head fits best, and how well.
+r"""Find the simple pattern that fits a head best.
 
-A pattern specifies the keys for every query, each with an equal share. A head's fit is 1 minus the mean Jensen–Shannon
-divergence in bits between its rows and the pattern's (Lin 1991): 1 is a perfect fit, 0 no overlap. *even*, an equal
-share for every allowed key, is one of the patterns, so that heads without a preference are labelled as such.
+A pattern specifies a set of keys for every query, with equal weights. A head's fit is 1 minus the mean Jensen–Shannon
+divergence in bits (Lin 1991) between its rows and the pattern's: 1 is a perfect fit, 0 no overlap. One of the patterns
+is *even*, with equal weights on all allowed keys; it labels heads without a preference.
 """
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-MIN_ROW_SHARE = 0.5    # share of rows that must have a key of the pattern; with fewer rows, a good fit may be chance
+MIN_ROW_SHARE = 0.5    # minimum share of rows with a key of the pattern; over fewer rows, a good fit may be chance
 
 
 @dataclass(frozen=True)
 class FitsQuery:
-    """The fit of every head of one kind to every pattern."""
+    """How well does every head of one kind fit every pattern?"""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadFits":
-        """Compute the fits in the query's record."""
+        """Compute the fits."""
         return fit(models.record(self.query, report)[self.kind])
 
 
@@ -49,16 +49,16 @@ class Pattern:
     """A simple rule for which keys a query attends to."""
 
     name: str    # used in files and links
-    title: str   # for display
-    paper: str   # where such heads were described
-    # keys(i, j, info): which keys it specifies, bool (row, key), for column vectors of queries i and row vectors of
-    # keys j
+    title: str   # shown on pages
+    paper: str   # source that describes such heads
+    # keys(i, j, info) returns which keys the pattern contains, bool (row, key). i is a column vector of queries, j a
+    # row vector of keys
     keys: Callable[[np.ndarray, np.ndarray, KeyInfo], np.ndarray]
-    valid_for_cross: bool = False   # whether it applies when queries and keys are different texts
+    valid_for_cross: bool = False   # whether it is defined for cross-attention
 
 
 def _equal(i: np.ndarray, j: np.ndarray, info: KeyInfo) -> np.ndarray:
-    """Return whether key and query are the same token elsewhere in the text; special tokens do not count."""
+    """Return whether the key is another occurrence of the query's token; special tokens do not count."""
     return (info.ids[j] == info.ids[i]) & (i != j) & ~info.special[i]
 
 
@@ -80,9 +80,9 @@ PATTERNS = (
     Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
     Pattern("even", "all tokens evenly", CLARK, lambda i, j, info: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
-NONE = "none"   # label of heads that fit no pattern well
+NONE = "none"   # label for heads that fit no pattern well
 TITLES = {each.name: each.title for each in PATTERNS} | {NONE: "no simple pattern"}
-SIMPLE = 0.7    # smallest fit at which a head is labelled with its best pattern
+SIMPLE = 0.7    # minimum fit for labelling a head with its best pattern
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,21 +91,21 @@ class HeadFits:
 
     kind: Kind
     heads: tuple[HeadId, ...]     # in the order of the arrays
-    # {pattern: float64 (head), 0 to 1}, for patterns that apply; NaN for heads where one does not
+    # {pattern: float64 (head), 0 to 1}; NaN for heads to which the pattern does not apply
     fits: dict[str, np.ndarray]
 
     def frame(self) -> "DataFrame":
-        """Return one row per head and one column per pattern: the fit, 0 to 1."""
+        """Return the fits, 0 to 1, with one row per head and one column per pattern."""
         return heads.head_frame(self.heads, self.fits)
 
     def best(self) -> "DataFrame":
-        """Return `best_patterns` for all heads."""
+        """Return the best pattern of every head, see `best_patterns`."""
         return best_patterns(self.frame())
 
 
 def best_patterns(fits: "DataFrame") -> "DataFrame":
-    """Return each head's best pattern from fits (head by pattern), with columns pattern (ties go to the first column)
-    and fit."""
+    """Return each head's best pattern from a table of fits (head, pattern), with the columns pattern and fit. The first
+    pattern wins a tie."""
     from pandas import DataFrame
 
     return DataFrame({"pattern": fits.idxmax(axis=1), "fit": fits.max(axis=1)})
@@ -117,11 +117,11 @@ def named(best: "DataFrame") -> "DataFrame":
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool
-    (row, key), float64 (head) in bits, and the number of rows with such a cell. Only weights on these cells matter: the
-    others are halved in the mixture, which costs 1/2 bit.
+    """Return the divergence in bits between weights (head, row, key) and equal weights on `cells`, bool (row, key),
+    summed over the rows that have such a cell, float64 (head), and the number of these rows.
 
-    A sink's share of a row is treated as one more key that no pattern contains.
+    Only weights on `cells` are needed: every other weight is halved in the mixture and contributes half of itself. The
+    weight of an attention sink outside the keys is treated as one more key that no pattern contains.
     """
     counts = cells.sum(1)
     shares = np.repeat(0.5 / np.maximum(counts, 1), counts)
@@ -132,8 +132,8 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _blocks(layer: Layer | Reported, info: KeyInfo,
             patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield (pattern, sum over rows (head), rows (head)) for every block of rows, without rows that are fully
-    masked."""
+    """Yield (pattern, sum of divergences (head), number of rows (head)) for every block of rows, without fully masked
+    rows."""
     for rows, keys, block in heads.weight_blocks(layer):
         nothing = layer.sees_nothing[:, rows]
         allowed = layer.allowed.block(rows, keys)
@@ -142,12 +142,12 @@ def _blocks(layer: Layer | Reported, info: KeyInfo,
         for pattern in patterns:
             cells = pattern.keys(i, j, info) & allowed
             total, count = divergences(block, cells)
-            blind = (nothing & cells.any(1)).sum(1)   # a row without weights has a divergence of 1 bit
+            blind = (nothing & cells.any(1)).sum(1)   # fully masked rows, whose divergence was counted as 1 bit
             yield pattern.name, total - blind, count - blind
 
 
 def fit(attention_map: AttentionMap) -> HeadFits:
-    """Fit every head to every pattern that applies to at least half of the rows."""
+    """Compute the fit of every head to every pattern that has keys in at least MIN_ROW_SHARE of the rows."""
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
@@ -165,36 +165,39 @@ def fit(attention_map: AttentionMap) -> HeadFits:
                     {name: each for name, each in fits.items() if not np.isnan(each).all()})
 
 
-DRAWS = 400       # random heads
+DRAWS = 400       # number of random heads
 EVEN = "even"     # the pattern of heads without a preference
 QUANTILE = 0.95   # quantile of the null distribution
 
 
 @dataclass(frozen=True)
 class PatternChanceQuery:
-    """The fits expected by chance in one text, under the masks of the model's first layer."""
+    """What fits does chance alone give in one text, under the mask of the model's first layer?"""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatternChance":
-        """Compute them for the query's record."""
+        """Compute the fits of uniform and of random rows."""
         return pattern_chance(models.record(self.query, report)[self.kind])
 
 
 @dataclass(frozen=True)
 class PatternChance:
-    """Fits of heads without a preference."""
+    """The fits of uniform and of random heads."""
 
     even: dict[str, float]   # {pattern: fit of uniform rows}
-    luck: float              # the best fit to any other pattern that random heads exceed one time in twenty
+    luck: float              # 95th percentile of the best fit of a random head to any pattern except even
     tokens: int              # number of tokens in the text
 
 
 def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternChance:
-    """Return the fits of uniform rows, and the null distribution from `draws` random heads, whose rows are uniformly
-    distributed over all weights that the first layer's mask allows (Dirichlet distribution with all parameters 1). Each
-    random head counts with its best pattern other than even; the draws are fixed."""
+    """Compute the fits of uniform rows and the null distribution of the best fit.
+
+    The null distribution consists of `draws` random heads, whose rows are uniformly distributed over all weights that
+    the first layer's mask allows (a flat Dirichlet distribution). The best fit of each one excludes the pattern even.
+    The random seed is fixed.
+    """
     layer, random = attention_map.layers[0], np.random.default_rng(0)
     _, queries, keys = layer.shape
     block = layer.allowed.block(slice(0, queries), slice(0, keys))

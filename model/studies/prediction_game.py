@@ -1,5 +1,5 @@
-"""Score a reader's prediction of a head: its weight on the marked cells, compared with the best and the uniform choice
-of as many cells. numpy only."""
+"""Score a user's prediction of a head: the weight on the marked cells, compared with the best and with a random choice
+of the same number of cells. Only needs numpy."""
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -11,47 +11,47 @@ from model.core.view import AxisItem, DisplayedHead
 
 @dataclass(frozen=True)
 class RowScore:
-    """One row of a prediction."""
+    """The score of one row of a prediction."""
 
-    row: int       # row of the displayed head
-    count: int     # marked cells
-    allowed: int   # allowed cells
+    row: int       # index of the row in the displayed head
+    count: int     # number of marked cells
+    allowed: int   # number of allowed cells
     found: float   # the head's weight on the marked cells
-    best: float    # its weight on the `count` largest cells
-    whole: float   # its weight on all allowed cells shown; 1 without filters
+    best: float    # the head's weight on its `count` largest cells
+    whole: float   # the head's weight on all displayed cells that the mask allows; 1 without filters
 
     @property
     def uniform(self) -> float:
-        """The expected weight on `count` allowed cells chosen at random."""
+        """The expected weight on `count` random allowed cells."""
         return self.whole * self.count / self.allowed
 
 
 @dataclass(frozen=True)
 class Score:
-    """A prediction's rows, and means over them."""
+    """The score of a prediction, by row and on average."""
 
     rows: tuple[RowScore, ...]
 
     def mean(self, name: str) -> float:
-        """Return the mean of found, best or uniform over the rows."""
+        """Return the mean of "found", "best" or "uniform" over the rows."""
         return float(np.mean([getattr(row, name) for row in self.rows]))
 
     @property
     def count(self) -> int:
-        """Marked cells in all rows."""
+        """Number of marked cells in all rows."""
         return sum(row.count for row in self.rows)
 
     @property
     def above_chance(self) -> float:
-        """Where the prediction lies between the uniform choice (0) and the best (1); NaN if those are equal, as with
-        every cell marked."""
+        """The score, rescaled such that a random choice is 0 and the best 1; NaN if these are equal, for example if all
+        cells are marked."""
         room = self.mean("best") - self.mean("uniform")
         return (self.mean("found") - self.mean("uniform")) / room if room > 1e-9 else float("nan")
 
 
 def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
-    """Return which cells of a displayed head the mask allows, bool (row, column); words count if any of their pieces
-    do."""
+    """Return which cells of a displayed head the mask allows, bool (row, column). A cell of words is allowed if the
+    mask allows any pair of their tokens."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
     mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
     rows, columns = (_members(side, size)
@@ -60,7 +60,7 @@ def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
 
 
 def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
-    """Return float32 (unit, token), 1 where the token belongs to the unit."""
+    """Return 1 if a token belongs to a unit and 0 otherwise, float32 (unit, token)."""
     belongs = np.zeros((len(units), count), np.float32)
     for place, unit in enumerate(units):
         belongs[place, list(unit.tokens)] = 1
@@ -68,12 +68,12 @@ def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
 
 
 def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
-    """Return the head with all weights set to 0 and scores that only reveal the mask."""
+    """Hide a head's values: set all weights and allowed scores to 0, and all other scores to NaN."""
     return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
 
 
 def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
-    """Score marks (query token, key token); marks that are not shown or not allowed do not count.
+    """Score marked cells (query token, key token). Cells that are not displayed or not allowed are ignored.
 
     may: which cells are allowed, bool (row, column), from `allowed_cells`.
     """

@@ -1,4 +1,4 @@
-"""Ask for a model's predictions: the next token, the likelihood of a text, a pronoun."""
+"""Compute a model's predictions: the next token, the likelihood of a text, and the translation of a pronoun."""
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,12 +8,12 @@ from model.core.models import Models, OpenModel
 from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 
-NAMED = 50   # number of most probable tokens whose text is stored
+NAMED = 50   # number of most probable tokens to store with their text
 
 
 @dataclass(frozen=True)
 class NextWordQuery:
-    """A decoder's prediction of the next token after this text and continuation."""
+    """Which token does a decoder predict after a text and its continuation?"""
 
     query: Query
 
@@ -29,16 +29,16 @@ class NextWord:
     logits: np.ndarray       # float32 (vocabulary)
     ids: tuple[int, ...]     # the NAMED most probable tokens, best first
     texts: tuple[str, ...]   # their text
-    ends: tuple[int, ...]    # ids that end a text
+    ends: tuple[int, ...]    # ids of the tokens that end a text
 
     def __post_init__(self) -> None:
-        check_finite("in its answer", self.logits.max())   # a logit of −∞ marks a word that is never predicted
+        check_finite("in its answer", self.logits.max())   # −∞ is valid: some tokens are never predicted
 
 
 def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> np.ndarray:
-    """Return the probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep
-    the top_k largest (0: all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and
-    renormalise, in the order used by transformers' generate."""
+    """Return the sampling probabilities, float64 (vocabulary). Divides the logits by the temperature, keeps the top_k
+    largest (0 for all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and renormalises, in
+    the same order as transformers' `generate`."""
     from scipy.special import softmax
 
     scaled = logits.astype(np.float64) / temperature
@@ -55,7 +55,7 @@ def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, t
 
 @dataclass(frozen=True)
 class LikelihoodQuery:
-    """P(y | x) = Π_t P(y_t | y_<t, x) for a query's text (decoder) or target (encoder–decoder)."""
+    """How likely is a text (decoder) or target (encoder–decoder)? P(y | x) = Π_t P(y_t | y_<t, x)."""
 
     query: Query
 
@@ -66,17 +66,18 @@ class LikelihoodQuery:
 
 @dataclass(frozen=True, eq=False)
 class SequenceLikelihood:
-    """The predicted tokens, in order. Without a start token the first token is not predicted and is left out."""
+    """The probability of every predicted token. Without a start token, the first token is not predicted and is left
+    out."""
 
     texts: tuple[str, ...]
-    ids: tuple[int, ...]            # their ids
+    ids: tuple[int, ...]            # ids of the tokens
     log_probabilities: np.ndarray   # ln P(y_t | y_<t, x) in nats, float64 (t)
 
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
             raise ValueError(f"SequenceLikelihood: expected one number per token, got {len(self.texts)} texts, "
                              f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; give equally many.")
-        check_finite("in its answer", np.exp(self.log_probabilities))  # ln P of −∞ marks a word that is never predicted
+        check_finite("in its answer", np.exp(self.log_probabilities))  # −∞ is valid: some tokens are never predicted
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 
     @property
@@ -86,13 +87,13 @@ class SequenceLikelihood:
 
     @property
     def perplexity(self) -> float:
-        """exp of the mean −ln P: the number of equally likely tokens with the same uncertainty."""
+        """Perplexity, exp(mean −ln P): the number of equally likely tokens with the same uncertainty."""
         return float(np.exp(-self.log_probabilities.mean()))
 
 
 def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
-    """Return all logits of the last position, under the query's edits; without edits, from a plain pass with the
-    model's own kernel. Raises NoNextWord for a model without next-token predictions."""
+    """Compute all logits at the last position, with the query's edits. Without edits, the pass uses the model's own
+    attention kernel. Raises NoNextWord for a model without next-token predictions."""
     import torch
 
     if opened.task != "next" and not (opened.task == "target" and opened.ours):
@@ -109,9 +110,9 @@ def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
 
 
 def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> SequenceLikelihood:
-    """Return the probabilities of a decoder's text from the second token on, or of our translator's target including
-    its end; a start token is not part of the text. Raises UserError for a model that does not predict the next token,
-    and for a text of one token."""
+    """Compute the probability of every token: of a decoder's text from the second token on, or of our translator's
+    target including its end token. A start token does not count as part of the text. Raises UserError if the model does
+    not predict the next token or the text has only one token."""
     import torch
 
     asked, title = opened.tokens(query, report), opened.card.title
@@ -130,10 +131,10 @@ def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> Se
 
 
 def log_probability(opened: OpenModel, query: Query, span: Span) -> float:
-    """Return ln P of the words at `span`, averaged over their tokens, in nats, under the query's edits.
+    """Return ln P of the words at `span` in nats, averaged over their tokens, with the query's edits.
 
-    A next-word model predicts them from their left context; a masked-word model with all tokens of the span masked at
-    once, as in Kocijan et al. 2019 (section 2). Raises UserError for other models.
+    A decoder predicts them from their left context. A masked-word model predicts them with all tokens of the span
+    masked at once, as in Kocijan et al. 2019 (section 2). Raises UserError for other models.
     """
     import torch
 
@@ -162,8 +163,7 @@ PRONOUNS = ("il", "elle")
 
 
 def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
-    """Return a decoder's map with rows named by the word that they produce instead of the word that they read: row i
-    produces word i."""
+    """Relabel the rows of a decoder's map with the token that each row produces instead of the one that it reads."""
     attention_map, prediction = record[kind], record.prediction
     last = prediction.texts[-1][0] if prediction is not None and prediction.texts else "?"
     queries, special = attention_map.queries, last.startswith(("[", "<"))
@@ -175,6 +175,6 @@ def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
 
 
 def pronoun_of(tokens: Tokens) -> int | None:
-    """Return the last il or elle among the produced words, or None."""
+    """Return the index of the last "il" or "elle" among the produced tokens, or None."""
     places = [place for place, text in enumerate(tokens.texts) if text.strip(" ▁").lower() in PRONOUNS]
     return places[-1] if places else None

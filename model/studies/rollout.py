@@ -1,8 +1,8 @@
-"""Combine attention over all layers by rollout and attention flow (Abnar & Zuidema 2020), also for uniform attention as
-a baseline.
+"""Combine attention over all layers by rollout and attention flow (Abnar & Zuidema 2020). Uniform attention is the
+baseline.
 
-Both trace a token back to the input through each layer's mean weights W, with half of the token staying in the residual
-stream: A = ½W + ½I. Rollout multiplies the A of all layers; flow treats them as a network's capacities and computes the
+Both methods use A = ½W + ½I for each layer, where W is the mean of the heads' weights and I represents the residual
+stream. Rollout multiplies the matrices of all layers. Flow treats them as capacities of a network and computes the
 maximum flow from the output to each input token.
 """
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from model.core.masks import Mask
 from model.core.record import Layer
 from model.core.trace import CLOSE, AttentionTrace, Block, Norm
 
-SCALE = 2**30   # 32-bit capacities, with a sum of at most 1
+SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
 
 
 def with_residual(weights: np.ndarray) -> np.ndarray:
@@ -33,8 +33,8 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
-    """Return the weights (1 or head, query, key) of a layer that attends uniformly to its allowed keys: the baseline of
-    both measures."""
+    """Return uniform weights over the keys that a mask allows, (1 or head, query, key). They are the baseline of both
+    methods."""
     may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
 
@@ -45,7 +45,8 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
     float64 (token).
 
     The flow to each token is computed separately (Abnar & Zuidema 2020), so the numbers do not sum to 1. Capacities are
-    multiples of 1 / SCALE. Nodes are layer · tokens + token, with layer 0 as input and a source above the last layer.
+    multiples of 1 / SCALE. Nodes are numbered layer · tokens + token; layer 0 is the input, and the source is above the
+    last layer.
     """
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import maximum_flow
@@ -69,7 +70,7 @@ STAGES = ("norm", "norm_residual", "norm_layernorm")
 
 
 def transformed_values(layer: Layer, attention: AttentionTrace) -> np.ndarray:
-    """Return f(x), the transformed value of every token in every head, float64 (head, key, d_model)."""
+    """Return f(x), every token's value after W_O in every head, float64 (head, key, d_model)."""
     value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
     return value @ attention.w_output.astype(np.float64)
 
@@ -81,24 +82,24 @@ def contributions(weights: np.ndarray, values: np.ndarray, query: int) -> np.nda
 
 
 def apply_norm(norm: Norm, query: int, vectors: np.ndarray) -> np.ndarray:
-    """Return parts (…, d_model) of one query's vector after the normalisation, without its bias: each is centred (layer
-    norm), scaled and multiplied by the gain, like the whole (Kobayashi et al. 2021, equation 5)."""
+    """Normalise parts (…, d_model) of one query's vector like the whole vector: centre each one (layer norm), scale it
+    and multiply it by the gain, without the bias (Kobayashi et al. 2021, equation 5)."""
     centred = vectors - vectors.mean(-1, keepdims=True) if norm.kind == "layer" else vectors
     return centred * norm.scales[query] * norm.gain
 
 
 @dataclass(frozen=True, eq=False)
 class Sublayer:
-    """An attention sub-layer with the norms around it, None if missing."""
+    """An attention sub-layer with its residual stream and norms."""
 
     attention: AttentionTrace
-    stream: np.ndarray       # the residual stream before the sub-layer, (query, d_model)
-    post_norm: Norm | None   # of its output, before the sum (Gemma 2)
-    sum_norm: Norm | None    # of the sum; in a pre-LN block the feed-forward layer's
+    stream: np.ndarray       # residual stream before the sub-layer, (query, d_model)
+    post_norm: Norm | None   # norm of the output, before it is added to the stream (Gemma 2)
+    sum_norm: Norm | None    # norm of the sum; in a pre-LN block the norm before the feed-forward layer
 
     def parts(self, vectors: np.ndarray, query: int) -> dict[str, np.ndarray]:
-        """Return {stage: (key, d_model)}: one query's vectors as they are, with the residual, and after the norm of the
-        sum if there is one."""
+        """Return one query's vectors at each stage, {stage: (key, d_model)}: unchanged, with the residual stream added,
+        and after the norm of the sum if there is one."""
         summed = vectors.copy() if self.post_norm is None else apply_norm(self.post_norm, query, vectors)
         summed[query] += self.stream[query]
         stages = {"norm": vectors, "norm_residual": summed}
@@ -108,7 +109,7 @@ class Sublayer:
 
 
 def sublayer(block: Block, attention: AttentionTrace) -> Sublayer:
-    """Return a block's attention with the norms around it, which are identified by their inputs."""
+    """Return a block's attention with its norms, identified by their inputs."""
     post_norm = _reader_of(attention.output, block.norms)
     output = attention.output if post_norm is None else post_norm.output
     return Sublayer(attention, block.before, post_norm, _reader_of(block.before + output, block.norms))
@@ -122,7 +123,7 @@ def _reader_of(vectors: np.ndarray, norms: tuple[Norm, ...]) -> Norm | None:
 def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,
              rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return {stage: length of each token's vector, float64 (key)}, averaged over queries with weights `rows` (query).
-    Without a sub-layer there is only the first stage. weights (head, query, key)."""
+    Without a sub-layer, returns only the first stage. weights: (head, query, key)."""
     lengths: dict[str, np.ndarray] = {}
     for query in map(int, np.flatnonzero(rows)):
         added = contributions(weights, values, query)

@@ -1,14 +1,14 @@
 """Rank heads by a user's rule: attention from tokens matching A to tokens matching B.
 
-A rule is directed. In every sentence it marks pairs (source word, wanted words); a head is right about a pair if, among
-all other words that its mask allows, its largest weight is on a wanted word. Weights are averaged over the source
-word's pieces and summed over a key word's pieces (Clark et al. 2019, section 4.1).
+A rule is directed. In every sentence, it marks pairs (source word, target words). A head is correct on a pair if a
+target word gets its largest weight among all other words that the mask allows. Weights are averaged over the source
+word's tokens and summed over a key word's tokens (Clark et al. 2019, section 4.1).
 
 The table is compared with:
 
 - **Offset**: the accuracy of the best fixed distance in words, such as "always the previous word".
-- **Null**: the best of all heads when every pair gets the distances of another random pair that fit its sentence, so
-  that a purely positional rule gains nothing. 200 draws; the p-value is (1 + reached) / (1 + draws).
+- **Null**: the best of all heads when every pair gets the distances of a random other pair that fits its sentence. A
+  purely positional head does not exceed it. 200 draws; the p-value is (1 + reached) / (1 + draws).
 - **Held out**: the best head is chosen on even sentences and scored on odd ones, and vice versa.
 - **Interval**: the 95 % interval of `model.core.statistics.accuracy_intervals`, over sentences.
 """
@@ -41,29 +41,29 @@ from model.studies.syntax import SUFFIX, Sentence, allowed_between, pieces_of, r
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-DRAWS = 200                           # of the null
-REDRAWN = 20                          # times that a pair looks for another one's distances
-FAR = 10**6                           # a distance that no sentence has
-MOST_PAIRS = 300_000                  # words that look, times the most words that one of them should look at
-OFFSETS = (*range(-10, 0), *range(1, 11))   # words from the one that looks to the wanted one
-# a word: one Chinese or Japanese character, a run of letters and digits with its apostrophes, or one other character
+DRAWS = 200                           # number of draws for the null distribution
+REDRAWN = 20                          # attempts to find distances that fit the sentence
+FAR = 10**6                           # placeholder for a distance; longer than any sentence
+MOST_PAIRS = 300_000                  # maximum number of pairs times the largest number of target words in a pair
+OFFSETS = (*range(-10, 0), *range(1, 11))   # distances in words from source to target
+# a word: one Chinese or Japanese character, a run of letters, digits and apostrophes, or one other character
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
-SPAN = re.compile(r"(\d+):(\d+)")       # a span as a table has it
+SPAN = re.compile(r"(\d+):(\d+)")       # a span in a table, start:end
 Side = str | re.Pattern[str] | Sequence[str] | int
 
 
 @dataclass(frozen=True)
 class Marked:
-    """One sentence with the pairs that a rule marks in it."""
+    """A sentence with the pairs that a rule marks in it."""
 
     text: str
     words: tuple[Span, ...]                          # span of every word
-    pairs: tuple[tuple[int, tuple[int, ...]], ...]   # (source word, wanted words), by index
+    pairs: tuple[tuple[int, tuple[int, ...]], ...]   # indices of words: (source, targets)
 
 
 @dataclass(frozen=True)
 class RuleQuery:
-    """Test one model on a rule over marked sentences."""
+    """Which heads of a model follow a rule in the marked sentences?"""
 
     model: str
     revision: str
@@ -76,27 +76,27 @@ class RuleQuery:
 
 @dataclass(frozen=True, eq=False)
 class RuleReport:
-    """Every head's score on one rule; accuracies and weights from 0 to 1."""
+    """Every head's score on one rule. Accuracies and weights are from 0 to 1."""
 
     heads: tuple[HeadId, ...]              # in the order of the arrays
-    accuracy: tuple[MeanInterval, ...]     # of each head
-    weight: np.ndarray                     # mean weight on the wanted words, float64 (head)
-    pairs: int                             # number tested
-    sentences: int                         # number with a pair
-    left_out: int                          # pairs that are masked, or with a word without a piece
+    accuracy: tuple[MeanInterval, ...]     # accuracy of each head
+    weight: np.ndarray                     # mean weight on the target words, float64 (head)
+    pairs: int                             # number of pairs tested
+    sentences: int                         # number of sentences with a pair
+    left_out: int                          # number of pairs skipped because they are masked or a word has no token
     offset: tuple[int, float]              # the best fixed distance in words, and its accuracy
     null: Luck
-    held_out: HeldOut | None               # None where one half of the sentences has no pair
-    best: HeadId                           # the head with the highest accuracy; of equals the one with the most weight
+    held_out: HeldOut | None               # None if one half of the sentences has no pair
+    best: HeadId                           # the head with the highest accuracy; ties go to the larger weight
 
     @property
     def accuracy_of_best(self) -> MeanInterval:
-        """The accuracy of the best head."""
+        """Accuracy of the best head."""
         return self.accuracy[self.heads.index(self.best)]
 
     @property
     def chosen(self) -> tuple[HeadId, ...]:
-        """The heads that are scored on held-out sentences: the best of either half."""
+        """The heads evaluated on held-out sentences: the best one of each half."""
         return () if self.held_out is None else tuple(dict.fromkeys(self.heads[each] for each in self.held_out.chosen))
 
     @property
@@ -105,7 +105,7 @@ class RuleReport:
         return 200 * len(self.heads)
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: accuracy with low and high (95 % interval) and mean weight, best head first."""
+        """Return one row per head, best first: accuracy with low and high (95 % interval), and mean weight."""
         table = head_frame(self.heads, {"accuracy": np.array([each.value for each in self.accuracy]),
                                         "low": np.array([each.low for each in self.accuracy]),
                                         "high": np.array([each.high for each in self.accuracy]),
@@ -113,7 +113,7 @@ class RuleReport:
         return table.sort_values(["accuracy", "weight"], ascending=False, kind="stable")
 
     def as_object(self) -> dict[str, Any]:
-        """Return the report as JSON has it, every head in its table; what was not measured is null."""
+        """Return the report as a JSON object with a table of all heads. Missing values are null."""
         held, (offset, share) = self.held_out, self.offset
         return {"pairs": self.pairs, "sentences": self.sentences, "left_out": self.left_out,
                 "held_out": held and {"accuracy": held.accuracy.value, "low": held.accuracy.low,
@@ -124,13 +124,13 @@ class RuleReport:
 
 
 def words_in(text: str) -> tuple[Span, ...]:
-    """Return the span of every word of a text."""
+    """Return the span of every word in a text."""
     return tuple((found.start(), found.end()) for found in WORD.finditer(text))
 
 
 def read_cases(file: BinaryIO, name: str) -> Sequence[str | Mapping[str, Any] | Sentence]:
-    """Read the cases of a file: a treebank (.conllu), texts (.txt), or a table with a column "text" (.csv, .jsonl).
-    Raises UserError for what cannot be read."""
+    """Read cases from a treebank (.conllu), texts (.txt) or a table with a column "text" (.csv, .jsonl). Raises
+    UserError if the file cannot be read."""
     suffix = PurePath(name).suffix.lower()
     if suffix == SUFFIX:
         return read_treebank(file, name)
@@ -140,12 +140,16 @@ def read_cases(file: BinaryIO, name: str) -> Sequence[str | Mapping[str, Any] | 
 def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
     """Mark the pairs of a rule in every case.
 
-    cases: texts; mappings with the key "text" and a key for each marked side, whose value is a word, a list of words or
-    a span (start, end) in characters; or sentences of a treebank. find: (from, to), each a key of the cases, a list of
-    words, a compiled regular expression, "word" for any word, or with a treebank a part of speech in capitals (VERB) or
-    a relation (nsubj). If one side is a relation, the other is the word it depends on. `to` may be a whole number, an
-    offset: the word so far behind the one that looks (before it if negative); a number alone is ("word", number).
-    Raises UserError for a side that is none of these, and where no case has a pair. """
+    cases: texts, mappings, or sentences of a treebank. A mapping has the key "text" and a key for each marked side,
+    whose value is a word, a list of words, or a span (start, end) in characters.
+
+    find: (from, to). Each side is a key of the cases, a list of words, a compiled regular expression, or "word" for any
+    word. With a treebank, it can also be a part of speech in capitals (VERB) or a relation (nsubj); if one side is a
+    relation, the other is the word it depends on. `to` can be an integer, an offset in words from the source word; an
+    integer alone means ("word", integer).
+
+    Raises UserError for an invalid side, or if no case has a pair.
+    """
     marked, looking, widest = list[Marked](), 0, 0
     for number, case in enumerate(cases):
         marked.append(_marked(case, find, number))
@@ -194,9 +198,9 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
 
 
 def read_side(typed: str, cases: Sequence[str | Mapping[str, Any] | Sentence]) -> Side:
-    """Read a side of a rule as it is typed: an offset (-1), a regular expression between slashes, "word", a column of
-    the cases or a part of speech or relation of their trees; whatever is none of these is a list of words with commas
-    between. Raises UserError for nothing, and for what is no regular expression."""
+    """Parse a side of a rule: an offset (-1), a regular expression between slashes, "word", a column of the cases, or a
+    part of speech or relation of their trees. Anything else is a comma-separated list of words. Raises UserError for
+    empty input and for an invalid regular expression."""
     typed, known = typed.strip(), {"word"}
     if not typed:
         raise UserError("A rule has two sides; say which words look, and at which words.")
@@ -220,14 +224,14 @@ def _is_relation(side: Side) -> bool:
 
 
 def _linked(sentence: Sentence, place: int, other: int, find: tuple[Side, Side]) -> bool:
-    """Return whether the tree links the two words by the rule's relation."""
+    """Return whether the rule's relation connects the two words in the tree."""
     from_dependent = _is_relation(find[0]) and sentence.words[place].head == other + 1
     return from_dependent or (_is_relation(find[1]) and sentence.words[other].head == place + 1)
 
 
 def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span, ...], side: Side,
           number: int) -> set[int]:
-    """Return the words that one side of a rule selects, by number."""
+    """Return the indices of the words that one side of a rule selects."""
     if side == "word" and not (isinstance(case, Mapping) and side in case):
         return set(range(len(words)))
     if isinstance(case, Mapping) and isinstance(side, str):
@@ -236,7 +240,7 @@ def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span
         value = case[side]
         if isinstance(value, str) and (found := SPAN.fullmatch(value)):
             value = (int(found[1]), int(found[2]))
-        if not value:   # an empty cell: nothing is marked in this case
+        if not value:   # an empty cell marks nothing
             return set()
         if _is_span(value):
             return _over(words, [value])
@@ -260,12 +264,12 @@ def _is_span(value: Any) -> bool:
 
 
 def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:
-    """Return the words that overlap a span."""
+    """Return the indices of the words that overlap a span."""
     return {place for place, (start, end) in enumerate(words) for first, last in spans if start < last and first < end}
 
 
 def _named(text: str, words: tuple[Span, ...], names: Iterable[Any], where: str) -> set[int]:
-    """Return the indices of the words with these names. Raises UserError for one that is not in the text."""
+    """Return the indices of the words with these names. Raises UserError if a name is not in the text."""
     found = set()
     for name in names:
         spans = [each.span() for each in re.finditer(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
@@ -277,14 +281,14 @@ def _named(text: str, words: tuple[Span, ...], names: Iterable[Any], where: str)
 
 @dataclass(frozen=True, eq=False)
 class _Tests:
-    """The testable pairs of one sentence, and every head's result."""
+    """The testable pairs of one sentence, and all heads' results."""
 
     heads: tuple[HeadId, ...]
-    right: np.ndarray               # bool (pair, head)
-    weight: np.ndarray              # on the wanted words, float64 (pair, head)
-    looked: np.ndarray              # the word with each head's largest weight, (pair, head)
-    places: np.ndarray              # the source word, (pair)
-    wanted: list[tuple[int, ...]]   # (pair)
+    right: np.ndarray               # whether the head is correct, bool (pair, head)
+    weight: np.ndarray              # weight on the target words, float64 (pair, head)
+    looked: np.ndarray              # index of the word with the largest weight, (pair, head)
+    places: np.ndarray              # index of the source word, (pair)
+    wanted: list[tuple[int, ...]]   # indices of the target words, (pair)
     words: int
     left_out: int
 
@@ -313,7 +317,7 @@ def run(sentences: Sequence[Marked], model: OpenModel, report: Progress) -> Rule
 
 
 def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
-    """Test every head on the pairs of one sentence. record: of its text."""
+    """Test every head on the pairs of one sentence. record: the record of its text."""
     attention = map_of(record)
     pieces = pieces_of(attention.queries, sentence.words)
     may = np.zeros((len(pieces), len(pieces)), bool)
@@ -335,7 +339,7 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
 
 
 def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleReport:
-    """Score all heads. numbers: the sentences' numbers among the cases, which determine their halves."""
+    """Score all heads. numbers: indices of the sentences among the cases, which determine the halves."""
     right, weight = (np.concatenate([getattr(each, name) for each in tests]) for name in ("right", "weight"))
     groups = np.repeat(np.arange(len(tests)), [len(each.places) for each in tests])
     odd = np.repeat(numbers % 2, [len(each.places) for each in tests]).astype(bool)
@@ -346,7 +350,7 @@ def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleRepo
 
 
 def best_offset(tests: list[_Tests]) -> tuple[int, float]:
-    """Return the best fixed distance in words, and its accuracy."""
+    """Return the most accurate fixed distance in words, and its accuracy."""
     distances = [{other - place for other in wanted} for each in tests
                  for place, wanted in zip(each.places.tolist(), each.wanted, strict=True)]
     shares = {offset: sum(offset in found for found in distances) / len(distances) for offset in OFFSETS}
@@ -355,8 +359,8 @@ def best_offset(tests: list[_Tests]) -> tuple[int, float]:
 
 
 def null_of(tests: list[_Tests], reached: float) -> Luck:
-    """Return the null distribution of the best head when every pair gets the distances of another pair that fit its
-    sentence."""
+    """Compute the null distribution of the best head, for which every pair gets the distances of another pair that fits
+    its sentence."""
     places = np.concatenate([each.places for each in tests])
     lengths = np.concatenate([np.full(len(each.places), each.words) for each in tests])
     looked = np.concatenate([each.looked for each in tests])
@@ -367,7 +371,7 @@ def null_of(tests: list[_Tests], reached: float) -> Luck:
     rng, best = np.random.default_rng(SEED), np.empty(DRAWS)
     for draw in range(DRAWS):
         giver, open_pairs = np.arange(len(wanted)), np.arange(len(wanted))
-        for _ in range(REDRAWN):   # a pair without fitting distances keeps its own
+        for _ in range(REDRAWN):   # if none fit, the pair keeps its own distances
             offered = rng.integers(len(wanted), size=len(open_pairs))
             target = places[open_pairs, None] + distances[offered]
             fits = ((target >= 0) & (target < lengths[open_pairs, None]) | (distances[offered] == FAR)).all(1)

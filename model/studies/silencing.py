@@ -1,5 +1,4 @@
-"""Silence every head of one kind in turn and measure how the answer changes. numpy and pandas only; the model runs once
-per head."""
+"""Silence every head of one kind in turn and measure how much the answer changes. Runs the model once per head."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SilencingQuery:
-    """Silence each head of one kind alone, setting its output to 0 or to its mean over positions."""
+    """How much does the answer change if a head's output is set to 0 or to its mean over positions?"""
 
     query: Query
     kind: Kind
     mode: str = "zero"
 
     def answer(self, models: Models, report: Progress) -> "Silencing":
-        """Compute the changes. Raises UserError for a model without an answer."""
+        """Silence each head alone. Raises UserError for a model without an answer."""
         opened = models.open(self.query, report)
         return run(self, models.record(self.query, report), lambda query: opened.record(query, quiet), report)
 
@@ -45,14 +44,15 @@ class Silencing:
 
 
 def change(before: Prediction, after: Prediction) -> float:
-    """Return how far two answers to one text differ, 0 if equal. Raises ValueError for answers of two kinds."""
+    """Measure how much two answers to a text differ; 0 if they are equal. Raises ValueError for different kinds of
+    answers."""
     if before.kind != after.kind:
         raise ValueError(f"change: expected two answers of one kind, got {before.kind} and {after.kind}; ask one model "
                          f"twice.")
     if before.vector is not None and after.vector is not None:
         return max(0.0, 1 - cosine(before.vector, after.vector))
     places: Sequence[int] = range(min(len(before.ids), len(after.ids)))
-    if before.kind == "target":   # generated texts are compared up to where they differ
+    if before.kind == "target":   # compare generated texts up to the first difference
         same = takewhile(lambda place: before.ids[place][0] == after.ids[place][0], places[:-1])
         places = [0, *(place + 1 for place in same)]
     return float(np.mean([_divergence(_candidates(before, place), _candidates(after, place)) for place in places]))
@@ -63,8 +63,8 @@ def _candidates(prediction: Prediction, place: int) -> dict[int, float]:
 
 
 def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
-    """Return the Jensen–Shannon divergence in bits over the answers that both have plus the remainder. Records only
-    keep the twenty best answers, so the true divergence is at least as large."""
+    """Compute the Jensen–Shannon divergence in bits over the candidates in both answers plus the remainder. Records
+    only keep the top twenty candidates, so this is a lower bound."""
     shared = [answer for answer in p if answer in q]
     rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)
@@ -73,7 +73,7 @@ def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
 
 def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord],
         report: Progress) -> Silencing:
-    """Silence every head in turn. `record` is the answer without silencing; `ask` returns any other record.
+    """Silence every head in turn. record: the record without silencing. ask: function that returns a query's record.
 
     Raises UserError for a model without an answer.
     """

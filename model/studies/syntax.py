@@ -1,24 +1,23 @@
-"""Test whether heads follow grammar: for every relation of a treebank, the best head's held-out accuracy, compared with
-a fixed offset and a null distribution.
+"""Test whether heads follow grammar: for every relation of a treebank, compare the best head's held-out accuracy with a
+fixed offset and a null distribution.
 
-Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, UPOS,
-HEAD and DEPREL, the comment `# text =` and the lines of multiword tokens are read.
+Sentences and trees are read from a CoNLL-U file (universaldependencies.org/format.html): the columns ID, FORM, UPOS,
+HEAD and DEPREL, the comment `# text =`, and multiword tokens.
 
 Details of the test:
 
-- Each form is searched in the text after the previous one. A piece that overlaps two words (the "don" of "do" and
-  "n't") belongs to both. Relations of a word without a piece or a position are left out. Roots are not relations;
-  subtypes are dropped.
-- Sentences are numbered in the file from 0, including those left out; the `sentences` of an answer are those that were
-  used.
-- Each relation is one test per direction. From a head with several dependents of one relation, at most one of the tests
-  can be right.
-- An offset is the number of the head minus that of the dependent, among all words of the tree. Both directions of an
-  offset form one baseline.
-- Ties go to the first candidate, and to the earlier of two words with equal weights.
-- A relation that occurs in one half only has a best head but no held-out accuracy.
-- The null distribution is the best of all heads and directions over all sentences, after exchanges of trees; intervals
-  are `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
+- Each form is located in the text after the previous one. A token that overlaps two words ("don" overlaps "do" and
+  "n't") belongs to both. Relations are left out if one of their words has no position in the text or no token. Roots
+  are not relations; subtypes are ignored.
+- Sentences are numbered from 0 in the file, including those left out. `sentences` in a result counts the ones used.
+- Each relation is one test per direction. If a head has several dependents of one relation, at most one of the tests
+  from this head can succeed.
+- An offset is the index of the head minus the index of the dependent, among all words of the tree. Both directions of
+  an offset form one baseline.
+- The first candidate wins a tie, and so does the first of two words with equal weights.
+- A relation that only occurs in one half has a best head but no held-out accuracy.
+- The null distribution is the accuracy of the best head and direction over all sentences after exchanging trees.
+  Intervals are `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
 """
 import functools
 import math
@@ -56,34 +55,34 @@ WORD, RANGE, EMPTY = (re.compile(pattern) for pattern in ("[0-9]{1,6}", "([0-9]{
 class Word:
     """A word of a tree."""
 
-    form: str       # as written in the treebank
+    form: str       # spelling in the treebank
     head: int       # number of the word it depends on, from 1; 0 for a root
     relation: str   # without subtype: nsubj for nsubj:pass
-    tag: str = ""   # its part of speech (UPOS)
+    tag: str = ""   # part of speech (UPOS)
 
 
 @dataclass(frozen=True)
 class Multiword:
-    """Words that the text writes as one, such as French "du" for "de" and "le"."""
+    """Several words written as one, such as French "du" for "de" and "le"."""
 
-    first: int   # number of a word, from 1
-    last: int    # number of a word, inclusive
-    form: str    # as written in the text
+    first: int   # number of the first word, from 1
+    last: int    # number of the last word
+    form: str    # spelling in the text
 
 
 @dataclass(frozen=True)
 class Sentence:
     """A sentence and its tree."""
 
-    line: int                           # where it begins in the file, from 1
-    text: str                           # the model's input
-    words: tuple[Word, ...]             # number 1 is the first
-    multiwords: tuple[Multiword, ...]   # in their order
+    line: int                           # first line in the file, from 1
+    text: str                           # input of the model
+    words: tuple[Word, ...]             # numbered from 1
+    multiwords: tuple[Multiword, ...]   # in text order
 
 
 def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
-    """Yield every sentence of a CoNLL-U file. Raises UserError with the line number; for a file without sentences, at
-    its end."""
+    """Yield every sentence of a CoNLL-U file. Raises UserError with the line number of invalid content and, at the end
+    of the file, if there were no sentences."""
     block: list[tuple[int, str]] = []
     count = 0
     for number, line in chain(lines(file, name, "write a word a line"), [(0, "")]):
@@ -101,7 +100,7 @@ def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
 
 
 def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
-    """Read all sentences of a file within the length limit. Raises UserError as `sentences` does."""
+    """Read all sentences of a file, up to the size limit. Raises UserError like `sentences`."""
     kept, words = [], 0
     for sentence in sentences(file, name):
         words += len(sentence.words)
@@ -112,15 +111,15 @@ def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
 
 @functools.cache
 def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...]:
-    """Return the sentences of assets/cases in this language, en or zh, written and annotated for this project. name:
-    syntax, or grammar, which is English only."""
+    """Return a treebank of assets/cases, written and annotated for this project. language: "en" or "zh". name: "syntax"
+    or, in English only, "grammar"."""
     path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
     with path.open("rb") as file:
         return read_treebank(file, path.name)
 
 
 def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
-    """Parse a sentence from (number, line) pairs; None if there are only comments."""
+    """Parse a sentence from (line number, line) pairs. Returns None if there are only comments."""
     text, words, multiwords = "", list[Word](), list[Multiword]()
     for number, line in block:
         if line.startswith("#"):
@@ -153,15 +152,15 @@ def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
 
 
 def _is_rooted(above: np.ndarray) -> bool:
-    """Return whether every word leads to 0. above: the head of each number from 0."""
+    """Return whether every word is connected to the root, 0. above: the head of each word, indexed by number."""
     for _ in range(len(above).bit_length()):
         above = above[above]
     return not above.any()
 
 
 def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
-    """Return each word's span in the text; None for words of a multiword token whose joined forms differ from the text,
-    and None for the whole if a form is not found after the previous one."""
+    """Return each word's span in the text, with None for words of a multiword token that is not their concatenation.
+    Return None for the whole sentence if a form is not found after the previous one."""
     multiwords = {each.first: each for each in sentence.multiwords}
     spans: list[Span | None] = []
     end = 0
@@ -187,8 +186,8 @@ def _parts(forms: list[str], start: int) -> list[Span | None]:
 
 
 def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
-    """Return which tokens are pieces of which word, bool (word, token): those that overlap it. A token may belong to
-    two words; special tokens belong to none."""
+    """Return which tokens overlap which word, bool (word, token). A token may belong to two words; special tokens
+    belong to none."""
     starts, ends = np.array(tokens.spans).T
     of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special)
     pieces = np.zeros((len(spans), len(tokens)), bool)
@@ -198,27 +197,27 @@ def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
     return pieces
 
 
-ROWS = 128       # rows of a mask processed at once
-ROOT = -1        # index of the head of a root
-NOTHING = -1     # marks that there is no such word
+ROWS = 128       # number of mask rows processed at once
+ROOT = -1        # stands for the head of a root
+NOTHING = -1     # stands for a missing word
 MOST_WORDS = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Every head's choices in some sentences, with their words concatenated; indices start from 0 in each sentence.
-    Without sentences it only holds the numbers left out."""
+    """Every head's choices in some sentences. The words of all sentences are concatenated, but indices start from 0 in
+    each sentence. Without sentences, only the numbers of sentences left out are set."""
 
     heads: tuple[HeadId, ...]   # in the order of `looked`
-    numbers: np.ndarray         # numbers of the sentences in the file, from 0, int64 (sentence)
-    lengths: np.ndarray         # in words, int64 (sentence)
+    numbers: np.ndarray         # index of each sentence in the file, from 0, int64 (sentence)
+    lengths: np.ndarray         # number of words, int64 (sentence)
     looked: np.ndarray          # index of the word with the largest weight, or NOTHING, int16 (head, word)
-    placed: np.ndarray          # whether the model has pieces of the word, bool (word)
+    placed: np.ndarray          # whether the word has tokens, bool (word)
     tree: np.ndarray            # index of the word it depends on, or ROOT, int16 (word)
     relations: np.ndarray       # name of that relation, str (word)
-    possible: np.ndarray        # whether any head may attend from the word to its head, and back, bool (2, word)
-    not_found: int = 0          # sentences left out because a form is missing from their text
-    too_long: int = 0           # sentences left out because they exceed the model's maximum length
+    possible: np.ndarray        # whether the mask allows attention from the word to its head, and back, bool (2, word)
+    not_found: int = 0          # number of sentences left out because a form is missing from their text
+    too_long: int = 0           # number of sentences left out because they exceed the model's maximum length
 
 
 def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
@@ -228,8 +227,8 @@ def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
 
 
 def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
-    """Return every head's choices in one sentence, with the file's `number` from 0; `record` is of its text. Raises
-    UserError for a model without self-attention over a sentence, and for too many words."""
+    """Return every head's choices in one sentence. record: the record of its text. number: the sentence's index in the
+    file, from 0. Raises UserError for a model without self-attention over a sentence, and for too many words."""
     if len(sentence.words) > MOST_WORDS:
         raise UserError(f"The sentence has {len(sentence.words):,} words, and at most {MOST_WORDS:,} can be tested; "
                         f"split it.")
@@ -243,15 +242,15 @@ def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choi
     looked, may = looked_at_most(attention_map, pieces)
     tree = np.array([word.head for word in sentence.words]) - 1
     words = np.arange(len(tree))
-    possible = np.stack([may[words, tree], may[tree, words]])   # the entry of a root is never used
+    possible = np.stack([may[words, tree], may[tree, words]])   # entries of roots are not used
     relations = np.array([word.relation for word in sentence.words])
     return Choices(head_ids(attention_map), np.array([number]), np.array([len(tree)]), looked,
                    np.asarray(pieces.any(1)), tree.astype(np.int16), relations, possible)
 
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the word with each head's largest weight from each word, int16 (head, word), or NOTHING if all are masked;
-    and whether any head may attend from one word to another, bool (word, word). pieces: bool (word, token)."""
+    """Return the word that gets each head's largest weight from each word, int16 (head, word), or NOTHING if all are
+    masked, and whether the mask allows attention from word to word, bool (word, word). pieces: bool (word, token)."""
     looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
     known: dict[Mask, np.ndarray] = {}
     for layer in attention_map.layers:
@@ -267,7 +266,7 @@ def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.
 
 
 def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
-    """Return weights between words, float32 (head, from word, to word); 0 for words without pieces."""
+    """Pool weights between words, float32 (head, from word, to word); 0 for words without tokens."""
     parts = pieces.astype(np.float32)
     mean_over = parts / np.maximum(parts.sum(1, keepdims=True), 1)
     total = np.zeros((layer.heads, len(pieces), len(pieces)), np.float32)
@@ -277,8 +276,8 @@ def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
 
 
 def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
-    """Return between which words the mask allows attention, bool (word, word) or (head, word, word), where both have
-    pieces."""
+    """Return whether the mask allows attention between two words that both have tokens, bool (word, word) or (head,
+    word, word)."""
     parts, count = pieces.astype(np.float32), pieces.shape[1]
     pairs = np.zeros((len(pieces), len(pieces)), np.float32)
     for start in range(0, count, ROWS):
@@ -304,51 +303,52 @@ def join(parts: Sequence[Choices]) -> Choices:
                    whole("relations"), whole("possible"), not_found, too_long)
 
 
-DIRECTIONS = ("dependent", "head")   # the source word: attending to its head, or to its dependent
-OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # offsets of the baseline, in words from the dependent to its head
-BLOCK = 2**22                        # tests processed at once
+DIRECTIONS = ("dependent", "head")   # the source word: a dependent attends to its head, or a head to its dependent
+OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in words from the dependent to its head
+BLOCK = 2**22                        # number of tests processed at once
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Tests and right answers over some sentences. The axis `half` is 0 for even-numbered sentences, 1 for odd."""
+    """The numbers of tests and of correct answers in some sentences. The axis `half` is 0 for even-numbered sentences
+    and 1 for odd-numbered ones."""
 
-    names: tuple[str, ...]      # of the relations, sorted
+    names: tuple[str, ...]      # names of the relations, sorted
     heads: tuple[HeadId, ...]   # in the order of `right`; () if every sentence was left out
     n: np.ndarray               # tests, int64 (relation, half)
-    right: np.ndarray           # int64 (relation, half, direction, head)
+    right: np.ndarray           # correct answers, int64 (relation, half, direction, head)
     near: np.ndarray            # tests whose head is at each of OFFSETS, int64 (relation, half, offset)
     possible: np.ndarray        # tests that the mask allows, int64 (relation, half, direction)
-    sentences: int = 0          # number used
-    not_found: int = 0          # sentences left out because a form is missing from their text
-    too_long: int = 0           # sentences left out because they exceed the model's maximum length
-    unplaced: int = 0           # relations left out because a word has no position in the text or no piece
+    sentences: int = 0          # number of sentences used
+    not_found: int = 0          # number of sentences left out because a form is missing from their text
+    too_long: int = 0           # number of sentences left out because they exceed the model's maximum length
+    unplaced: int = 0           # number of relations left out because a word has no position in the text or no token
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The relations of some trees, sorted by name and half; words are numbered over all sentences."""
+    """The relations in some trees, sorted by name and half. Words are numbered across all sentences."""
 
-    dependent: np.ndarray       # int64 (pair)
-    head: np.ndarray            # int64 (pair)
-    dependent_place: np.ndarray   # in its sentence, from 0, int16 (pair)
-    head_place: np.ndarray      # in its sentence, from 0, int16 (pair)
-    group: np.ndarray           # 2 · the relation's index among the names + the half, int64 (pair)
+    dependent: np.ndarray       # word, int64 (pair)
+    head: np.ndarray            # word, int64 (pair)
+    dependent_place: np.ndarray   # index in the sentence, from 0, int16 (pair)
+    head_place: np.ndarray      # index in the sentence, from 0, int16 (pair)
+    group: np.ndarray           # 2 · index of the relation's name + half, int64 (pair)
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """The trees of `Choices` as arrays, with each sentence's start."""
+    """The trees of `Choices` as arrays, with the start of each sentence."""
 
-    starts: np.ndarray      # int64 (sentence), index of its first word
-    sentence: np.ndarray    # int64 (word), index of its sentence
-    place: np.ndarray       # int16 (word), index in its sentence from 0
-    half: np.ndarray        # int64 (word), 1 if its sentence has an odd number in the file
-    relation: np.ndarray    # int64 (word), index among the names, -1 for none
+    starts: np.ndarray      # index of the first word, int64 (sentence)
+    sentence: np.ndarray    # index of the sentence, int64 (word)
+    place: np.ndarray       # index in the sentence from 0, int16 (word)
+    half: np.ndarray        # 1 if the sentence has an odd number in the file, else 0, int64 (word)
+    relation: np.ndarray    # index of the relation's name, or -1, int64 (word)
 
 
 def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
-    """Return the trees with the relations of these names."""
+    """Return the trees with the relations that have these names."""
     starts = np.cumsum(choices.lengths) - choices.lengths
     sentence = np.repeat(np.arange(len(starts)), choices.lengths)
     place = (np.arange(len(sentence)) - starts[sentence]).astype(np.int16)
@@ -358,8 +358,8 @@ def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
 
 
 def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.ndarray) -> Pairs:
-    """Return a tree's relations whose two words both have pieces. tree: index of each word's head, int16 (word);
-    relation: int64 (word)."""
+    """Return the relations whose two words both have tokens. tree: index of each word's head in the sentence, int16
+    (word). relation: index of its name, int64 (word). placed: whether it has tokens, bool (word)."""
     words = np.flatnonzero((tree != ROOT) & (relation >= 0) & placed)
     above = trees.starts[trees.sentence[words]] + tree[words]
     words, above = words[placed[above]], above[placed[above]]
@@ -370,8 +370,8 @@ def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.n
 
 
 def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int, np.ndarray]]:
-    """Yield (heads, direction, which of these heads are right about which pair, bool (head, pair)), a block of heads at
-    a time. looked: int16 (head, word)."""
+    """Yield (heads, direction, whether each head is correct on each pair, bool (head, pair)) for blocks of heads.
+    looked: int16 (head, word)."""
     step = max(1, BLOCK // max(1, len(pairs.group)))
     ends = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))
     for start in range(0, len(looked), step):
@@ -381,7 +381,7 @@ def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int
 
 
 def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
-    """Count right answers, int64 (group, direction, head)."""
+    """Count correct answers, int64 (group, direction, head)."""
     bounds = np.searchsorted(pairs.group, np.arange(groups + 1))
     right = np.zeros((groups, len(DIRECTIONS), len(looked)), np.int64)
     for some, direction, answers in right_answers(looked, pairs):
@@ -391,12 +391,12 @@ def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
 
 
 def names_of(choices: Choices) -> tuple[str, ...]:
-    """Return the names of the trees' relations, without roots, sorted."""
+    """Return the sorted names of all relations in the trees, without roots."""
     return tuple(np.unique(choices.relations[choices.tree != ROOT]).tolist())
 
 
 def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
-    """Count over some sentences, for these relations or for all in their trees."""
+    """Count tests and correct answers for these relations, by default for all in the trees."""
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
     trees, groups = forest(choices, names), 2 * len(names)
     pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
@@ -433,29 +433,29 @@ def merge(first: Counts, second: Counts) -> Counts:
                   first.unplaced + second.unplaced)
 
 
-EXCHANGES = 200     # exchanges of trees, for the null distribution
-DRAWN = 2**23       # most sentences drawn for one relation's bootstrap, over all draws
+EXCHANGES = 200     # number of random exchanges of trees for the null distribution
+DRAWN = 2**23       # maximum number of sentences in all bootstrap draws of a relation
 
 
 @dataclass(frozen=True)
 class Choice:
     """An attention head and the word it attends from."""
 
-    direction: str   # of DIRECTIONS: the source word
+    direction: str   # the source word, one of DIRECTIONS
     layer: int       # from 0
-    head: int        # in its layer, from 0
+    head: int        # index in the layer, from 0
 
 
 @dataclass(frozen=True)
 class Luck:
-    """The null distribution of the best of all heads and directions with exchanged trees, 0 to 1."""
+    """The null distribution: the accuracy (0 to 1) of the best head and direction with exchanged trees."""
 
-    mean: float   # over the exchanges
-    high: float   # their 95th percentile
+    mean: float   # mean over the exchanges
+    high: float   # 95th percentile
 
 
 def accuracies(counts: Counts, relation: int) -> np.ndarray:
-    """Return every head's accuracy over all sentences, float64 (direction, head); NaN without a test."""
+    """Return every head's accuracy over all sentences, float64 (direction, head); NaN without tests."""
     n = counts.n[relation].sum()
     return counts.right[relation].sum(0) / n if n else np.full(counts.right.shape[2:], math.nan)
 
@@ -472,8 +472,8 @@ def chosen(right: np.ndarray) -> tuple[int, int]:
 
 
 def judged(right: np.ndarray, n: np.ndarray) -> float | None:
-    """Return the accuracy when each half is scored with the candidate that is best on the other, or None if a half has
-    no test. right: (half, candidate); n: (half)."""
+    """Return the accuracy if each half is scored with the candidate that is best on the other half, or None if a half
+    has no test. right: (half, candidate). n: (half)."""
     if not n.all():
         return None
     on_even, on_odd = chosen(right)
@@ -482,8 +482,8 @@ def judged(right: np.ndarray, n: np.ndarray) -> float | None:
 
 def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: int,
                       numbers: tuple[int, int]) -> MeanInterval:
-    """Return the accuracy of `judged` with its interval over sentences. numbers: indices of the candidates chosen on
-    even and on odd sentences, over (direction, head)."""
+    """Return the accuracy of `judged` with its interval over sentences. numbers: indices over (direction, head) of the
+    candidates chosen on even and on odd sentences."""
     answers, sentences = [], []
     for half in (0, 1):
         direction, head = divmod(numbers[1 - half], len(choices.looked))
@@ -497,7 +497,8 @@ def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: i
 
 
 def exchanged(lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return for each sentence whose tree it gets, int64 (sentence): a permutation among sentences of equal length."""
+    """Return the sentence whose tree each sentence gets, int64 (sentence): a random permutation among sentences of the
+    same length."""
     order = np.empty(len(lengths), np.int64)
     order[np.argsort(lengths, kind="stable")] = np.lexsort((rng.random(len(lengths)), lengths))
     return order
@@ -520,40 +521,40 @@ def luck(choices: Choices, trees: Forest, names: int, report: Progress) -> list[
 
 
 def alone(lengths: np.ndarray) -> int:
-    """Return how many sentences are the only ones of their length, so that exchanges leave their trees unchanged."""
+    """Count the sentences with a unique length. Exchanges leave their trees unchanged."""
     return int((np.unique(lengths, return_counts=True)[1] == 1).sum())
 
 
-READING = 0.9   # the model's share of the work, for progress
+READING = 0.9   # share of progress for running the model
 
 
 @dataclass(frozen=True)
 class SyntaxQuery:
-    """Test one model on a treebank's sentences."""
+    """Which heads of a model follow the relations of a treebank?"""
 
     model: str
     revision: str
     sentences: tuple[Sentence, ...]    # all sentences of the file, in order
-    relations: tuple[str, ...] = ()    # to test; by default all in the trees
+    relations: tuple[str, ...] = ()    # relations to test; by default all in the trees
 
     def answer(self, models: Models, report: Progress) -> "SyntaxReport":
-        """Compute the report. Raises UserError, with the line number, for a sentence that the model refuses, and if no
-        sentence or relation remains."""
+        """Compute the report. Raises UserError, with the line number, for a sentence that the model cannot read, and if
+        no sentence or relation remains."""
         return run(self, models.open(self, report), report)
 
 
 @dataclass(frozen=True)
 class RelationScore:
-    """The results of all heads on one relation; accuracies from 0 to 1."""
+    """The results of all heads on one relation. Accuracies are from 0 to 1."""
 
     name: str
-    n: int                            # tests: pairs of a dependent and its head
-    held_out: MeanInterval | None     # of heads chosen on other sentences; None if one half has no test
-    offset: float | None              # accuracy of the best fixed offset, chosen and scored the same way
-    luck: Luck                        # null distribution: the best of all heads and directions with exchanged trees
-    chosen: tuple[Choice, ...]        # on even-numbered sentences, and on odd ones; () if held_out is None
-    best: Choice                      # over all sentences
-    accuracy: float                   # of the best over all sentences
+    n: int                            # number of tests (pairs of a dependent and its head)
+    held_out: MeanInterval | None     # accuracy of heads chosen on the other half; None if a half has no test
+    offset: float | None              # accuracy of the best fixed offset, chosen and scored in the same way
+    luck: Luck                        # null distribution of the best head and direction
+    chosen: tuple[Choice, ...]        # best on even-numbered sentences, and on odd ones; () if held_out is None
+    best: Choice                      # best over all sentences
+    accuracy: float                   # accuracy of `best` over all sentences
     possible: tuple[float, float]     # share of tests that the mask allows, by DIRECTIONS
 
 
@@ -563,9 +564,9 @@ class SyntaxReport:
 
     query: SyntaxQuery                     # the question
     relations: tuple[RelationScore, ...]   # most frequent first
-    counts: Counts                         # the counts they are based on
-    choices: Choices                       # of every head from every word
-    alone: int                             # sentences that are the only ones of their length and keep their trees
+    counts: Counts                         # the underlying counts
+    choices: Choices                       # the word that every head attends to most from every word
+    alone: int                             # number of sentences with a unique length, which keep their trees
 
     def named(self, name: str) -> RelationScore:
         """Return the relation with this name. Raises KeyError if there is none."""
@@ -575,15 +576,15 @@ class SyntaxReport:
         raise KeyError(name)
 
     def frame(self) -> "DataFrame":
-        """Return one row per relation: n, held_out with low and high, offset, luck with luck_high, the best one's
-        direction, layer, head and accuracy, and possible_dependent and possible_head; missing numbers are NaN."""
+        """Return one row per relation: n, held_out with low and high, offset, luck with luck_high; direction, layer,
+        head and accuracy of the best head; possible_dependent and possible_head. Missing numbers are NaN."""
         from pandas import DataFrame
 
         return DataFrame([_row(score) for score in self.relations]).set_index("relation")
 
     def heads(self, name: str) -> "DataFrame":
-        """Return one row per head: its accuracy on this relation over all sentences, from the dependent and from its
-        head. Raises KeyError for an unknown relation."""
+        """Return one row per head with its accuracy on a relation over all sentences, in both DIRECTIONS. Raises
+        KeyError for an unknown relation."""
         numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
         return heads.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
 
@@ -598,7 +599,7 @@ def _row(score: RelationScore) -> dict:
 
 
 def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxReport:
-    """Run every sentence on an open model. `report` may raise to stop."""
+    """Run every sentence on an open model. `report` may raise an exception to stop."""
     parts, size, count = [], 0, len(question.sentences)
     for number, sentence in enumerate(question.sentences):
         report(READING * number / count, f"sentence {number + 1} of {count}")
@@ -610,7 +611,7 @@ def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxRepo
 
 def _one(question: SyntaxQuery, model: OpenModel, number: int, sentence: Sentence) -> Choices:
     if spans_of(sentence) is None:
-        return left_out(not_found=1)   # without running the model
+        return left_out(not_found=1)   # do not run the model
     try:
         record = model.record(Query(question.model, question.revision, sentence.text), quiet)
     except UserError as error:

@@ -1,5 +1,4 @@
-"""Measure how removing tokens changes an answer. An `ExplainedAnswer` is an open model with one question. torch is
-imported only where it computes."""
+"""Measure how removing tokens changes a model's answer. torch is only imported in the functions that need it."""
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,10 +15,10 @@ from model.studies.predictions import pronoun_of
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-# decimals of an effect in nats and of a cosine: smaller digits are float32 rounding errors
+# decimals of effects in nats and in cosines; further digits are float32 rounding errors
 DIGITS = {"word": 5, "vector": 6}
-CELLS = 1024   # tokens of all variants per pass, bounding the memory for logits of a large vocabulary
-FEWEST = 3     # fewest tokens, one of which answers
+CELLS = 1024   # maximum number of tokens per pass, which bounds the memory for logits
+FEWEST = 3     # minimum number of tokens, including the one that produces the answer
 TOO_FEW = ("There are too few tokens before the word that is asked for to compare any; choose a later word, or a "
            "longer text.")
 
@@ -28,20 +27,20 @@ TOO_FEW = ("There are too few tokens before the word that is asked for to compar
 class Answer:
     """The number that is explained."""
 
-    kind: str      # how the model answers: next, mask, label, target or vector
-    word: str      # in the vocabulary's spelling; "" for a vector
-    rival: str     # the subtracted word, or ""
-    value: float   # nats, or a cosine
+    kind: str      # how the model answers: "next", "mask", "label", "target" or "vector"
+    word: str      # the word in the vocabulary's spelling; "" for a vector
+    rival: str     # the word whose log-probability is subtracted, or ""
+    value: float   # the number, in nats or a cosine
     rank: int      # the word's rank among all words, from 1; 0 for a vector
-    neutral: str   # the token used as a replacement
+    neutral: str   # the token that replaces removed tokens
 
     def __post_init__(self) -> None:
         check_finite("in its answer", self.value)
 
 
 class ExplainedAnswer:
-    """An open model with one question: a decoder before a word, a masked-word model at a mask, a resolver at "it", a
-    sentence model with all its tokens, or an encoder–decoder with its source tokens. Raises UserError for fewer than
+    """An open model with an answer to explain: a decoder's next word, a masked-word model's word at a mask, a
+    resolver's noun at "it", a sentence vector, or an encoder–decoder's target word. Raises UserError for fewer than
     FEWEST tokens."""
 
     answer: Answer
@@ -51,11 +50,11 @@ class ExplainedAnswer:
         if len(asked.source) < FEWEST:
             raise UserError(TOO_FEW)
         self.opened, self.query = opened, query
-        self.tokens, self.tensors = asked.source, asked.tensors   # tokens that can be removed; arguments of the network
-        self.place = place    # the position that answers; None for a mean vector and for an encoder–decoder
-        self.target = target  # of an encoder–decoder, ids (1, token) up to the word
-        self.neutral = opened.vocabulary.neutral   # the id used as a replacement
-        # weight of each row of attention for the answer, (query)
+        self.tokens, self.tensors = asked.source, asked.tensors   # removable tokens; arguments of the network
+        self.place = place    # position of the answer; None for a mean vector and for an encoder–decoder
+        self.target = target  # an encoder–decoder's target ids (1, token) up to the word
+        self.neutral = opened.vocabulary.neutral   # id of the replacement token
+        # how much each attention row contributes to the answer, (query)
         count = len(self.tokens)
         if target is not None:
             self.rows = np.eye(target.shape[1])[-1]
@@ -63,8 +62,8 @@ class ExplainedAnswer:
             self.rows = np.full(count, 1 / count)
         else:
             self.rows = np.eye(count)[place or 0]
-        self.ids: tuple[int, ...] = ()            # of the word, and of the rival if there is one
-        self.other: Tensor | None = None          # the sentence vector (1, d) that the answer is compared with
+        self.ids: tuple[int, ...] = ()            # id of the word, followed by the rival's if there is one
+        self.other: Tensor | None = None          # sentence vector (1, d) to compare with
 
     def _with_target(self, tensors: "dict[str, Tensor]") -> "dict[str, Tensor]":
         if self.target is None:
@@ -72,28 +71,27 @@ class ExplainedAnswer:
         return {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
 
     def _answers(self, outputs: "Tensor", place: int | None) -> "Tensor":
-        """Return logits (variant, vocabulary) at the position, or sentence vectors (variant, d)."""
+        """Select the logits (variant, vocabulary) at a position, or return the sentence vectors (variant, d)."""
         return outputs if self.opened.task == "vector" else outputs[:, -1 if self.last else place]
 
     @property
     def last(self) -> bool:
-        """Whether the last token answers, so that a decoder only needs its logits."""
+        """Whether the answer is at the last position, which is then the only one whose logits are needed."""
         return self.opened.task in ("next", "target")
 
     def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
-        """Run a plain pass and return logits (variant, vocabulary) at the position, or sentence vectors (variant,
+        """Run a plain pass and return the logits (variant, vocabulary) at a position, or sentence vectors (variant,
         d)."""
         return self._answers(self.opened.forward(self._with_target(tensors)), place)
 
     def forward_hidden(self, token: int) -> "Tensor":
-        """Run `forward` on the text with this token hidden from every query. Raises UserError if a row would be
-        empty."""
+        """Run a pass with this token masked for every query. Raises UserError if a query would have no key left."""
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
         done = self.opened.run(asked, frozenset([Hide("source", token)]))
         return self._answers(done.outputs(), self.place)
 
     def output_projection(self, output: np.ndarray) -> "nn.Module":
-        """Return the module whose weights share memory with `output`. Raises UserError if there is none."""
+        """Return the module whose weights share memory with `output`. Raises UserError if none does."""
         for module in self.opened.network.modules():
             weight = getattr(module, "weight", None)
             if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
@@ -102,8 +100,8 @@ class ExplainedAnswer:
                         f"another model.")
 
     def value(self, outputs: "Tensor") -> "Tensor":
-        """Compute the answer, (variant), from outputs (variant, width): ln P(word) − ln P(rival), or the cosine with
-        the other vector."""
+        """Compute the answer (variant) from outputs (variant, width): ln P(word) − ln P(rival), or the cosine with the
+        other sentence vector."""
         if self.other is not None:
             from torch.nn.functional import cosine_similarity
 
@@ -112,8 +110,8 @@ class ExplainedAnswer:
         return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
 
     def removal_effects(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
-        """Return {definition: the answer − the answer without each token}, float64 (token); NaN for tokens that cannot
-        be removed, such as the answering one."""
+        """Return {removal: answer − answer without each token}, float64 (token); NaN for tokens that cannot be removed,
+        such as the one that produces the answer."""
         import torch
 
         count, effects = len(self.tokens), {}
@@ -132,12 +130,12 @@ class ExplainedAnswer:
     def _without_key(self, token: int) -> float:
         try:
             return float(self.value(self.forward_hidden(token))[0])
-        except UserError:   # a row would have no key left: the first token of a decoder
+        except UserError:   # a query would have no key left, as for the first token of a decoder
             return float("nan")
 
     def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
-        """Return the effect of each variant, (token). A pass combines up to CELLS tokens of variants with the same
-        length and position."""
+        """Return the effect of each variant, (token). Variants with the same length and position share a pass of up to
+        CELLS tokens."""
         effects, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
         before = [token for token in free if self.place is not None and token < self.place]
         for group in (before, [token for token in free if token not in before]):
@@ -149,8 +147,8 @@ class ExplainedAnswer:
         return effects
 
     def _deleted(self, tokens: list[int]) -> "tuple[dict[str, Tensor], int | None]":
-        """Return one variant per token with that token deleted, and the answering position, which moves by one if the
-        tokens precede it. All must be on the same side of it."""
+        """Return one variant per token with that token deleted, and the position of the answer, which is one less if
+        the tokens precede it. All tokens must be on the same side of it."""
         import torch
 
         remaining = [[other for other in range(len(self.tokens)) if other != token] for token in tokens]
@@ -164,8 +162,8 @@ class ExplainedAnswer:
         return tensors, self.place
 
     def gradient(self) -> np.ndarray:
-        """Compute gradient × input, signed, float64 (token): the answer's gradient at each token's embedding times that
-        embedding (Denil et al. 2014)."""
+        """Compute signed gradient × input, float64 (token): the scalar product of each token's embedding and the
+        answer's gradient with respect to it (Denil et al. 2014)."""
         import torch
 
         leaves = []
@@ -186,8 +184,8 @@ class ExplainedAnswer:
 
     def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
                          report: Progress) -> np.ndarray:
-        """Return how far the output moves, float64 (variant), when the head's output is replaced by `mixes` (variant,
-        token, d_v). output: the layer's W_O by head (head, d_v, d_model)."""
+        """Replace a head's output by `mixes` (variant, token, d_v) and return the distance between the model's old and
+        new output, float64 (variant). output: the layer's W_O (head, d_v, d_model)."""
         import torch
 
         size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
@@ -204,7 +202,7 @@ class ExplainedAnswer:
             return self._distances(outputs[0], torch.cat(outputs[1:]))
 
     def _distances(self, plain: "Tensor", others: "Tensor") -> np.ndarray:
-        """Return 1 − cosine of sentence vectors, or the total variation of probabilities, (variant)."""
+        """Return 1 − cosine of sentence vectors, or the total variation distance of probabilities, (variant)."""
         if self.other is not None:
             from torch.nn.functional import cosine_similarity
 
@@ -213,7 +211,7 @@ class ExplainedAnswer:
 
 
 def _exchange(parts: slice, mixes: "Tensor") -> "Callable[[nn.Module, tuple[Tensor]], Tensor]":
-    """Return a hook that replaces one head's output by (variant, token, d_v) before W_O."""
+    """Return a forward pre-hook for W_O that replaces one head's output by `mixes` (variant, token, d_v)."""
     def before_output(module: "nn.Module", inputs: "tuple[Tensor]") -> "Tensor":
         changed = inputs[0].clone().view(len(mixes), mixes.shape[1], -1)
         changed[..., parts] = mixes
@@ -232,8 +230,8 @@ def _hooked(*hooks: Any) -> Iterator[None]:
 
 def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tuple[str, str, str],
                      longest: int) -> ExplainedAnswer:
-    """Prepare a question for a text of at most `longest` tokens. words: the word, its rival and the other sentence,
-    each "" if not given. Raises UserError for a model without an answer to explain."""
+    """Prepare the answer to explain for a text of at most `longest` tokens. words: the word, its rival and the other
+    sentence, each "" if not given. Raises UserError for a model without an answer to explain."""
     title = opened.card.title
     if not opened.editable:
         raise UserError(f"{title} only reports its weights and cannot be edited, so there is nothing to compare with "
@@ -260,11 +258,11 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
     return explained
 
 
-Put = tuple[ExplainedAnswer, int | None]   # and the id of the word in the text, if there is one
+Put = tuple[ExplainedAnswer, int | None]   # the int is the id of the word in the text, if there is one
 
 
 def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Prepare a decoder: the text up to the word; a decoder never sees what follows."""
+    """Prepare a decoder with the text up to the word, because it does not see the rest."""
     tokens = asked.source
     wanted = _token_at(tokens, last_word(tokens, query.text) if at is None else at)
     last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
@@ -275,7 +273,7 @@ def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
 
 
 def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Prepare a masked-word model: the text with its first mask, or with the word masked."""
+    """Prepare a masked-word model with the first mask in the text, or with the word masked."""
     mask, original = opened.tokenizer.mask_token_id, None
     if mask not in asked.source.ids:
         tokens = asked.source
@@ -291,7 +289,7 @@ def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
 
 
 def _label(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Prepare a resolver at "it": the first at or after the character `at`, or the last."""
+    """Prepare a resolver at the first "it" from the character `at` on, by default at the last one."""
     places = [place for place, text in enumerate(asked.source.texts) if text.lower() == "it"]
     if not places:
         raise UserError('There is no "it" in this text, so there is nothing to resolve; type a sentence of the '
@@ -301,8 +299,8 @@ def _label(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -
 
 
 def _target(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """Prepare an encoder–decoder: the source, and the target up to the word; a generated target is generated once and
-    then fixed."""
+    """Prepare an encoder–decoder with the source and the target up to the word. The target is generated once and then
+    kept."""
     assert asked.target is not None
     wanted = min(max(1, target_word(asked.target) if at is None else at), len(asked.target))
     tensors = {name: tensor for name, tensor in asked.tensors.items() if not name.startswith("decoder")}
@@ -327,12 +325,12 @@ def _compare(explained: ExplainedAnswer, other: str) -> None:
     asked = explained.opened.tokens(replace(explained.query, text=other, text_b=None))
     with torch.inference_mode():
         vector = explained.forward(asked.tensors, None).clone()
-    explained.other = torch.tensor(vector.numpy())   # inference tensors cannot be used for gradients
+    explained.other = torch.tensor(vector.numpy())   # copied, because inference tensors do not support gradients
 
 
 def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str) -> tuple[int, ...]:
-    """Return the ids of word and rival: as typed, or the word in the text, or the model's best; our own models' default
-    rival is the most probable other word."""
+    """Return the ids of the word and its rival. The default word is the one in the text, or else the most probable one.
+    The default rival is the most probable other word for our own models, and none for others."""
     import torch
 
     with torch.inference_mode():
@@ -357,7 +355,7 @@ def _token_at(tokens: Tokens, at: int) -> int | None:
 
 
 def _answer_of(explained: ExplainedAnswer) -> Answer:
-    """Return the answer, once its ids are known."""
+    """Compute the answer. Needs its ids."""
     import torch
 
     words, kind = explained.opened.vocabulary.name, explained.opened.task
@@ -372,15 +370,15 @@ def _answer_of(explained: ExplainedAnswer) -> Answer:
 
 
 def first_tokens(tokens: Tokens, count: int) -> Tokens:
-    """Return the first `count` tokens, which a decoder has read. Raises UserError for fewer than FEWEST."""
+    """Return the first `count` tokens. Raises UserError for fewer than FEWEST."""
     if count < FEWEST:
         raise UserError(TOO_FEW)
     return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
 
 
 def last_word(tokens: Tokens, text: str) -> int:
-    """Return the start of the last word of the (first) text, or the text's length if it does not end in punctuation, so
-    that the next word is explained."""
+    """Return the start of the last word of the first text. If the text does not end in punctuation, return its length,
+    which explains the next word."""
     if not text.rstrip().endswith((".", "!", "?", "…", "。", "！", "？")):
         return len(text)
     words = [start for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)
@@ -389,7 +387,7 @@ def last_word(tokens: Tokens, text: str) -> int:
 
 
 def target_word(tokens: Tokens) -> int:
-    """Return the default target token to explain: the last il or elle, or else the last word."""
+    """Return the default target token to explain: the last "il" or "elle", or else the last word."""
     pronoun = pronoun_of(tokens)
     if pronoun is not None:
         return pronoun

@@ -1,5 +1,5 @@
-"""Replace one head's weights to test whether the answer depends on them: permuted (Jain & Wallace 2019) or uniform
-(Wiegreffe & Pinter 2019). numpy only."""
+"""Test whether the answer depends on a head's weights by permuting them (Jain & Wallace 2019) or making them uniform
+(Wiegreffe & Pinter 2019). Only needs numpy."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,11 @@ from model.studies.token_removal import ExplainedAnswer
 
 @dataclass(frozen=True)
 class SwapQuery:
-    """How does the answer change when one head's weights are made uniform, or each row is permuted?"""
+    """How does the answer change if one head's weights are made uniform or each row is permuted?"""
 
-    attribution: AttributionQuery   # the answer
+    attribution: AttributionQuery   # the answer in question
     layer: int
-    head: int                       # of the kind that `kind_of` returns
+    head: int                       # head of the kind of attention that `kind_of` returns
     draws: int = 100                # number of permutations
 
     def answer(self, models: Models, report: Progress) -> "Swapped":
@@ -29,18 +29,18 @@ class SwapQuery:
 
 @dataclass(frozen=True, eq=False)
 class Swapped:
-    """How far the model's output moves: the total variation of its probabilities, or 1 − cosine of its sentence
-    vectors."""
+    """The distance between the model's old and new output: the total variation distance of probabilities, or 1 − cosine
+    of sentence vectors."""
 
     even: float                   # distance with uniform weights
     permuted: np.ndarray          # distances with permuted weights, float64 (draw)
-    largest: float                # the head's largest weight in the answering row
-    entropy: float                # of that row, in bits
+    largest: float                # the head's largest weight in the row of the answer
+    entropy: float                # entropy of that row in bits
 
 
 def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
                  report: Progress) -> Swapped:
-    """Run the model with other weights in all rows of one head, each within its mask.
+    """Run the model with uniform and with permuted weights in all rows of one head, within the mask.
 
     Raises UserError for a model whose heads cannot be changed this way.
     """

@@ -1,5 +1,5 @@
-"""Measure every head over a corpus: text by text, in shards with mergeable summaries, stored as Parquet files.
+"""Measure every head over a corpus, split into shards whose summaries can be merged, and store Parquet files.
 
-`measured` defines the measures and computes them for one text, `summary` combines many; `workers` runs over shards, and
-`files` stores the result.
+`measured` defines the measures and computes them for one text, `summary` aggregates texts, `workers` runs the shards,
+and `files` stores the result.
 """

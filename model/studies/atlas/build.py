@@ -1,6 +1,6 @@
 """Build an atlas from a corpus: split its texts into shards, summarise each, and merge the summaries.
 
-Shard boundaries depend only on the corpus: its files, their order and the column.
+Shard boundaries depend only on the corpus: its files, their order and the column with the texts.
 """
 import hashlib
 import importlib.metadata
@@ -36,7 +36,7 @@ from model.studies.coreference import map_of
 SHARD = 32            # texts per shard
 PARQUET = ".parquet"
 SUFFIXES = (*corpus.SUFFIXES, PARQUET, syntax.SUFFIX)
-SAVED_EVERY = 10.0    # seconds of work that an interruption can cost at most
+SAVED_EVERY = 10.0    # seconds between saves; an interruption loses at most this much work
 SHIPPED = ASSETS / "cases" / "atlas.txt"
 PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # packages whose versions may change the numbers
 
@@ -45,21 +45,21 @@ PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # packages whose vers
 class Item:
     """A text of the corpus."""
 
-    number: int    # number in the corpus, from 0
+    number: int    # index in the corpus, from 0
     source: str    # file name
-    line: int      # line in the file, from 1; the row of a Parquet file
+    line: int      # line in the file, or row of a Parquet file, from 1
     text: str      # not blank
-    sentence: syntax.Sentence | None = None   # with its tree, if annotated
-    place: int = 0                            # number of the sentence in its file, from 0
+    sentence: syntax.Sentence | None = None   # the annotated sentence, if there is a treebank
+    place: int = 0                            # index of the sentence in its file, from 0
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Text files in this order."""
+    """The text files of a corpus, in reading order."""
 
-    paths: tuple[Path, ...]            # each with one of SUFFIXES
-    field: str = corpus.FIELD          # the column, or JSONL field, with the texts
-    limit: int | None = None           # number of texts to read, None for all
+    paths: tuple[Path, ...]            # with an extension in SUFFIXES
+    field: str = corpus.FIELD          # column or JSONL field with the texts
+    limit: int | None = None           # maximum number of texts; None for all
 
     def __post_init__(self) -> None:
         for path in self.paths:
@@ -77,15 +77,15 @@ class Corpus:
         return found
 
     def shards(self, begin: int = 0) -> Iterator[tuple[Item, ...]]:
-        """Yield the texts from number `begin`, a multiple of the shard size, in shards of at most SHARD. Raises
-        UserError, naming file and line, for unreadable text."""
+        """Yield shards of at most SHARD texts, starting at index `begin`, a multiple of SHARD. Raises UserError with
+        the file and line of unreadable text."""
         every = (item for path in self.paths for item in self._items(path))
         items = islice((Item(number, *item) for number, item in enumerate(every)), begin, self.limit)
         while shard := tuple(islice(items, SHARD)):
             yield shard
 
     def _items(self, path: Path) -> Iterator[tuple[Any, ...]]:
-        """Yield the fields of an `Item` after its number."""
+        """Yield the fields of each `Item`, except its number."""
         if path.suffix.lower() == PARQUET:
             yield from ((path.name, *row) for row in _rows(path, self.field))
             return
@@ -124,21 +124,21 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and the packages."""
+    """Return the versions of Python and PACKAGES."""
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
 @dataclass(frozen=True)
 class Task:
-    """The task for every worker, which can be sent to another machine."""
+    """What a worker needs to know. Can be pickled and sent to another machine."""
 
     model: str                   # id
-    revision: str                # of the model
-    kind: Kind | None = None     # of attention; None for the model's first
-    versions: dict[str, str] = field(default_factory=versions)   # of the requesting machine
+    revision: str                # model revision
+    kind: Kind | None = None     # kind of attention; None for the model's first
+    versions: dict[str, str] = field(default_factory=versions)   # package versions of the requesting machine
 
     def check(self, revision: str) -> None:
-        """Raise UserError if a worker with this model revision would compute different numbers."""
+        """Raise UserError if this worker's model revision or package versions differ from the task's."""
         if (revision, versions()) != (self.revision, self.versions):
             raise UserError(f"{platform.node()} has {self.model} {revision} with {versions()}, but the machine that "
                             f"builds the atlas has {self.revision} with {self.versions}; install the same on all "
@@ -146,14 +146,13 @@ class Task:
 
 
 class ShardWorker:
-    """Turn shards into summaries with an open model, in one thread, so that sums have the same order everywhere."""
+    """Summarise shards with an open model, in one thread, so that the order of summation is the same everywhere."""
 
     def __init__(self, task: Task, opened: OpenModel) -> None:
         self.task, self.opened = task, opened
 
     def __call__(self, shard: Sequence[Item], report: Progress = quiet) -> Summary:
-        """Return the summary of a shard. Raises UserError, naming file and line, for a text that the model cannot
-        read."""
+        """Summarise a shard. Raises UserError with the file and line of a text that the model cannot read."""
         read = []
         with one_thread():
             for done, item in enumerate(shard):
@@ -181,9 +180,9 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
 
 
 def made_of(task: Task, texts: Corpus) -> dict[str, object]:
-    """Return everything that determines the numbers of an atlas. Raises OSError if a file cannot be read."""
+    """Return everything that determines the numbers in an atlas. Raises OSError if a file cannot be read."""
     found = texts.files()
-    kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # independent of file names
+    kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # excludes the file names
     return {"format": FORMAT, "model": task.model, "revision": task.revision,
             "asked_kind": task.kind and task.kind.value, "corpus": hashlib.sha256("".join(kinds).encode()).hexdigest(),
             "files": found, "field": texts.field, "limit": texts.limit, "shard": SHARD, "versions": task.versions}
@@ -192,8 +191,8 @@ def made_of(task: Task, texts: Corpus) -> dict[str, object]:
 def folded(summaries: Iterable[Summary], total: Summary | None = None,
            save: Callable[[Summary], None] = lambda total: None,
            say: Callable[[Summary], None] = lambda total: None) -> Summary:
-    """Merge all summaries into `total`. `save` receives the result at intervals and when the work is interrupted, `say`
-    after each step. Raises UserError if there is no text."""
+    """Merge all summaries into `total`. Calls `save` with the result at intervals and on interruption, and `say` after
+    each summary. Raises UserError if there are no texts."""
     saved = time.perf_counter()
     try:
         for summary in summaries:
@@ -202,7 +201,7 @@ def folded(summaries: Iterable[Summary], total: Summary | None = None,
             if time.perf_counter() - saved > SAVED_EVERY:
                 save(total)
                 saved = time.perf_counter()
-    except BaseException:   # on Ctrl-C, a refused text or a dead worker, keep what is done
+    except BaseException:   # save completed work after Ctrl-C, a refused text or a dead worker
         if total is not None:
             save(total)
         raise
@@ -213,15 +212,15 @@ def folded(summaries: Iterable[Summary], total: Summary | None = None,
 
 @dataclass(frozen=True)
 class AtlasQuery:
-    """The atlas of one model over the 200 shipped sentences, or the first few."""
+    """The atlas of one model over the shipped sentences."""
 
     model: str                # id
-    revision: str             # of the model
-    limit: int | None = None  # sentences; None for all 200
+    revision: str             # model revision
+    limit: int | None = None  # use only the first sentences; None for all 200
 
     def answer(self, models: Models, report: Progress) -> Atlas:
-        """Return the atlas, as built by `python -m model atlas build`. Raises UserError for a sentence that the model
-        cannot read."""
+        """Build the atlas as `python -m model atlas build` does. Raises UserError for a sentence that the model cannot
+        read."""
         task, texts = Task(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
         worker, shards = ShardWorker(task, models.open(self, report)), list(texts.shards())
 
@@ -233,7 +232,7 @@ class AtlasQuery:
 
 @dataclass(frozen=True)
 class TextsQuery:
-    """Measure one model over some texts of a file."""
+    """Average the measures of one model over some texts of a file."""
 
     model: str
     revision: str
@@ -241,8 +240,8 @@ class TextsQuery:
     texts: tuple[Item, ...]    # at least one
 
     def answer(self, models: Models, report: Progress) -> Averages:
-        """Return the mean of every measure and fit over these texts. Raises UserError, naming the line, for a text that
-        the model cannot read."""
+        """Return the mean of every measure and fit over these texts. Raises UserError with the line of a text that the
+        model cannot read."""
         worker = ShardWorker(Task(self.model, self.revision, self.kind), models.open(self, report))
         averages = worker(self.texts, report).averages
         return averages.choose([each.name for each in numbers_of(averages.kind) if each.group != "detector"])

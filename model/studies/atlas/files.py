@@ -1,5 +1,8 @@
-"""Store the atlas as a folder: a Parquet file per table, and run.json, written last, without which the folder is
-incomplete. Every file's metadata says what it was made from; only run.json says how."""
+"""Store the atlas as a folder with one Parquet file per table and run.json.
+
+run.json is written last; a folder without it is incomplete. Every Parquet file's metadata records the model and corpus;
+only run.json records details of the run.
+"""
 import io
 import json
 import zipfile
@@ -22,23 +25,23 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 FORMAT = 1
-KEY = b"clearhead"      # key in the metadata
+KEY = b"clearhead"      # key of our entry in the Parquet metadata
 RUN = "run.json"
 TABLES = ("heads", "measures", "histograms", "sinks", "examples", "texts")
 MORE = ("syntax", "offsets")    # tables of annotated corpora only
 LISTS = ("tokens", "keys")      # columns of the table "texts" that hold lists of strings
-# identifies an atlas; all other metadata follows from this or does not affect the numbers
+# metadata that identifies an atlas; the rest is derived from it or does not affect the numbers
 IDENTITY = ("format", "model", "revision", "kind", "corpus", "field", "limit")
-PART = "atlas.part"             # the summary of the texts so far
-LOCK = "atlas.lock"             # released by the system when the build ends, however it ends
+PART = "atlas.part"             # the summary so far of an unfinished build
+LOCK = "atlas.lock"             # the system releases it when the process exits, even after a crash
 
 
 @dataclass(frozen=True)
 class AtlasFolderQuery:
     """The atlas in a folder, as written by `python -m model atlas build`."""
 
-    folder: str   # its path
-    written: int  # modification time in nanoseconds
+    folder: str   # path
+    written: int  # modification time of run.json, in nanoseconds
 
     def answer(self, models: Models, report: Progress) -> Atlas:
         """Return the atlas. Raises UserError if it is missing or incomplete."""
@@ -46,13 +49,13 @@ class AtlasFolderQuery:
 
 
 def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
-    """Return the query for a folder's current content. local: whether folders of this machine may be opened. Raises
-    UserError if they may not, or if there is no complete atlas."""
+    """Return the query for a folder's current content. local: whether local folders may be opened. Raises UserError if
+    they may not, or if the folder has no complete atlas."""
     if not local:
         raise UserError(f"This server has no model {quoted(path)} and does not open folders; choose one from "
                         f"the list.")
     try:
-        folder = Path(path).expanduser()   # RuntimeError: a missing home folder
+        folder = Path(path).expanduser()   # raises RuntimeError if there is no home folder
         return AtlasFolderQuery(str(folder), (folder / RUN).stat().st_mtime_ns)
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(f"{quoted(path)} has no complete atlas; build one with: python -m model atlas build CORPUS "
@@ -60,7 +63,7 @@ def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
 
 
 def write_atlas(folder: Path, atlas: Atlas, run: Mapping[str, object]) -> None:
-    """Write all tables, then run.json. Raises UserError if that fails."""
+    """Write all tables, then run.json. Raises UserError if a file cannot be written."""
     for name, table in atlas.tables.items():
         files.write(folder / f"{name}.parquet", as_parquet(table, dict(atlas.about) | {"table": name}))
     files.write(folder / RUN, _as_json(run))
@@ -71,7 +74,7 @@ def _as_json(content: Mapping[str, object]) -> bytes:
 
 
 def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
-    """Return a Parquet file; equal tables with equal metadata give equal bytes."""
+    """Serialise a table as Parquet. Equal tables with equal metadata give equal bytes."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -99,7 +102,7 @@ def open_atlas(folder: Path) -> Atlas:
 
 
 def about_atlas(folder: Path) -> dict[str, Any] | None:
-    """Return what the atlas in a folder was made from, or None. Raises UserError for damaged files."""
+    """Return the metadata of the atlas in a folder, or None if there is none. Raises UserError for damaged files."""
     place = folder / "heads.parquet"
     return _read(place, "heads")[1] if place.is_file() else None
 
@@ -124,8 +127,8 @@ def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
 
 
 def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
-    """Write each table as CSV (RFC 4180) to a folder, with lists as JSON and missing values as empty cells; about.json
-    says what it was made from. Returns the files' paths."""
+    """Write each table as CSV (RFC 4180) to a folder, and the metadata as about.json. Lists are JSON, missing values
+    empty cells. Returns the paths of the files."""
     places = []
     for name, table in atlas.tables.items():
         lists = {column: [json.dumps(each, ensure_ascii=False) for each in table[column]]
@@ -153,7 +156,7 @@ PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax
 
 
 def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
-    """Write the summary of the corpus's first texts. Raises UserError if that fails."""
+    """Save the summary of the corpus's first texts. Raises UserError if the file cannot be written."""
     plain: dict[str, object] = {"made_of": made_of}
     arrays: dict[str, np.ndarray] = {}
     for name in ("", *PARTS):
@@ -170,8 +173,8 @@ def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
 
 
 def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
-    """Read an earlier run's summary, or return None. Raises UserError if it is damaged or belongs to another corpus,
-    model or version."""
+    """Load the summary of an unfinished build, or return None. Raises UserError if it is damaged or was made from
+    another corpus, model or version."""
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             plain = json.loads(saved["plain"].tobytes())

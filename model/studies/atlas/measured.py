@@ -1,4 +1,4 @@
-"""Compute what the atlas measures of every head in one text: measures, pattern fits, detectors, confidence and
+"""Compute the atlas's numbers for every head in one text: measures, pattern fits, detector scores, confidence and
 sinks."""
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from model.studies.patterns import PATTERNS, KeyInfo
 
 @dataclass(frozen=True)
 class Bins:
-    """A fixed histogram with `count` bins between `low` and `high`, even in x or in log2(1 + x). Values outside are
-    counted in the outermost bins."""
+    """Bins of a histogram: `count` bins between `low` and `high`, of equal width in x or in log2(1 + x). Values outside
+    the range are counted in the first or last bin."""
 
     low: float
     high: float
@@ -35,7 +35,7 @@ class Bins:
         return np.exp2(np.linspace(np.log2(1 + self.low), np.log2(1 + self.high), self.count + 1)) - 1
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """Return the bin of each value, int64 of the values' shape. A value on an edge belongs to the bin above it."""
+        """Return the bin index of each value, int64 of the same shape. A value on an edge belongs to the bin above."""
         return np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, self.count - 1)
 
 
@@ -46,28 +46,28 @@ TOKENS = Bins(0, 2**20, scale="log2")
 
 @dataclass(frozen=True)
 class Number:
-    """A number measured for a head in a text."""
+    """The definition of a number that is measured for each head in each text."""
 
     name: str           # name in the tables' column `measure`
     group: str          # measure, fit or detector
-    title: str          # for display
-    equation: str       # LaTeX, for one query i with weights w_ij, or for the text
-    unit: str           # unit of the number
-    paper: str          # who defined it
-    bins: Bins          # bins of its histogram
-    cell: str           # the cell of a head's matrix to open for an example, one of CELLS
-    crosses: bool       # whether it applies when queries and keys are different texts
+    title: str          # shown on pages
+    equation: str       # LaTeX, for one query i with weights w_ij, or for the whole text
+    unit: str           # unit of the values
+    paper: str          # source of the definition
+    bins: Bins          # histogram bins
+    cell: str           # cell to open for an example, one of CELLS
+    crosses: bool       # whether it is defined for cross-attention
 
 
-DETECTED = {"detect_previous": "previous", "detect_duplicate": "equal", "detect_induction": "after"}   # by pattern
+DETECTED = {"detect_previous": "previous", "detect_duplicate": "equal", "detect_induction": "after"}   # to pattern
 CONFIDENCE, WIDEST, FARTHEST, SPECIAL, LARGEST = "confidence", "widest", "farthest", "special", "largest"
-# the strongest cell of each pattern; then the strongest on a special token, of all, by weight times distance, and in
-# the widest row
+# the largest weight within each pattern, then on a special token, in the whole matrix, after multiplying by distance,
+# and in the row with the highest entropy
 CELLS = (*(pattern.name for pattern in PATTERNS if pattern.name != "even"), SPECIAL, LARGEST, FARTHEST, WIDEST)
-FIT = "fit_"                          # prefix of a pattern's name
-UNIFORM = "uniform_"                  # prefix for uniform weights on the allowed keys
-SINK = "sink_"                        # prefix of a position: the share that its token receives
-POSITIONS = (*range(16), -2, -1)      # from the beginning and from the end
+FIT = "fit_"                          # prefix of pattern fits
+UNIFORM = "uniform_"                  # prefix of values for uniform attention
+SINK = "sink_"                        # prefix of the weight that a position receives
+POSITIONS = (*range(16), -2, -1)      # positions measured as sinks; negative ones count from the end
 
 
 def _of_measures() -> list[Number]:
@@ -104,7 +104,7 @@ def numbers_of(kind: Kind) -> tuple[Number, ...]:
 
 
 def has_uniform(number: Number) -> bool:
-    """Return whether it is also measured for uniform rows; pattern fits and confidence are not."""
+    """Return whether a number is also measured for uniform attention. Pattern fits and confidence are not."""
     return number.group == "measure" or number.name in DETECTED
 
 
@@ -172,12 +172,12 @@ DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
 
 @dataclass(frozen=True, eq=False)
 class MeasuredText:
-    """Every number of every head in one text, and the cells that show them best."""
+    """Every number of every head in one text, with an example cell for each."""
 
     heads: tuple[HeadId, ...]   # in the order of the arrays
-    numbers: np.ndarray         # float64 (rows_of(kind), head), NaN if the text has no such number
+    numbers: np.ndarray         # float64 (rows_of(kind), head), NaN if undefined for the text
     cells: np.ndarray           # int32 (CELLS, head, 2): query and key, -1 if there is no such cell
-    weights: np.ndarray         # float32 (CELLS, head): weights of the cells
+    weights: np.ndarray         # float32 (CELLS, head): the cells' weights
 
 
 class _LayerSums:
@@ -197,8 +197,8 @@ class _LayerSums:
         self.weights = np.zeros((len(CELLS), heads), np.float32)
 
     def add(self, rows: slice, keys: slice, block: np.ndarray, with_cells: bool) -> None:
-        """Add one block of weights, float32 (head, row, key). Cells are searched in rows with more than one allowed
-        key."""
+        """Add one block of weights, float32 (head, row, key). Cells are only taken from rows with at least two allowed
+        keys."""
         allowed = self.allowed.block(rows, keys)
         allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
@@ -235,7 +235,7 @@ class _LayerSums:
 
     def _keep(self, name: str, rows: slice, keys: slice, block: np.ndarray, cells: np.ndarray,
               factor: np.ndarray | None = None) -> None:
-        """Keep the strongest of some cells of the block if it is stronger than the current one; ties keep the first."""
+        """Keep the strongest of these cells for each head if it exceeds the current one; the first wins a tie."""
         places = np.flatnonzero(cells)
         if len(places):
             inside = block[:, cells]
@@ -254,7 +254,7 @@ class _LayerSums:
         self.weights[at] = np.where(better, weight, self.weights[at])
 
     def detected(self) -> dict[str, np.ndarray]:
-        """Return {detector: Σ w·P / Σ w}, float64 (head); NaN where the text has no cell of the pattern."""
+        """Return {detector: Σ w·P / Σ w}, float64 (head); NaN if the pattern has no cell in the text."""
         return {DETECTOR[name]: self.sums[name] / np.maximum(self.total, 1e-30) if self.counts[name]
                 else np.full(self.heads, np.nan) for name in self.patterns if name in DETECTOR}
 
@@ -274,7 +274,7 @@ def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, k
 
 
 def measure_text(attention_map: AttentionMap) -> MeasuredText:
-    """Compute every number of every head in this map's text, and its cells."""
+    """Compute every head's numbers and example cells in the text of this map."""
     kind, info = attention_map.kind, KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     measured = heads.measure(attention_map)
     parts: dict[str, list[np.ndarray]] = {}
@@ -297,7 +297,7 @@ def measure_text(attention_map: AttentionMap) -> MeasuredText:
 
 
 def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str, np.ndarray]:
-    """Return {row of `rows_of`: (head) or (1)} from the accumulated sums."""
+    """Compute the rows of `rows_of` that are based on sums, {name: (head) or (1)}."""
     rows = {CONFIDENCE: sums.confidence / queries} | sums.detected()
     rows |= {UNIFORM + name: row for name, row in even.detected().items()}
     rows |= {f"{SINK}{position}": row for position, row in zip(POSITIONS, sums.received(), strict=True)}
@@ -305,8 +305,8 @@ def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str
 
 
 def standardised(table: "DataFrame") -> "DataFrame":
-    """Standardise a table of heads by measures to mean 0 and standard deviation 1 over the heads; measures that some
-    heads lack, or that are constant, are left out."""
+    """Standardise a table (head, measure) to mean 0 and standard deviation 1 over the heads. Drops measures that are
+    constant or missing for some heads."""
     complete = table.dropna(axis="columns")
     spread = complete.std(ddof=0)
     varied = complete.loc[:, spread > 1e-9 * complete.abs().max().clip(lower=1e-300)]
@@ -314,9 +314,9 @@ def standardised(table: "DataFrame") -> "DataFrame":
 
 
 def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
-    """Return the first two principal components of the standardised measures (Pearson 1901): each head's coordinates,
-    float64 (head, 2), and the shares of variance explained, float64 (2). Signs are chosen so that a component's largest
-    loading is positive. Zeros if all heads are equal."""
+    """Compute the first two principal components of the standardised measures (Pearson 1901). Return each head's
+    coordinates, float64 (head, 2), and the shares of variance explained, float64 (2). The largest loading of each
+    component is positive. All values are 0 if all heads are equal."""
     values = standardised(table).to_numpy(np.float64)
     if not values.size:
         return np.zeros((len(table), 2)), np.zeros(2)
@@ -330,8 +330,8 @@ def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
 
 
 def neighbours(table: "DataFrame", head: HeadId, count: int) -> list[tuple[HeadId, float]]:
-    """Return the most similar heads, nearest first, with their distance from `head` in the space of the standardised
-    measures (root mean square over the measures, in standard deviations between heads)."""
+    """Return the heads most similar to `head`, nearest first, with their distances: the root mean square difference of
+    the standardised measures."""
     values = standardised(table)
     if not values.shape[1]:
         return []

@@ -1,7 +1,8 @@
-"""Summarise many texts in a size that depends only on the model, and build the tables from the summary.
+"""Summarise any number of texts in constant space, and build the atlas's tables from the summary.
 
-Summaries of two parts of a corpus can be merged; merged in the corpus's order, the result is bitwise independent of how
-the work was split. Means and sums of squared deviations are merged as in Chan, Golub & LeVeque 1979, equation (2.1).
+Summaries of parts of a corpus can be merged. If they are merged in corpus order, the result does not depend, bit for
+bit, on how the work was distributed. Means and sums of squared deviations are merged as in Chan, Golub & LeVeque 1979,
+equation (2.1).
 """
 import hashlib
 import json
@@ -33,56 +34,56 @@ from model.studies.syntax import merge as merge_counts
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-KEPT = 4    # texts with the largest value, kept per head and number
-SAMPLE = 200     # texts with the smallest hashes, the same for all heads, from which the examples of deciles are drawn
+KEPT = 4    # texts with the largest values to keep per head and number
+SAMPLE = 200     # texts with the smallest hashes to keep for all heads; the examples of deciles come from these
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text of the corpus that is kept because an example comes from it."""
+    """A text of the corpus that is kept as an example."""
 
-    number: int                     # number in the corpus, from 0
-    digest: int                     # the first 64 bits of its sha256
+    number: int                     # index in the corpus, from 0
+    digest: int                     # from `digest_of`
     source: str                     # file name
     line: int                       # line in the file, from 1
     text: str                       # the text itself
-    tokens: tuple[str, ...] = ()    # query tokens, as the model reads them
-    keys: tuple[str, ...] = ()      # key tokens, if different
+    tokens: tuple[str, ...] = ()    # query tokens
+    keys: tuple[str, ...] = ()      # key tokens, if they differ from the query tokens
 
 
 def digest_of(text: str) -> int:
-    """Return the first 64 bits of a text's sha256, which decides whether it belongs to the sample."""
+    """Return the first 64 bits of a text's sha256. The sample consists of the texts with the smallest ones."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Running means of every number of every head. A number that a text lacks, such as the fit of a pattern that does
-    not fit into it, is not counted."""
+    """Running means of every number of every head. A number that is undefined for a text, such as the fit of a pattern
+    without cells in it, is not counted."""
 
-    kind: Kind                  # of attention
+    kind: Kind                  # kind of attention
     heads: tuple[HeadId, ...]   # in the order of the arrays
     names: tuple[str, ...]      # names of the numbers, with FIT before a pattern's name
-    count: np.ndarray           # texts with the number, float64 (name, head)
+    count: np.ndarray           # texts for which the number is defined, float64 (name, head)
     mean: np.ndarray            # over those texts, float64 (name, head)
     squares: np.ndarray         # summed squared deviations from the mean, float64 (name, head)
     texts: int = 0              # number of texts read
-    tokens: int = 0             # over all texts
-    cut: int = 0                # texts truncated at the model's maximum length
+    tokens: int = 0             # number of tokens in all texts
+    cut: int = 0                # number of texts truncated at the model's maximum length
 
     @property
     def spread(self) -> np.ndarray:
-        """The standard deviation over texts (n − 1), float64 (name, head); NaN for fewer than two texts."""
+        """The sample standard deviation over texts (n − 1), float64 (name, head); NaN for fewer than two texts."""
         return np.sqrt(np.divide(self.squares, self.count - 1, out=np.full(self.mean.shape, np.nan),
                                  where=self.count > 1))
 
     @property
     def means(self) -> np.ndarray:
-        """The means, NaN if no text has the number, float64 (name, head)."""
+        """The means, float64 (name, head); NaN if the number is undefined for all texts."""
         return np.where(self.count > 0, self.mean, np.nan)
 
     def merge(self, other: "Averages") -> "Averages":
-        """Merge the two. Raises ValueError unless they have the same heads and numbers."""
+        """Merge with averages over other texts. Raises ValueError unless both have the same heads and numbers."""
         if (self.kind, self.heads, self.names) != (other.kind, other.heads, other.names):
             raise ValueError("merge: expected averages of the same heads; ask one model for one kind of attention.")
         count = self.count + other.count
@@ -99,13 +100,13 @@ class Averages:
                        squares=self.squares[rows])
 
     def by_head(self, name: str) -> dict[HeadId, float]:
-        """Return {(layer, head): mean} of the heads that have one."""
+        """Return {(layer, head): mean} for the heads with a mean."""
         return heads.by_head(self.heads, self.means[self.names.index(name)])
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: pattern and fit of the best mean fit (among patterns that fit into at least half of
-        the texts), fit_n for the texts it is based on, and for every number NAME_mean, NAME_sd and NAME_n, the number
-        of texts that have it."""
+        """Return one row per head. `pattern` and `fit` are the best mean fit among patterns that apply to at least half
+        of the texts; `fit_n` is the number of texts it is based on. Every number has columns NAME_mean, NAME_sd and
+        NAME_n (texts)."""
         counts = self.count.astype(np.int64)
         numbers = {f"{name}_{what}": row
                    for name, *rows in zip(self.names, self.means, self.spread, counts, strict=True)
@@ -118,8 +119,7 @@ class Averages:
 
 
 def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
-    """Return a CSV (RFC 4180) with one row per head, as in `Averages.frame`. The last cell of the first row holds the
-    provenance as JSON."""
+    """Format `Averages.frame` as CSV (RFC 4180). The last cell of the first row contains the provenance as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
     return heads.as_csv(frame, json.dumps({**provenance, "kind": found.kind.value, "texts": found.texts,
@@ -128,16 +128,16 @@ def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Strongest:
-    """The KEPT texts with the largest values, in order, for each head and number; arrays (rank, number, head)."""
+    """The KEPT texts with the largest values for each head and number, largest first; arrays (rank, number, head)."""
 
     value: np.ndarray    # float64, −∞ if there is no text
-    digest: np.ndarray   # uint64, of the text
-    text: np.ndarray     # int64, the text's number, −1 if there is none
-    cell: np.ndarray     # int32 (rank, number, head, 2): query and key
-    weight: np.ndarray   # float32, the cell's weight
+    digest: np.ndarray   # uint64, digest of the text
+    text: np.ndarray     # int64, index of the text, −1 if there is none
+    cell: np.ndarray     # int32 (rank, number, head, 2): query and key of the example cell
+    weight: np.ndarray   # float32, weight of the cell
 
     def merge(self, other: "Strongest") -> "Strongest":
-        """Merge the strongest of both. Ties go to the smaller hash, and a text that occurs twice counts once."""
+        """Merge both and keep the strongest. The smaller hash wins a tie; a repeated text counts once."""
         value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, other)])
                                              for name in self.__dataclass_fields__)
         order = np.lexsort((text, digest, -value), axis=0)
@@ -155,16 +155,16 @@ class Strongest:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The SAMPLE texts with the smallest hashes, smallest first: a random sample."""
+    """A pseudo-random sample: the SAMPLE texts with the smallest hashes, smallest first."""
 
     digest: np.ndarray    # uint64 (text)
-    text: np.ndarray      # int64 (text), the text's number
+    text: np.ndarray      # int64 (text), index of the text
     value: np.ndarray     # float64 (text, number, head)
     cell: np.ndarray      # int32 (text, CELLS, head, 2)
     weight: np.ndarray    # float32 (text, CELLS, head)
 
     def merge(self, *others: "Sample") -> "Sample":
-        """Merge the samples; of a text that occurs twice, keep the first."""
+        """Merge the samples. Only the first copy of a repeated text is kept."""
         parts = [np.concatenate([getattr(each, name) for each in (self, *others)])
                  for name in self.__dataclass_fields__]
         _, first = np.unique(parts[0], return_index=True)   # sorted by hash; ties keep the first
@@ -173,22 +173,22 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Everything that is kept from a set of texts."""
+    """All data kept from a set of texts."""
 
-    averages: Averages               # of the rows of `rows_of`
-    low: np.ndarray                  # smallest value, float64 (number, head), ∞ if there is none
-    high: np.ndarray                 # largest value, −∞ if there is none
+    averages: Averages               # of all numbers in `rows_of`
+    low: np.ndarray                  # smallest value, float64 (number, head), ∞ without texts
+    high: np.ndarray                 # largest value, float64 (number, head), −∞ without texts
     histogram: np.ndarray            # texts per bin, int64 (number, head, bin)
-    strongest: Strongest             # per head and number
-    sample: Sample                   # over all texts
-    syntax: Counts | None            # of the sentences with trees
-    texts: tuple[Text, ...]          # texts that are examples, by number
-    title: str                       # of the model
-    statuses: frozenset[str]         # of its answers' verification
+    strongest: Strongest             # strongest texts per head and number
+    sample: Sample                   # random texts
+    syntax: Counts | None            # results for sentences with trees
+    texts: tuple[Text, ...]          # texts used as examples, in corpus order
+    title: str                       # title of the model
+    statuses: frozenset[str]         # verification statuses of the records
 
     @property
     def kind(self) -> Kind:
-        """The kind of attention."""
+        """Kind of attention."""
         return self.averages.kind
 
     @property
@@ -204,19 +204,19 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class ReadText:
-    """A text with its measurements."""
+    """The measurements of one text."""
 
     text: Text
     measured: MeasuredText
     tokens: int            # number of tokens
-    cut: bool              # whether it was truncated
-    title: str = ""        # of the model
-    status: str = ""       # verified or reported
-    syntax: Counts | None = None   # how often each head is right about each relation, for a sentence with a tree
+    cut: bool              # whether the text was truncated
+    title: str = ""        # title of the model
+    status: str = ""       # "verified" or "reported"
+    syntax: Counts | None = None   # each head's correct answers per relation, if the text has a tree
 
 
 def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
-    """Summarise a few texts, at least one, at once."""
+    """Summarise at least one text."""
     numbers, stack = numbers_of(kind), np.stack([each.measured.numbers for each in read])
     value = np.ascontiguousarray(stack[:, :len(numbers)])
     sample = Sample(np.array([each.text.digest for each in read], np.uint64),
@@ -237,7 +237,7 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
 
 
 def merge(first: Summary, second: Summary) -> Summary:
-    """Merge two summaries; `first` precedes `second` in the corpus. Raises ValueError unless they have the same
+    """Merge two summaries; `first` must precede `second` in the corpus. Raises ValueError unless both have the same
     heads."""
     return _pruned(Summary(
         first.averages.merge(second.averages), np.minimum(first.low, second.low), np.maximum(first.high, second.high),
@@ -276,13 +276,13 @@ def _strongest(numbers: Sequence[Number], sample: Sample) -> Strongest:
 
 
 def _pruned(summary: Summary) -> Summary:
-    """Drop the texts that are no longer examples."""
+    """Drop texts that are no longer used as examples."""
     used = {*summary.strongest.text.ravel().tolist(), *summary.sample.text.tolist()}
     return replace(summary, texts=tuple(text for text in summary.texts if text.number in used))
 
 
 DECILES = tuple(range(1, 10))
-EACH_DECILE = 2      # most examples per decile
+EACH_DECILE = 2      # maximum number of examples per decile
 HEAD, DECILE, STRONGEST = ("layer", "head"), "decile", "strongest"
 
 
@@ -290,12 +290,12 @@ HEAD, DECILE, STRONGEST = ("layer", "head"), "decile", "strongest"
 class Atlas:
     """The measurements of every head of one model over one corpus."""
 
-    about: Mapping[str, Any]              # model, revision, corpus, versions and so on, repeated in every file
-    tables: Mapping[str, "DataFrame"]     # heads, measures, histograms, sinks, examples, texts; with trees also syntax
+    about: Mapping[str, Any]              # metadata stored in every file: model, revision, corpus, versions, …
+    tables: Mapping[str, "DataFrame"]     # heads, measures, histograms, sinks, examples, texts; syntax if annotated
 
     @property
     def kind(self) -> Kind:
-        """The kind of attention."""
+        """Kind of attention."""
         return Kind(self.about["kind"])
 
     @property
@@ -315,12 +315,12 @@ class Atlas:
         return sum(int(table.memory_usage(deep=True).sum()) for table in self.tables.values())
 
     def wide(self, column: str = "mean") -> "DataFrame":
-        """Return one row per head, indexed by (layer, head), with one column per measure from the table heads."""
+        """Return a column of the table "heads" as a table with one row per (layer, head) and one column per measure."""
         table = self.tables["heads"].pivot(index=list(HEAD), columns="measure", values=column)
         return table[list(self.measures)].rename_axis(columns=None)
 
     def of_head(self, layer: int, head: int) -> "DataFrame":
-        """Return one head's rows of the table heads, indexed by measure."""
+        """Return one head's rows of the table "heads", indexed by measure."""
         return self._where("heads", layer=layer, head=head).set_index("measure").drop(columns=list(HEAD))
 
     def histogram(self, layer: int, head: int, measure: str) -> "DataFrame":
@@ -328,7 +328,7 @@ class Atlas:
         return self._where("histograms", layer=layer, head=head, measure=measure)[["low", "high", "count"]]
 
     def examples(self, layer: int, head: int, measure: str) -> "DataFrame":
-        """Return the strongest examples and those of each decile, with their texts."""
+        """Return the strongest examples and the examples of each decile, with their texts."""
         return self._where("examples", layer=layer, head=head, measure=measure).merge(self.tables["texts"], on="number")
 
     def _where(self, table: str, **values: object) -> "DataFrame":
@@ -339,7 +339,7 @@ class Atlas:
 
 
 def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
-    """Build the atlas of a whole corpus. said: what determines its numbers, from `build.made_of`."""
+    """Build the atlas of a whole corpus. said: the result of `build.made_of`."""
     averages = summary.averages
     about = {name: value for name, value in said.items() if name != "asked_kind"}
     about |= {"title": summary.title, "kind": summary.kind.value,
@@ -353,7 +353,7 @@ def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
 
 
 def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
-    """Return every table of the atlas, by file name."""
+    """Return every table of the atlas, {file name: table}."""
     from pandas import DataFrame
 
     names = np.array([number.name for number in summary.numbers], object)
@@ -376,7 +376,7 @@ def _measures(summary: Summary) -> list[dict[str, object]]:
 
 
 def _every_head(summary: Summary, repeats: int) -> dict[str, np.ndarray]:
-    """Return the columns layer and head for a table that repeats all heads `repeats` times."""
+    """Return the columns `layer` and `head` for a table that lists all heads `repeats` times."""
     layer, head = np.array(summary.heads, np.int32).T
     return {"layer": np.tile(layer, repeats), "head": np.tile(head, repeats)}
 
@@ -398,9 +398,9 @@ def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def deciles(bins: Bins, histogram: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nine deciles, float64 (head, 9), and their possible error, float64 (head), from texts per bin, int64
-    (head, bin), and the smallest and largest values (head). Decile k is the smallest value that at least k tenths of
-    the texts do not exceed; NaN without texts."""
+    """Estimate the nine deciles, float64 (head, 9), and their maximum error, float64 (head), from a histogram of texts,
+    int64 (head, bin), and the smallest and largest values (head). Decile k is the smallest value such that at least
+    k tenths of the texts have at most this value; NaN without texts."""
     n = histogram.sum(1)
     wanted = np.maximum((np.array(DECILES) * n[:, None] + 9) // 10, 1)
     place = np.array([np.searchsorted(row.cumsum(), want) for row, want in zip(histogram, wanted, strict=True)])
@@ -453,9 +453,9 @@ def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[
 
 
 def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
-    """Return, for each tenth of the sample by value, the EACH_DECILE texts with the smallest hashes."""
+    """Return the EACH_DECILE texts with the smallest hashes in each tenth of the sample, like `_strongest_examples`."""
     sample = summary.sample
-    value = sample.value                                        # (text, number, head), smallest hash first
+    value = sample.value                                        # (text, number, head), texts sorted by hash
     there = np.isfinite(value)
     order = np.argsort(np.where(there, value, np.inf), axis=0, kind="stable")
     place = np.empty_like(order)
@@ -479,8 +479,8 @@ def storable(text: str) -> str:
 
 
 def _syntax(counts: Counts) -> dict[str, np.ndarray]:
-    """Return one row per relation, direction (from the dependent or from its head) and attention head: n tests and how
-    many are right, over all sentences and by halves; possible: tests that the mask allows."""
+    """Return one row per relation, direction (from the dependent or from its head) and attention head. The columns are
+    the number of tests (n), the correct ones overall and by halves, and those that the mask allows (possible)."""
     relation, looks, head = (index.ravel() for index in np.indices((len(counts.names), 2, len(counts.heads))))
     heads = np.array(counts.heads, np.int32).reshape(-1, 2)
     return {"relation": np.array(counts.names, object)[relation], "looks": np.array(DIRECTIONS, object)[looks],
@@ -492,8 +492,8 @@ def _syntax(counts: Counts) -> dict[str, np.ndarray]:
 
 
 def _offsets(counts: Counts) -> dict[str, np.ndarray]:
-    """Return the baseline, one row per relation and offset in words from the dependent to its head: how many of the n
-    tests it gets right, over all sentences and by halves."""
+    """Return the baseline with one row per relation and offset (in words, from the dependent to its head): the number
+    of tests and of correct ones, overall and by halves."""
     relation, place = (index.ravel() for index in np.indices((len(counts.names), len(OFFSETS))))
     return {"relation": np.array(counts.names, object)[relation], "offset": OFFSETS[place].astype(np.int32),
             "n": counts.n.sum(1)[relation], "right": counts.near.sum(1)[relation, place],

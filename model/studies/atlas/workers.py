@@ -1,7 +1,7 @@
-"""Run shards in this process, in processes on this machine, or in actors of Ray, an optional dependency.
+"""Run shards in this process, in local processes, or in actors of Ray, an optional dependency.
 
-Summaries come back in the corpus's order. If a process dies, the build ends with one sentence and the same command
-resumes; Ray restarts a dead actor twice.
+Summaries are returned in corpus order. If a process dies, the build stops with an error, and the same command resumes
+it. Ray restarts a dead actor twice.
 """
 import os
 import signal
@@ -20,20 +20,20 @@ from model.studies.atlas.build import Item, ShardWorker, Task
 from model.studies.atlas.summary import Summary
 
 ENGINES = ("here", "processes", "ray")
-AHEAD = 2             # shards per worker that are being computed or wait for an earlier one
-RESTARTS = 2          # per actor of Ray
-STORE = 256 * 2**20   # bytes of a local cluster's shared memory, for shards and summaries in transit
+AHEAD = 2             # maximum number of shards per worker that are submitted but not yet returned
+RESTARTS = 2          # restarts of a dead Ray actor
+STORE = 256 * 2**20   # size in bytes of a local Ray cluster's shared memory
 
 Shard = Sequence[Item]
-Opener = Callable[[Task], ShardWorker]   # opens a worker's model; importable by name, because it is sent to workers
-# number of workers; function that returns a shard's ticket; function from ticket to summary
+Opener = Callable[[Task], ShardWorker]   # opens a worker's model; must be picklable
+# number of workers, function that submits a shard and returns a ticket, function that waits for a ticket's summary
 Pool = tuple[int, Callable[[Shard], Any], Callable[[Any], Summary]]
 
 
 def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str = "here", workers: int = 1,
               address: str | None = None) -> Generator[Summary, None, None]:
-    """Yield each shard's summary, in order. workers: number of processes or Ray actors. address: of a running Ray
-    cluster; without it, a local one is started and stopped. Raises UserError if a worker refuses or dies."""
+    """Yield each shard's summary, in order. workers: number of processes or Ray actors. address: a running Ray cluster;
+    by default, a local one is started and stopped. Raises UserError if a worker fails or dies."""
     if engine == "here":
         yield from map(opener(task), shards)
         return
@@ -62,7 +62,7 @@ def _processes(opener: Opener, task: Task, workers: int) -> Iterator[Pool]:
 
 
 def _begin() -> None:
-    """Ignore Ctrl-C in each process; the parent handles it and ends the process."""
+    """Ignore Ctrl-C, which the parent handles, and exit when the parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -74,7 +74,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-# of this process, opened with its first shard, so that a refusal is returned like an answer
+# this process's worker; opened with the first shard, to report errors like any other
 _opened: list[ShardWorker] = []
 
 
@@ -85,10 +85,10 @@ def _compute(opener: Opener, task: Task, shard: Shard) -> Summary:
 
 
 class _Actor:
-    """The actor that Ray runs."""
+    """A Ray actor that computes summaries."""
 
     def work(self, opener: Opener, task: Task, shard: Shard) -> Summary:
-        """Return the summary of a shard."""
+        """Summarise a shard."""
         return _compute(opener, task, shard)
 
 
@@ -106,7 +106,7 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
             ray.init(address=address, **quiet)
         else:
             ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=STORE, **quiet)
-    except Exception as error:   # a node that fails to start raises a bare Exception
+    except Exception as error:   # Ray raises a bare Exception if a node fails to start
         if address is None:
             raise UserError(f"Ray could not be started on this machine ({first_line(error, 200)}); use --on "
                             f"processes.") from error

@@ -1,1 +1,1 @@
-"""Published claims about attention heads, measured again: claims, measurements, and one rule for verdicts."""
+"""Replications of published claims about attention heads: the claims, their measurements, and one rule for verdicts."""

@@ -1,4 +1,4 @@
-"""The list of claims, and the query that tests one of them on a model."""
+"""The list of claims, and the query that tests a claim on a model."""
 import functools
 import math
 import re
@@ -20,19 +20,19 @@ WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "pap
 
 @functools.cache
 def words() -> dict[str, Any]:
-    """Return the texts on claims: their descriptions and the templates for verdicts and numbers."""
+    """Return the wording of claims: descriptions, and templates for verdicts and numbers."""
     return tomllib.loads(WORDS.read_text(encoding="utf-8"))
 
 
 @functools.cache
 def papers() -> dict[str, str]:
-    """Return {key: its BibTeX entry}."""
+    """Return {citation key: BibTeX entry}."""
     entries = re.split(r"\n(?=@)", PAPERS.read_text(encoding="utf-8").strip())
     return {re.match(r"@\w+\{([^,]+),", entry)[1]: entry.strip() for entry in entries}   # type: ignore[index]
 
 
 def field(entry: str, name: str) -> str:
-    """Return a field of a BibTeX entry without its braces, or ""."""
+    """Return a field of a BibTeX entry without braces, or "" if it is missing."""
     found = re.search(rf"^\s*{name} = \{{(.*)\}},?$", entry, re.MULTILINE)
     return re.sub(r"[{}]", "", found[1]) if found else ""
 
@@ -71,26 +71,26 @@ BY_NAME = {claim.name: claim for claim in CLAIMS}
 class ClaimQuery:
     """A claim tested on one model."""
 
-    claim: str      # a name in BY_NAME
-    model: str      # its id
-    revision: str   # of the model
+    claim: str      # name of the claim, a key of BY_NAME
+    model: str      # model id
+    revision: str   # model revision
 
     def answer(self, models: Models, report: Progress) -> Measurement:
-        """Return the measurement. Raises UserError if the model cannot be tested."""
+        """Measure the claim. Raises UserError if the model cannot be tested."""
         return BY_NAME[self.claim].measure(self, models, report)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A claim with a model to test it on, or with the models of which one must be downloaded first."""
+    """A claim with a model to test it on, or with the models to download if none is available."""
 
     claim: Claim
-    model: str                      # a catalogue name; "" if none is on disk
-    missing: tuple[str, ...] = ()   # the models that could be used
+    model: str                      # name in the catalogue; "" if no suitable model is on disk
+    missing: tuple[str, ...] = ()   # names of suitable models if none is on disk
 
 
 def rows(on_disk: Collection[str]) -> Iterator[Row]:
-    """Yield every claim with each of its models on this disk, or once without a model."""
+    """Yield every claim with each of its models that is on disk, or once without a model."""
     for claim in CLAIMS:
         there = [model for model in claim.models if model in on_disk]
         yield from (Row(claim, model) for model in there)
@@ -102,7 +102,7 @@ HOME = "Clearhead"
 
 
 def because(judged: Judged) -> str:
-    """Return why a claim holds here or not, or why it cannot be tested."""
+    """Return a sentence on why a claim holds here, does not hold, or cannot be tested."""
     said, found = words(), judged.finding
     about = said["findings"][found.name]
     return said["reasons"][judged.reason].format(what=about["what"], baseline=about["baseline"], n=found.n,
@@ -110,7 +110,7 @@ def because(judged: Judged) -> str:
 
 
 def numbers_in_words(found: Finding) -> str:
-    """Return a finding in words: the value with its interval, baseline and null."""
+    """Describe a finding: its value with the interval, the baseline and the null distribution."""
     said = words()
     luck = "" if found.luck is None else said["numbers_luck"].format(luck=f"{found.luck:z.3f}",
                                                                     best=f"{found.best:z.3f}")
@@ -121,19 +121,19 @@ def numbers_in_words(found: Finding) -> str:
 
 
 def missing(row: Row) -> str:
-    """Return why a claim without a model on disk cannot be tested."""
+    """Return a sentence naming the models of which one must be downloaded."""
     return words()["reasons"]["missing"].format(models=", ".join(row.missing))
 
 
 def fetching(row: Row) -> str:
-    """Return the command that downloads the row's model, or the first missing one."""
+    """Return the command that downloads the row's model or its first missing one."""
     return f"python -m model fetch {row.missing[0] if row.missing else row.model}"
 
 
 def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, Any]:
-    """Return a row for JSON: claim, sentence, source (BibTeX), there, here, model, revision, findings, verdict,
-    because, fetch, picture and measurement (BibTeX). Missing values are null. error: why the model could not be
-    tested."""
+    """Return a row as a JSON object with claim, sentence, source (BibTeX), there, here, model, revision, findings,
+    verdict, because, fetch, picture and measurement (BibTeX). Missing values are null. error: why the model could not
+    be tested."""
     said = words()["claims"][row.claim.name]
     judged = judge(measured.findings) if measured is not None else None
     if judged is not None:
@@ -159,7 +159,7 @@ def _finding(found: Finding) -> dict[str, Any]:
 
 
 def bibtex(row: Row, revision: str) -> str:
-    """Return a measurement as a BibTeX entry, with the command that repeats it for the model's revision."""
+    """Return a BibTeX entry for a measurement, with the command that reproduces it."""
     said = words()["claims"][row.claim.name]["sentence"].rstrip(".")
     return "\n".join([f"@misc{{clearhead-{row.claim.name}-{row.model},",
                       f"  title = {{{said}: measured on {row.model}}},",

@@ -66,25 +66,26 @@ from model.studies.syntax import run as syntax_report
 
 
 def sentences() -> tuple[str, ...]:
-    """Return sixty sentences of everyday English (assets/cases/explain.csv), each on a different subject."""
+    """Return the sixty sentences of everyday English in assets/cases/explain.csv, each on a different subject."""
     return tuple(text.text for text in faithfulness.texts("sentences"))
 
 
 def passages() -> tuple[str, ...]:
-    """Return passages of about a hundred tokens: those sentences and their paraphrases, PASSAGE joined at a time."""
+    """Return passages of about a hundred tokens: PASSAGE joined sentences each, from `sentences` and their
+    paraphrases."""
     both = [part for text in faithfulness.texts("sentences") for part in (text.text, text.other)]
     return tuple(" ".join(both[start:start + PASSAGE]) for start in range(0, len(both), PASSAGE))
 
 
 def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[int, str, AttentionRecord]]:
-    """Yield (number, sentence, record) for every sentence. `report` may raise to stop."""
+    """Yield (index, sentence, record) for every sentence. `report` may raise an exception to stop."""
     for number, text in counted(sentences(), report, "sentence"):
         yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
 
 
 def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """Return each text's value for the head that is best on the other half (even and odd texts), float64 (text), and
-    the two heads: the even texts' and the odd texts'. values: (text, head)."""
+    """Return each text's value for the head that is best on the other half of the texts, float64 (text), and the best
+    heads on the even and the odd texts. values: (text, head)."""
     even = np.arange(len(values)) % 2 == 0
     chosen = int(values[even].mean(0).argmax()), int(values[~even].mean(0).argmax())
     return np.where(even, values[:, chosen[1]], values[:, chosen[0]]), chosen
@@ -92,8 +93,8 @@ def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
 
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
                       counted: str = "texts") -> Finding:
-    """Build a finding for the best head's share on held-out texts. values: (text, head). lucky: float64 (draw, head),
-    means of random heads."""
+    """Build a finding for the best head, evaluated on held-out texts. values: (text, head). lucky: means of random
+    heads, float64 (draw, head)."""
     scored, chosen = held_out(values)
     found = finding(name, mean_intervals(scored[:, None])[0], baseline, counted, "share")
     return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
@@ -101,8 +102,8 @@ def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.
 
 
 def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.ndarray:
-    """Return each head's mean weight, in these rows, on a randomly drawn allowed key, float64 (LUCKY_DRAWS, head): the
-    weight on any one position if its rows were shuffled. number: the text's, as a seed."""
+    """Return each head's mean weight in these rows on a randomly drawn allowed key, float64 (LUCKY_DRAWS, head). This
+    is the weight on any fixed position if the rows were shuffled. number: the text's index, used as a seed."""
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
@@ -116,8 +117,8 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
 
 
 def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
-    """Measure how a measure increases with depth, or decreases (way −1): its mean over heads in the upper half of the
-    layers minus the lower half. With an odd number of layers, the middle one is left out."""
+    """Return a test of whether a measure increases with depth, or decreases (way −1): its mean over heads in the upper
+    half of the layers minus the mean in the lower half. The middle one of an odd number of layers is left out."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         changes = []
         for _, _, record in records(asked, models.open(asked, report), report):
@@ -133,15 +134,15 @@ def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
 
 
 def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
-    """Return which heads belong to the lower and to the upper half of the layers, bool (head) each."""
+    """Return which heads are in the lower and in the upper half of the layers, two arrays of bool (head)."""
     place = np.concatenate([np.full(layer.heads, number) for number, layer in enumerate(attention_map.layers)])
     half = len(attention_map.layers) // 2
     return place < half, place >= len(attention_map.layers) - half
 
 
 def neighbour(measure: str, offset: int) -> Measure:
-    """Measure whether some head puts most of its attention on the previous or next token: the mean weight over tokens
-    that have one, for the head that is best on the other half of the sentences."""
+    """Return a test of whether some head attends mostly to the previous or next token: the mean weight, for the head
+    that is best on the other half of the sentences, over tokens that have such a neighbour."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         shares, lucky = [], []
         for number, _, record in records(asked, models.open(asked, report), report):
@@ -158,8 +159,8 @@ def neighbour(measure: str, offset: int) -> Measure:
 
 
 def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure how often the pronoun's row has more weight on the right noun, for heads chosen on other frames, as on
-    the page Coreference."""
+    """Measure how often the pronoun attends more to the correct noun, for heads chosen on other frames, as on the page
+    Coreference."""
     opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
     whole = set_report(run(question, opened, report))
@@ -183,7 +184,7 @@ def trees() -> tuple[Sentence, ...]:
 
 
 def relation(name: str) -> Measure:
-    """Measure one relation of Universal Dependencies."""
+    """Return a test of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         question = SyntaxQuery(asked.model, asked.revision, trees())
         whole = syntax_report(question, models.open(asked, report), report)
@@ -200,8 +201,8 @@ def relation(name: str) -> Measure:
 
 
 def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure how much the mixing ratio falls from the weights alone to the vectors with residual stream and layer
-    norm. Raises UserError for a model without a norm over their sum."""
+    """Measure by how much the mixing ratio computed from the weights alone exceeds the one that includes the residual
+    stream and layer norm. Raises UserError for a model without a norm of their sum."""
     opened, falls = models.open(asked, report), []
     for _, text, record in records(asked, opened, report):
         attention_map = map_of(record)
@@ -215,8 +216,8 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
-    """Return the mean mixing ratio over layers and tokens, from the weights and from the vectors after residual stream
-    and norm, float64 (2); the second is NaN if a layer has no such norm."""
+    """Return the mean mixing ratio over layers and tokens, float64 (2): from the weights alone, and including the
+    residual stream and norm. The second is NaN if a layer has no such norm."""
     weights_alone, with_norm = [], []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
@@ -230,8 +231,8 @@ def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
 
 
 def _ratio(weights: np.ndarray, values: np.ndarray, around: Sublayer, token: int) -> float:
-    """Compute ‖Σ over the other tokens‖ as a share of itself plus ‖the token's own vector‖ (Kobayashi et al. 2021,
-    section 3)."""
+    """Compute the mixing ratio ‖others‖ / (‖others‖ + ‖own‖) of a token, where `others` is the summed contribution of
+    all other tokens (Kobayashi et al. 2021, section 3)."""
     parts = around.parts(contributions(weights, values, token), token).get(STAGES[-1])
     if parts is None:
         return float("nan")
@@ -240,12 +241,12 @@ def _ratio(weights: np.ndarray, values: np.ndarray, around: Sublayer, token: int
     return others / (others + own)
 
 
-ANSWER, SET = "vector", "sentences"   # what is explained: sentence vectors, over the shipped sentences
+ANSWER, SET = "vector", "sentences"   # explains sentence vectors, for the shipped sentences
 
 
 def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure how much worse the best head's weights rank the tokens, compared with the effects of removing them, than
-    the definitions of removal agree with one another. The head is chosen on the other half of the texts."""
+    """Measure by how much the best head's rank correlation with the effects of removing tokens falls short of the
+    correlation between different ways of removing them. The head is chosen on the other half of the texts."""
     wanted, found = questions(asked.model, asked.revision, ANSWER, SET), []
     for _, question in counted(wanted, report, "sentence"):
         found.append(replace(question, without_flow=True).answer(models, quiet))
@@ -264,15 +265,15 @@ FILM = ASSETS / "weights" / "induction-film.safetensors"
 
 @dataclass(frozen=True)
 class Named:
-    """A model given by its name."""
+    """A model identified by its name."""
 
     model: str
     revision: str
 
 
 def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure whether some head attends, from a token's second occurrence, mostly to what followed the first, in
-    repeated random tokens."""
+    """Measure, on repeated random tokens, whether some head attends mostly from a token's second occurrence to the
+    token that followed its first."""
     opened, values, lucky = models.open(asked, report), [], []
     for seed, _ in counted(range(REPEATS), report, "random tokens"):
         question = RepeatsQuery(asked.model, asked.revision, seed=seed)
@@ -286,9 +287,9 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
 
 
 def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure whether an induction head forms during the shipped training, and which share of the loss's fall occurs
-    between the two snapshots between which it forms. The draws are the random tokens for testing the heads, half of
-    them for choosing; there is only one training."""
+    """Measure whether an induction head forms during the shipped training run, and what share of the decrease in loss
+    occurs between the two snapshots around its formation. The independent units are draws of random tokens, half of
+    which choose the head; there is only one training run."""
     film, prefix = read_film(FILM), []
     for _, step in counted(film.frames, report, "snapshot"):
         opened = models.open(Named(f"{asked.model}@{step}", asked.revision), quiet)
@@ -303,8 +304,8 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
 
 
 def together(film: Film, prefix: np.ndarray) -> Finding:
-    """Compare the share of the loss's fall between the two snapshots between which a head forms with their share of the
-    steps, and with the largest share in any window of that length. prefix: (snapshot, draw)."""
+    """Compare the share of the decrease in loss between the two snapshots around a head's formation with their share of
+    the steps, and with windows of that length anywhere in training. prefix: (snapshot, draw)."""
     windows = [emergence_interval(film.frames, column) for column in prefix.T]
     shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
     lengths = [window[1] - window[0] for window in windows if window is not None]
@@ -318,7 +319,8 @@ def together(film: Film, prefix: np.ndarray) -> Finding:
 
 
 def fall(film: Film, start: int, end: int) -> float:
-    """Return the share of the smoothed loss's total fall between two steps; negative if it rises."""
+    """Return the share of the total decrease in smoothed loss that occurs between two steps; negative if the loss
+    rises."""
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
     steps = film.step[SMOOTH // 2:SMOOTH // 2 + len(smooth)]
     before, after = np.interp([start, end], steps, smooth)
@@ -326,8 +328,8 @@ def fall(film: Film, start: int, end: int) -> float:
 
 
 def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure in how many texts a hidden state has a massive activation, and in how many the token with the largest
-    activation receives the most attention; the baseline of the latter is a random token."""
+    """Measure in what share of texts some hidden state has a massive activation, and in what share the token with the
+    largest activation receives the most attention. The second baseline is a random token."""
     opened, there, at_sink, chance = models.open(asked, report), [], [], []
     for _, text, record in records(asked, opened, report):
         attention_map = map_of(record)
@@ -344,8 +346,8 @@ def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
-    """Return the token with the largest activation of all hidden states between blocks, and whether it is massive:
-    above MASSIVE, and above TIMES the median magnitude in its layer."""
+    """Return the token with the largest activation in any hidden state between blocks, and whether any hidden state has
+    a massive activation: above MASSIVE, and above TIMES its median magnitude."""
     sizes = [np.abs(block.after) for block in trace.blocks if block.kind is attention_map.kind]
     tops = [float(size.max()) for size in sizes]
     size = sizes[int(np.argmax(tops))]
@@ -354,8 +356,8 @@ def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
 
 
 def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure whether the first token receives most of the attention above the lowest layers: the mean over heads and
-    over the later tokens."""
+    """Measure the weight on the first token above the lowest layers, averaged over heads and later tokens, and compare
+    it with one half."""
     shares = [first_share(map_of(record))[LOWEST:].mean()
               for _, _, record in records(asked, models.open(asked, report), report)]
     found = finding("first", mean_intervals(np.array(shares)[:, None])[0], MOST, "texts", "share")
@@ -363,7 +365,7 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
 
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
-    """Return the first token's share in the rows of all others, float64 (layer), mean over heads and rows."""
+    """Return the mean weight on the first token in the rows of all other tokens, float64 (layer)."""
     found = []
     for layer in attention_map.layers:
         total = 0.0
@@ -375,7 +377,7 @@ def first_share(attention_map: AttentionMap) -> np.ndarray:
 
 
 def received(attention_map: AttentionMap) -> np.ndarray:
-    """Return the mean weight that each token receives, over heads and over the queries that may attend to it, float64
+    """Return the mean weight that each token receives from all heads and all queries that may attend to it, float64
     (token)."""
     total, looked = np.zeros((2, len(attention_map.keys)))
     for layer in attention_map.layers:
@@ -387,8 +389,8 @@ def received(attention_map: AttentionMap) -> np.ndarray:
 
 
 def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure the cost of a window that drops the first tokens, and how much of it a window of the same size with them
-    recovers, in nats per token after the first WIDTH + SINKS."""
+    """Measure how much a sliding window raises the loss, and how much of this a window of the same size that keeps the
+    first tokens recovers. The loss is in nats per token, from token WIDTH + SINKS on."""
     opened, losses = models.open(asked, report), []
     texts = passages()
     views = (frozenset[Window](), frozenset([Window(WIDTH + SINKS)]), frozenset([Window(WIDTH, SINKS)]))
@@ -410,35 +412,35 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> MeanInterval:
-    """Return the share of the cost that the sinks recover: a ratio of means, with a bootstrap interval over both;
-    losses (passage) each."""
+    """Return the share of the window's cost that the sinks recover, a ratio of means with a bootstrap interval. Each
+    argument contains the losses (passage)."""
     back, cost = without - with_sinks, without - whole
-    with np.errstate(invalid="ignore", divide="ignore"):   # undefined for a window without cost
+    with np.errstate(invalid="ignore", divide="ignore"):   # undefined if the window costs nothing
         value = float(np.divide(back.sum(), cost.sum()))
     return MeanInterval(value, *ratio_interval(back, cost), len(whole))
 
 
 DRAWINGS = ASSETS / "cases" / "drawn_figures.toml"
-SIDE, MARGIN = 224, 16   # pixels: DINOv2 reads the inner square of a 256-pixel picture unchanged, without the margin
-FINER = 4                # edges are supersampled by this factor
+SIDE, MARGIN = 224, 16   # pixels: DINOv2 crops a 256-pixel picture to the inner 224 pixels, without resizing
+FINER = 4                # supersampling factor for smooth edges
 
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """One drawn picture."""
+    """A drawn picture with a known figure."""
 
-    sha256: str          # of its file, the key under which pictures are stored
-    inner: np.ndarray    # the inner square that a model reads, uint8 (SIDE, SIDE, 3)
-    figure: np.ndarray   # which of its pixels belong to the figure, bool (SIDE, SIDE)
+    sha256: str          # hash of the file, under which the picture is stored
+    inner: np.ndarray    # the inner square that the model reads, uint8 (SIDE, SIDE, 3)
+    figure: np.ndarray   # which of these pixels belong to the figure, bool (SIDE, SIDE)
 
     def mask(self, rows: int, columns: int) -> np.ndarray:
-        """Return which patches have their centre in the figure, bool (row, column)."""
+        """Return which patches have their centre inside the figure, bool (row, column)."""
         y, x = ((np.arange(count) + 0.5) * SIDE / count for count in (rows, columns))
         return self.figure[np.ix_(y.astype(int), x.astype(int))]
 
 
 def drawn() -> tuple[Drawn, ...]:
-    """Return every drawn picture, stored in this process so that models can be asked about it."""
+    """Return every drawn picture, after storing it in this process so that models can read it."""
     return tuple(_held(name, encoded, inner, figure) for name, (encoded, inner, figure) in _rendered().items())
 
 
@@ -448,7 +450,7 @@ def _held(name: str, encoded: bytes, inner: np.ndarray, figure: np.ndarray) -> D
 
 @functools.cache
 def _rendered() -> dict[str, tuple[bytes, np.ndarray, np.ndarray]]:
-    """Return {name: (file, inner square, figure)}."""
+    """Return {name: (PNG file, inner square, figure)}."""
     return {name: _render(**entry) for name, entry in tomllib.loads(DRAWINGS.read_text(encoding="utf-8")).items()}
 
 
@@ -476,19 +478,19 @@ def _render(ground: list[Any], place: list[float], parts: list[Any]) -> tuple[by
 
 
 FILE = ASSETS / "cases" / "figures.csv"
-ROUNDING = 2   # steps of 255
+ROUNDING = 2   # largest difference between equal pixels, in steps of 255
 
 
 @functools.cache
 def shipped() -> dict[str, np.ndarray]:
-    """Return {key of a shipped picture: outline of its figure, float64 (corner, 2)}."""
+    """Return {key of a shipped photograph: outline of its figure, float64 (corner, 2)}."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
 
 
 def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
-    """Yield (sha256, function from rows and columns to the figure's patches, expected model input) for every picture,
-    photographs first; for these the expected input is None."""
+    """Yield (sha256, mask, expected model input) for every picture, photographs first. `mask` takes the numbers of rows
+    and columns and returns the figure's patches. The expected input of photographs is None."""
     for picture in pictures.shipped():
         if picture.key in shipped():
             yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
@@ -497,15 +499,15 @@ def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.n
 
 
 def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
-    """Return whether two pictures are equal up to the rounding of normalisation."""
+    """Return whether two pictures are equal up to rounding errors of normalisation."""
     return (picture is not None and picture.shape == expected.shape
             and bool((np.abs(picture.astype(int) - expected) <= ROUNDING).all()))
 
 
 def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Measure how far [CLS]'s attention to the figure exceeds the figure's share of the area, for the best head, and
-    likewise for the ground with the best other head, each chosen on the other half of the pictures. The null
-    distribution moves the outline randomly."""
+    """Measure by how much [CLS]'s attention to the figure exceeds the figure's share of the area for the best head, and
+    likewise for the background. Each head is chosen on the other half of the pictures. The null distribution shifts the
+    outlines randomly."""
     opened, looks, masks = models.open(asked, report), [], []
     known = list(with_figures())
     for _, (sha256, mask, expected) in counted(known, report, "picture"):
@@ -527,7 +529,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
 
 
 def patch_shares(attention_map: AttentionMap) -> np.ndarray:
-    """Return the first token's attention to patches, normalised over them, float64 (head, row, column)."""
+    """Return the first token's attention to patches, rescaled to sum to 1, float64 (head, row, column)."""
     patches, grid = list(attention_map.keys.patches), attention_map.keys.grid
     rows = np.stack([heads.weights(layer, head, slice(0, 1))[0, patches] for layer in attention_map.layers
                      for head in range(layer.heads)]).astype(np.float64)
@@ -535,7 +537,7 @@ def patch_shares(attention_map: AttentionMap) -> np.ndarray:
 
 
 def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return which patches have their centre inside an outline (corner, 2) of x and y, bool (row, column)."""
+    """Return which patches have their centre inside an outline, (corner, 2) of x and y, bool (row, column)."""
     y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
     found = np.zeros((rows, columns), bool)
     for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
@@ -545,8 +547,8 @@ def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def moved(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
-    """Return each head's attention to randomly moved outlines minus their area, averaged over pictures, float64 (draw,
-    head)."""
+    """Return each head's attention to randomly shifted outlines minus their area, averaged over pictures, float64
+    (draw, head)."""
     rng, drawn = np.random.default_rng(SEED), []
     for _ in range(LUCKY_DRAWS):
         rolled = [np.roll(mask, rng.integers(0, mask.shape), axis=(0, 1)) for mask in masks]
