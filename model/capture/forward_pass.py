@@ -57,7 +57,7 @@ class Call(Attends):
     bias: Bias                              # added to the scores
     softcap: float | None                   # caps the scores
     sink: np.ndarray | None                 # (head), an extra logit that belongs to no token
-    unknown: tuple[str, ...]                # keywords whose meaning is unknown here
+    unknown: tuple[str, ...]                # keywords that the capture does not know
     temperature: np.ndarray | None = None   # (head), from the edit `Temper`
     module: str = ""                        # the module's name in the network
     occurrence: int = 0                     # number of earlier calls to this module in the pass

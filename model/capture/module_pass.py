@@ -33,7 +33,7 @@ class Observation:
 
     found: "list[Attention]"   # in the order of the pass
     unread: list[str]          # attention that cannot be read: the module's name and the reason
-    # largest difference between the outputs of the observed and an unobserved pass, as a share of the largest number;
+    # largest difference between the outputs of the observed and an unobserved pass, relative to the largest number;
     # NaN if either contains NaN or infinity, None if there is no number to compare
     difference: float | None
 
@@ -90,7 +90,7 @@ def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: 
     found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
              for call in session.calls]
-    if len(observer.found) == len(found):   # the same calls, as seen by torch
+    if len(observer.found) == len(found):   # torch observed the same calls
         for mine, theirs in zip(found, observer.found, strict=True):
             mine.same_source, mine.number = theirs.same_source, theirs.number
             mine.queries, mine.keys = theirs.queries, theirs.keys
@@ -144,7 +144,7 @@ def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
 
 
 def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
-    """Compare a layer with the call's real output. Returns (largest difference of weights · value, as a share of the
+    """Compare a layer with the call's real output. Returns (largest difference of weights · value, relative to the
     largest number; largest difference of a row's sum from 1, for rows without a sink; rows compared, over all heads).
     The differences are infinite if the shapes do not match."""
     call = attention.call
@@ -160,7 +160,7 @@ def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Return the largest difference as a share of the largest of `theirs`, or infinity if a number is not finite."""
+    """Return the largest difference relative to the largest of `theirs`, or infinity if a number is not finite."""
     if not ours.size:
         return 0.0
     error = float(np.abs(ours - theirs).max()) / (float(np.abs(theirs).max()) or 1.0)
@@ -168,8 +168,8 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def results_differ(observed: object, unobserved: object, blind: bool = False) -> float | None:
-    """Return the largest difference between a module's outputs in two passes, as a share of the tensor's largest
-    number: NaN if a number is not finite, None if there are no numbers.
+    """Return the largest difference between a module's outputs in two passes, relative to the tensor's largest number:
+    NaN if a number is not finite, None if there are no numbers.
 
     All-zero vectors, which torch's fast path writes for padding, are skipped. If some row has no allowed key (`blind`),
     vectors with NaN are skipped too, because only some of torch's kernels write NaN.

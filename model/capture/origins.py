@@ -78,7 +78,7 @@ UNSEEN = Stream(frozenset({UNKNOWN}), frozenset())
 
 @dataclass(eq=False)
 class Origin:
-    """What is known about one tensor."""
+    """The known origin of one tensor."""
 
     tensor: weakref.ref          # the tensor
     number: int                  # shared by reshaped views of the same numbers
@@ -225,7 +225,7 @@ def _inputs_of(root: object) -> frozenset:
 
 
 def _flat(root: object) -> Any:
-    """Return a root without its pieces, so that nested roots stay small."""
+    """Return a root without its pieces, to keep nested roots small."""
     return replace(root, pieces=()) if isinstance(root, Derived) else root
 
 

@@ -75,7 +75,7 @@ class Attention:
 
     @property
     def compared(self) -> np.ndarray:
-        """Which of the call's outputs are compared, bool (head or 1, row).
+        """The mask of the call's outputs to compare, bool (head or 1, row).
 
         Kernels return 0, NaN or a mean for a row without an allowed key. If a projection mixes heads, whole rows are
         left out. If no row would remain, the finite rows are compared, with that head's output set to 0.
@@ -90,7 +90,7 @@ class Attention:
 
     @property
     def tolerance(self) -> float:
-        """The largest difference that counts as equal, as a share of the largest output."""
+        """The largest difference that counts as equal, relative to the largest output."""
         return TOLERANCES.get(self.dtype, 1e-4)
 
 
@@ -120,7 +120,7 @@ class Heads:
     parts: tuple[Tensor, Tensor, Tensor]          # query (head, q, d), key and value (head, k, d)
     mask: Tensor | None                           # (1 or head, q, k), added to the scores
     is_causal: bool                               # True if causality replaces a mask
-    dropout: float                                # probability
+    dropout: float                                # probability of dropping a weight
     project: Callable[[np.ndarray], np.ndarray]   # maps (head, row, d) to the function's output, (1, row, d_model)
     output: Tensor                                # the function's output, (q, d_model)
     batch: int                                    # number of texts in the batch

@@ -59,7 +59,7 @@ def norm_of(name: str, call: "Call") -> Norm:
 
 
 def activations() -> dict[str, Callable]:
-    """Return the activations that a feed-forward layer may have, {name: function of a tensor}."""
+    """Return the activation functions to try for a feed-forward layer, {name: function of a tensor}."""
     import torch
     from torch.nn import functional
 
@@ -363,7 +363,7 @@ def _reader(mixed: np.ndarray, linears: list[Call]) -> Call:
 
 def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
               calls: dict[str, Call]) -> Embedded:
-    """Return the first block's input, the embedding tables that it is the sum of, and the norm of that sum."""
+    """Return the first block's input, the embeddings that add up to it, and the norm of their sum."""
     output = next(block for block in blocks if block.kind is kind).before
     before = [call for call in _outside(names, calls)
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]

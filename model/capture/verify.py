@@ -1,4 +1,4 @@
-"""Verify captured attention: at load time against the model's own eager attention, and on every answer against the
+"""Verify captured attention: at load time against the model's own eager attention, and for every answer against the
 model's real output."""
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ SMALL = 1 << 18
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
-    """Compare recomputed outputs with those of this pass. Returns (largest difference as a share of the layer's largest
+    """Compare recomputed outputs with those of this pass. Returns (largest difference relative to the layer's largest
     output; largest difference of a row's sum from 1; rows compared). Rows without an allowed key are skipped, because
     kernels return 0, NaN or a mean for them."""
     errors, row_errors, rows = [0.0], [0.0], 0

@@ -1,1 +1,1 @@
-"""The question, the record and the arithmetic on it. Imports nothing else from this project."""
+"""Questions, records and the computations on them. Imports nothing else from this project."""

@@ -92,15 +92,15 @@ def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 
 def write(place: Path, content: bytes) -> None:
-    """Write a file atomically. Raises UserError as `beside` does."""
+    """Write a file atomically. Raises UserError like `beside`."""
     with writing(place) as file:
         file.write(content)
 
 
 @contextmanager
 def writing(place: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that appears at `place` once the block has ended without an error. Raises UserError as
-    `beside` does."""
+    """Open a file for writing that appears at `place` once the block has ended without an error. Raises UserError like
+    `beside`."""
     with beside(place) as new, new.open("wb") as file:
         yield file
 
@@ -122,9 +122,9 @@ def disk_errors(refusal: Callable[[OSError], UserError]) -> Iterator[None]:
 
 @contextmanager
 def beside(place: Path) -> Iterator[Path]:
-    """Yield a path to write to; when the block ends, its file is flushed and moved to `place`, so that a concurrent
-    reader, or one after a crash, finds the old file intact. Each writer has its own path. If the block raises, the old
-    file stays and nothing else is left; an I/O error becomes UserError.
+    """Yield a path to write to. When the block ends, its file is flushed and moved to `place`; until then, other
+    readers find the old file intact, even after a crash. Each writer has its own path. If the block raises, the old
+    file stays and the new one is removed. I/O errors become UserError.
 
     Links are followed. Pipes and devices such as /dev/stdout are written to directly.
     """

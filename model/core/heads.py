@@ -207,7 +207,7 @@ class Measure:
     title: str             # shown on the page: behaviour of a head with a large value
     equation: str          # LaTeX, for one query i with weights w_ij
     unit: str              # unit of the number
-    paper: str             # who defined it
+    paper: str             # source of the definition
     crosses: bool = True   # whether it applies when queries and keys are different texts
 
 

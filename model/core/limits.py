@@ -58,7 +58,7 @@ class Limits:
     picture_bytes: int = 48 * MB             # compressed
     picture_pixels: int = 64_000_000         # as declared in the file
     picture_length: int = 65_535             # pixels per side
-    picture_growth: int = 200                # pixels per byte, for pictures larger than what is kept
+    picture_growth: int = 200                # pixels per byte, for pictures larger than picture_kept
     picture_work_bytes: int = 200 * MB       # estimated, while decoding
     picture_scans: int = 100                 # per JPEG
     picture_kept: int = 4_194_304            # pixels; larger pictures are shrunk
@@ -217,7 +217,7 @@ class Shape:
 class Plan:
     """The sizes that determine an answer's memory and time."""
 
-    parameters: int             # number in the model
+    parameters: int             # number of parameters
     width: int                  # most numbers per token that a layer holds at once
     vocabulary: int             # numbers per token that the output head computes at once, 0 if few
     shapes: tuple[Shape, ...]   # one per attention layer
@@ -355,7 +355,8 @@ def byte_cache(most: int, more: int = 0) -> LRUCache[Any, Any]:
 
 
 class Cancelled(BaseException):
-    """Raised when an answer is no longer awaited. A BaseException, so that `except Exception` does not swallow it."""
+    """Raised when no session is waiting for the answer. A BaseException, so that `except Exception` does not swallow
+    it."""
 
 
 _look: ContextVar[Callable[[], None]] = ContextVar("clearhead_look", default=lambda: None)

@@ -174,7 +174,7 @@ class Relative:
 
 Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
-ROWS = 256   # rows of a mask processed at once, so that long texts never need n² memory
+ROWS = 256   # rows of a mask processed at once, to avoid n² memory for long texts
 
 
 def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:

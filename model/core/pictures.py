@@ -148,7 +148,7 @@ GONE = ("That picture is no longer in this server's memory, which takes {session
 class Picture:
     """A stored picture: upright, RGB, without the file's metadata (location, camera, date)."""
 
-    sha256: str      # of the original file, 64 hexadecimal digits
+    sha256: str      # hash of the original file, 64 hexadecimal digits
     name: str        # file name, or the title of a shipped picture
     width: int       # pixels, upright, after shrinking
     height: int      # pixels
@@ -206,8 +206,8 @@ def find(sha256: str) -> Picture:
 
 
 def join(sha256: str, session: str) -> Picture:
-    """Return the picture and keep it for this session too, after a reload or a followed link. Raises UserError as
-    `find` does."""
+    """Return the picture and keep it for this session too, after a reload or a followed link. Raises UserError like
+    `find`."""
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.join(sha256, session)
 
 
@@ -259,7 +259,7 @@ def _read_shipped(sha256: str) -> Picture:
 
 
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
-    """Decode a file into a `Picture`. Raises UserError as `decode` does."""
+    """Decode a file into a `Picture`. Raises UserError like `decode`."""
     upright = decode(content, name)
     target = io.BytesIO()
     upright.save(target, "PNG", compress_level=1)   # level 6 takes five times as long and saves little

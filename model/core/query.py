@@ -65,7 +65,7 @@ class Kind(StrEnum):
 
 
 class UserError(Exception):
-    """An error that the user can act on: one sentence that says what happened and the way out."""
+    """An error that the user can act on: one sentence that says what happened and what to do."""
 
 
 def first_line(error: BaseException, longest: int) -> str:
@@ -204,13 +204,13 @@ class Query:
 
     model: str                             # the model's id
     revision: str                          # the resolved fingerprint of weights, config and tokenizer
-    text: str                              # what the model reads; "" if it reads only a picture
+    text: str                              # the text to read; "" if there is only a picture
     text_b: str | None = None              # the second text of a pair
     target: str | None = None              # the decoder's text, for encoder–decoder models
     # generated token ids; continuing from them gives the same text as the model's `generate`
     continuation: tuple[int, ...] = ()
     edits: frozenset[Edit] = frozenset()   # changes inside the model
-    image: str | None = None               # the picture, by the sha256 of its file; stored in `model.core.pictures`
+    image: str | None = None               # sha256 of the picture's file; pictures are stored in `model.core.pictures`
     chat: bool = False                     # whether to wrap the text as a user's turn in the model's chat template
 
     def __post_init__(self) -> None:

@@ -65,7 +65,7 @@ class Tokens:
 
     def index(self, wanted: object) -> int:
         """Return a token's position. `wanted` is a position, a token's text, or text#2 for the second token with this
-        text. Raises UserError if nothing or more than one token matches."""
+        text. Raises UserError if no token matches, or more than one."""
         if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
             if 0 <= (place := wanted.__index__()) < len(self):
                 return place
@@ -157,7 +157,7 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
 
 
 KEPT = 2**18    # largest block of a mask, in numbers, that is cached for the next layer
-SMALL = 2**20   # number of weights up to which numpy is about as fast as torch, so that short texts need no torch
+SMALL = 2**20   # number of weights up to which numpy is about as fast as torch; short texts therefore need no torch
 
 
 def tensor_of(array: np.ndarray) -> "Tensor":
@@ -337,7 +337,7 @@ class Reported:
     weights: np.ndarray   # float32 (head, query, key)
     allowed: Mask
     sink_share: np.ndarray | None = None   # float32 (head, query), the sink's share of each row
-    tolerance: float = ROW_SUM_TOLERANCE   # how far a row's sum, including the sink's share, may be from 1
+    tolerance: float = ROW_SUM_TOLERANCE   # allowed difference of a row's sum, including the sink's share, from 1
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
@@ -449,39 +449,38 @@ class Prediction:
 class Card:
     """A description of the model, for pages and provenance."""
 
-    id: str                  # its name on the Hub, or one of ours
+    id: str                  # name on the Hub, or one of our own
     title: str               # its name on the pages
     revision: str            # fingerprint of weights, configuration and tokenizer
     architecture: str        # class of the network
-    parameters: int          # count
+    parameters: int          # number of parameters
     d_model: int             # dimensions of a token's vector
     d_head: int              # dimensions of a head's query
-    layers: int              # number
+    layers: int              # number of layers
     heads: int               # query heads per layer
     kv_heads: int            # key and value heads per layer
-    positions: str           # in words: how the model encodes token order
-    tokenizer: str           # in words: how it splits a text
+    positions: str           # description of how the model encodes token order
+    tokenizer: str           # description of how it splits a text
     licence: str             # as its page or folder states it
     max_tokens: int          # per text
     dtype: str = "float32"   # of the weights
-    note: str = ""           # a sentence on anything else that readers must know
+    note: str = ""           # a sentence on anything else that readers need to know
     changed: str = ""        # a sentence if the model changed since it was first opened here
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether the picture is correct, with the measured errors; NaN where an error was not measured."""
+    """The result of verifying a record, with the measured errors; NaN for an error that was not measured."""
 
     # verified, reported, refused, imported, recorded (verified elsewhere) or kept (verified here before)
     status: str
-    # largest difference between weights · value and the output that the model produced in this pass, as a share of the
-    # largest output
+    # largest difference between weights · value and the model's output in this pass, relative to the largest output
     max_error: float = float("nan")
     # largest difference of a checked row's sum from 1 (with a sink: from 1 minus its share)
     row_sum_error: float = float("nan")
     load_error: float = float("nan")     # largest difference from the model's own eager weights, on probes at load time
     tolerance: float = 1e-4              # the largest max_error that counts as verified
-    rows_checked: int = 0                # over all layers
+    rows_checked: int = 0                # number of rows, over all layers
     reasons: tuple[str, ...] = ()        # sentences on why it is not verified
 
 
@@ -498,13 +497,13 @@ class Omission:
 class AttentionRecord:
     """The complete answer to a Query."""
 
-    query: Query                           # what was asked
-    card: Card                             # which model answered
-    maps: tuple[AttentionMap, ...]         # one for each kind of attention in the model
-    verification: Verification             # whether the picture is correct
+    query: Query                           # the question
+    card: Card                             # the model that answered
+    maps: tuple[AttentionMap, ...]         # one per kind of attention in the model
+    verification: Verification             # the result of verification
     prediction: Prediction | None = None   # None if the model predicts nothing
     omitted: Omission | None = None        # None if the whole text was read
-    notes: tuple[str, ...] = ()            # sentences to show below the picture
+    notes: tuple[str, ...] = ()            # sentences to show below the figure
     # the picture as the model received it, cropped and resized by its own processor: uint8 (height, width, RGB); the
     # tokens' boxes are shares of it. None for text models
     picture: np.ndarray | None = None

@@ -50,8 +50,8 @@ def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def rounded_shares(values: np.ndarray) -> np.ndarray:
-    """Divide by the row's largest value and round to ten decimals, (..., value), so that values that differ only by
-    rounding errors become ties."""
+    """Divide by the row's largest value and round to ten decimals, (..., value). Values that differ only by rounding
+    errors become ties."""
     values = np.asarray(values, np.float64)
     return np.round(values / np.maximum(np.abs(values).max(-1, keepdims=True, initial=0), 1e-300), 10)
 
@@ -140,8 +140,8 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     bootstrap over groups of texts.
 
     The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups).
-    If all groups have the same share, so that resampling has no variance, the exact bound for n groups is used (Clopper
-    and Pearson 1934).
+    If all groups are entirely right or entirely wrong, resampling has no variance and the exact bound for n groups is
+    used (Clopper and Pearson 1934).
     """
     from scipy import stats
 

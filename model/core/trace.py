@@ -1,4 +1,4 @@
-"""What a model computes around its attention: embeddings, residual stream, projections per head, layer-norm scales and
+"""The computations around a model's attention: embeddings, residual stream, projections per head, layer-norm scales and
 feed-forward activations.
 
 A `Trace` answers a `TraceQuery` (model/core/models.py). It comes from the same pass as the query's record, so the two
@@ -13,7 +13,7 @@ import numpy as np
 from model.core.masks import frozen_array
 from model.core.query import Kind, Query, check_finite
 
-# largest difference between equal vectors, as a share of the largest number; rounding errors are smaller
+# largest difference between equal vectors, relative to the largest number; rounding errors are smaller
 CLOSE = 1e-4
 
 
@@ -72,7 +72,7 @@ class Projection:
 class AttentionTrace:
     """The projections around equation (1) in one layer, with their inputs and outputs."""
 
-    kind: Kind                                # of attention
+    kind: Kind                                # kind of attention
     index: int                                # the layer's number in the model
     x: np.ndarray                             # (q, d_model): the input of the queries
     memory: np.ndarray                        # (k, d_model): the input of keys and values; x in self-attention
@@ -181,7 +181,7 @@ class Embedded:
     kind: Kind                                  # kind of the stack's self-attention
     # (name, (t, d_model)) pairs whose sum is normalised; empty if the embedding is computed differently
     parts: tuple[tuple[str, np.ndarray], ...]
-    norm: Norm | None                           # of the sum
+    norm: Norm | None                           # norm of the sum
     output: np.ndarray                          # (t, d_model): the input of the first block
     learned: np.ndarray | None = None           # (position, d_model): the full table of learned positions
 
@@ -207,7 +207,7 @@ class Unembedding:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The answer to a TraceQuery: one `Embedded` per stack, every block, and what follows the last blocks."""
+    """The answer to a TraceQuery: one `Embedded` per stack, every block, the final norms and the unembedding."""
 
     query: Query
     embedded: tuple[Embedded, ...]

@@ -12,7 +12,7 @@ from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, To
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
-# subjects come first: in "she … her", a page asks about *she*
+# subjects take precedence: in "she … her", a page asks about "she"
 SUBJECTS = ("it", "he", "she", "they")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
 # English words that a sentence is rarely about
@@ -56,7 +56,7 @@ class View:
                              f"row's mass to show.")
 
 
-BLIND_NAMED = 6      # how many rows without an allowed key a note lists
+BLIND_NAMED = 6      # maximum number of rows without an allowed key in a note
 MAX_UNPOOLED = 2048  # heads with more tokens are shown pooled, with exact tiles
 
 
@@ -75,10 +75,10 @@ class AxisItem:
 class DisplayedHead:
     """One head as displayed."""
 
-    kind: Kind                     # of attention
+    kind: Kind                     # kind of attention
     layer: int                     # the layer's number in the model
     head: int                      # the head's number in the layer
-    rows: tuple[AxisItem, ...]     # queries
+    rows: tuple[AxisItem, ...]     # the queries
     columns: tuple[AxisItem, ...]  # keys
     weights: np.ndarray            # float32 (row, column), 0 where filtered out
     # float32 (row, column), NaN where masked; None where scores have no meaning (merged words) or are not reported

@@ -78,11 +78,11 @@ NAMED = 6      # maximum number of layers whose modules a note names
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """The layers that can be shown, and notes about them and about those that cannot."""
+    """The layers that can be shown, and notes for the reader."""
 
     maps: tuple[AttentionMap, ...]
     shown: "list[tuple[Attention, Layer | Reported]]"   # pairs of observed call and layer
-    notes: tuple[str, ...]                              # sentences for the reader
+    notes: tuple[str, ...]                              # sentences on the layers shown and not shown
 
 
 def kind_of(attention: "Attention") -> Kind:

@@ -128,7 +128,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
 
 @dataclass(frozen=True)
 class Proof:
-    """Differences between one attention call and the module's real output."""
+    """The differences between one attention call and the module's real output."""
 
     error: float       # largest difference as a fraction of the largest output; 0 if only weights were observed
     row_error: float   # largest difference of a row's sum from 1

@@ -56,7 +56,7 @@ class Entry:
     note: str = ""             # a sentence for its card
     package: Package | None = None   # used if the hub is unreachable
     translates: bool = False   # whether it translates
-    every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
+    every_byte: bool = False   # whether it reads any text without an unknown token (byte-level, Radford et al. 2019)
     writes: bool = False       # whether it predicts the next word
     pictures: bool = False     # whether it reads pictures
     same_as: str = ""          # the hub id of the same weights if `place` is a package

@@ -102,8 +102,8 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
 
 def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target: bool = False,
            special: bool = True) -> Encoding:
-    """Tokenize a text or a pair; `special` adds the tokenizer's special tokens; False if a chat template wrote them.
-    Raises UserError if there are no tokens."""
+    """Tokenize a text or a pair; `special`: whether to add the tokenizer's special tokens, which a chat template
+    already includes. Raises UserError if there are no tokens."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     options = {"return_special_tokens_mask": True, "add_special_tokens": special}
     options |= {"return_offsets_mapping": True} if tokenizer.is_fast else {}

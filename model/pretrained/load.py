@@ -25,8 +25,8 @@ _opening = threading.Lock()
 
 
 def locate(model_id: str) -> ModelFiles:
-    """Locate a model by catalogue name, folder or hub id, without using the network. Raises UserError, which says what
-    to do.
+    """Locate a model by catalogue name, folder or hub id, without using the network. Raises UserError if it is not
+    found.
 
     An id that ends in `SUFFIX` denotes the model's untrained twin, which has the same files.
     """

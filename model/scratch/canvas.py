@@ -32,7 +32,7 @@ class Digits:
     """The digits of one split, in a fixed random order."""
 
     ink: np.ndarray      # 0 (paper) to 1 (ink), float32 (digit, row, column)
-    labels: np.ndarray   # which digit it is, int64 (digit)
+    labels: np.ndarray   # the class of each digit, int64 (digit)
 
     def __post_init__(self) -> None:
         for array in (self.ink, self.labels):

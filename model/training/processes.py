@@ -67,7 +67,7 @@ LEASE = 30.0   # seconds without a viewer after which a training ends
 RETENTION = 3600.0  # seconds after which an abandoned training's files are removed
 TASKS = ("induction", "resolver")
 RANGES = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
-UNWRITABLE = 3   # exit code of a training that could not write the reason why it ended
+UNWRITABLE = 3   # exit code of a training that could not report why it ended
 STATES = ("starting", "running", "done", "stopped", "failed")
 ROOT = Path(__file__).parents[2]
 
@@ -165,7 +165,7 @@ class Training:
         return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
 
     def _failure(self) -> str:
-        """Return the reason why the process ended, if it could not report it itself."""
+        """Return a sentence that says why the process ended, if it could not report this itself."""
         if self._process.returncode == UNWRITABLE:
             return f"The training ended, as nothing could be written to {self.folder}; make room and start it again."
         return (f"The training's process ended with code {self._process.returncode} before it was done; start it "

@@ -76,7 +76,7 @@ class Teller:
         self.told = time.perf_counter()
 
     def last_words(self, failure: str) -> int:
-        """Write the reason why the training ended, and return the exit code."""
+        """Report why the training ended, and return the exit code."""
         try:
             if self.folder.exists():   # the folder is missing if the page was left
                 self.tell(len(self.curves) * RECORD_EVERY, failure)

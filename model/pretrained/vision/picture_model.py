@@ -166,7 +166,7 @@ class PictureModel(PretrainedModel):
     """A network over patches, with an image processor instead of a tokenizer."""
 
     processor: "BaseImageProcessor"                  # from transformers
-    cut: Cut                        # how pictures are split into patches
+    cut: Cut                        # the patches into which pictures are split
     comparison: Comparison | None   # comparison with texts, for the vision tower of CLIP and SigLIP
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
