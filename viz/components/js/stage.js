@@ -11,8 +11,8 @@ const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] bu
 /** @type {string} */
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
-const WHOLE = 0.88;             // scale of a page that is not split into screens
-const LEAST = 0.64;             // smallest scale of a screen that would not fit otherwise
+// Smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row.
+const LEAST = { lesson: 0.94, picture: 0.64 };
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
 const LINE = 26;                // height of the bottom line in pixels
@@ -96,7 +96,7 @@ export function stage(start, { lesson, only }, tell) {
     for (let tries = 0; fit && tries < 3; tries++) {
       const share = main.clientHeight / main.scrollHeight;
       if (share > 1 - EDGE / 4) break;
-      scale = tries === 2 || scale * share < LEAST ? 1 : scale * share;
+      scale = tries === 2 || scale * share < LEAST[lesson ? "lesson" : "picture"] ? 1 : scale * share;
       enlarged(scale);
       if (scale === 1) break;
     }
