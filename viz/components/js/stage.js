@@ -11,6 +11,7 @@ const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] bu
 /** @type {string} */
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
+const WHOLE = 0.88;             // scale of a page that is not split into screens
 // Smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row.
 const LEAST = { lesson: 0.94, picture: 0.64 };
 const SETTLED = 500;            // ms until charts have settled
