@@ -83,8 +83,8 @@ def refused(*arguments):
 def test_what_cannot_be_is_one_sentence(corpus, tmp_path):
     out, asked = tmp_path / "atlas", ("--model", "scratch", "--out", tmp_path / "atlas")
     assert build(corpus, out, "--limit", "3").exit_code == 0
-    assert "holds the atlas of scratch over another corpus" in refused("build", corpus, *asked)
-    assert "holds the atlas of scratch" in refused("build", corpus, "--model", "minilm", "--out", out, "--limit", "3")
+    assert "holds an atlas of scratch over another corpus" in refused("build", corpus, *asked)
+    assert "holds an atlas of scratch" in refused("build", corpus, "--model", "minilm", "--out", out, "--limit", "3")
     assert "end its name in" in refused("build", __file__, *asked)
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n", encoding="utf-8")

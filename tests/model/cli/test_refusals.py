@@ -37,7 +37,7 @@ def run(program: str, line: Sequence[str]) -> tuple[int, str]:
     ("model", (*ATLAS, "induction", "--model", "minilm"), "--model is given more than once", (*ATLAS, "induction")),
     ("model", (*ATLAS, "marked-digit"), "choose a model that reads text", (*ATLAS, "induction")),
     ("model", ("fetch", "induction"), "nothing to fetch; use it directly", ASK),
-    ("model", ("ask", "--model", "induction@x", "--text", "abc"), "'induction@x' names no snapshot",
+    ("model", ("ask", "--model", "induction@x", "--text", "abc"), "'induction@x' is not a snapshot",
      ("ask", "--model", "induction@0", "--text", "abc")),
     ("viz", (*EXPORT, "--record", "ints.npz"), "attention holds int64; save it as np.array(attention, dtype",
      (*EXPORT, "--record", "floats.npz")),

@@ -38,7 +38,7 @@ def test_a_head_that_follows_the_tree_holds_and_one_at_an_offset_does_not(name):
     assert number.n == sum(any(word.relation == name for word in each.words) for each in TREES.values())
     assert set(number.heads) == {(0, 1)} == {found.picture.head}
     assert any(word.relation == name for word in TREES[found.picture.text].words)
-    assert all(words()["claims"][claim.name]["here"].startswith(f"{len(TREES)} own annotated English sentences")
+    assert all(words()["claims"][claim.name]["here"].startswith(f"{len(TREES)} annotated English sentences")
                for claim in CLAIMS if claim.name in ("objects", "determiners", "subjects"))
     fixed = judge(relation(name)(ASKED, models(False), quiet).findings)
     assert fixed.reason in (Reason.UNCLEAR, Reason.BELOW) and fixed.finding.effect <= fixed.finding.baseline

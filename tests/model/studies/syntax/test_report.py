@@ -111,7 +111,7 @@ def test_what_cannot_be_tested_is_one_sentence(llama):
     lost = "# text = x\n1\ty\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     with pytest.raises(UserError, match="None of the 1 sentences can be tested: in 1 a form"):
         run(question(llama, lost), llama, quiet)
-    with pytest.raises(UserError, match="there are none"):
+    with pytest.raises(UserError, match="the trees have none"):
         run(question(llama, lost.replace("y", "x")), llama, quiet)
 
 

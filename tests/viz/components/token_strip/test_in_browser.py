@@ -17,7 +17,7 @@ def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
     rest(page)
     assert page.locator(".strip [aria-pressed=true]").all_inner_texts() == ["'", "it"]
     assert page.locator(
-        ".strip .hint").inner_text() == "it (10) → ' (4). Choose one of them again, or press Esc, to clear."
+        ".strip .hint").inner_text() == "it (10) → ' (4). Click either again, or press Esc, to clear."
     expect(page.locator(".view .hot")).to_have_text(["it", "'"])
 
 
