@@ -1,4 +1,4 @@
-"""Bars: histograms on common bins, one number per name, or parts laid end to end."""
+"""Draw histograms, grouped bars and stacked bars."""
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -6,14 +6,14 @@ import numpy as np
 from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels, label_width, tokens_shown, told_apart
 from viz.figures.drawing import FigureSpec
 
-WRITTEN = 20   # most names that are all written
+WRITTEN = 20   # up to this many names, all are written
 
 
 def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str],
               curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (),
               height: int = 300) -> FigureSpec:
-    """Draw histograms: shares (bin) of each series between `edges` (bin + 1), overlaid and translucent; curve: the
-    theoretical value per bin."""
+    """Draw overlaid, translucent histograms. edges: (bin + 1). shares: (bin) per series. curve: name and theoretical
+    value per bin."""
     figure = chart(theme, *axes, height=height)
     centres = (edges[:-1] + edges[1:]) / 2
     for place, (name, share) in enumerate(shares.items()):
@@ -32,9 +32,9 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
          y_range: tuple[float, float] | None = None,
          height: int = 300, title: str = "", angle: int | None = None) -> FigureSpec:
     """Draw one bar per name and group; equal names stay separate. If there are many names, only as many as fit on a
-    phone, and the last, are written.
+    phone are written, including the last.
 
-    angle: of the names, if it does not depend on the window (base.fit_x_labels).
+    angle: fixed rotation of the names (base.fit_x_labels).
     """
     figure, names = chart(theme, *axes, height=height, title=title), tokens_shown(names)
     places = list(range(len(names)))
@@ -53,10 +53,10 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
 
 def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str,
                  marks: Sequence[tuple[float, str]] = (), height: int = 240) -> FigureSpec:
-    """Draw stacked horizontal bars. rows: names, the first on top. pieces: (name, index in theme.HEADS, lengths (row),
-    at least 0), in stacking order.
+    """Draw stacked horizontal bars. rows: names from top to bottom. pieces: (name, index in theme.HEADS, nonnegative
+    lengths (row)) in stacking order.
 
-    An infinite piece is drawn to the end of the axis and labelled ∞; a piece of length 0 is left out.
+    An infinite piece extends to the end of the axis and is labelled ∞; pieces of length 0 are left out.
     """
     figure = chart(theme, axis, "", height=height)
     places = list(range(len(rows)))
@@ -81,7 +81,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
 
 
 def _length_words(length: float, longest: float) -> str:
-    """Return the label inside a piece: ∞, its length, or "" if it is too short."""
+    """Return the label inside a piece: ∞, its length, or "" if the piece is too short."""
     if not np.isfinite(length):
         return "∞"
     return f"{length:z.3f}" if length > longest / 16 else ""

@@ -1,11 +1,11 @@
 """Shared parts of all figures: an empty chart in the project's style, series colours, labelled marks, and label
 placement.
 
-A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces with the
-drawing's own methods (`figure.add_scatter`, `figure.add_heatmap`); none imports plotly. A name is placed where it
-overlaps no other name and no point, in pixels of the narrowest chart, a phone's; otherwise it only appears on hover.
-Names must also be separated in the same direction as their points, so that they stay apart in a wider chart, where
-points move apart but letters keep their size.
+A figure is a function of arrays and `theme` ("light" or "dark") that starts with `chart(...)` and adds traces with
+methods such as `figure.add_scatter`. None of them imports plotly. A name is drawn where it overlaps no other name or
+point, computed in pixels of the narrowest chart, on a phone; otherwise it only appears on hover. Names must also be
+separated in the same direction as their points, so that they stay apart in a wider chart, where points move apart but
+letters keep their size.
 """
 import math
 import unicodedata
@@ -23,34 +23,34 @@ MONO = "'DejaVu Sans Mono', ui-monospace, monospace"
 ACCENT = {"light": colours.ACCENT, "dark": "#f08a4b"}   # the page's primary colours in .streamlit/config.toml
 MUTED = {"light": colours.QUIET, "dark": "#a3abb8"}
 GRID = {"light": "#e6e9ee", "dark": "#252c38"}
-FADED = {"light": "#b9c0ca", "dark": "#4a5363"}      # series that only show how many there are
-LETTER = 12.5                             # pixels, of a figure's text
-# pixels: a character of a tick label, a wide one, the tick, plotly's margin at the edge
+FADED = {"light": "#b9c0ca", "dark": "#4a5363"}      # background series
+LETTER = 12.5                             # font size of a figure's text in pixels
+# pixels: a character of a tick label, a wide character, the tick, plotly's margin at the edge
 SIGN, WIDE, TICK, EDGE = 8, 13, 8, 12
 SIGNS = dict.fromkeys("fijlrt.,:;'|!()[] ", 5) | dict.fromkeys("%@mMwW", WIDE)
-# pixels: between a y axis's tick labels and its title; the title with that gap
+# pixels: gap between a y axis's tick labels and its title; title including this gap
 GAP, NAME = 8, 20
-UPRIGHT, ASLANT = 90, -40                 # rotation in degrees of names below an axis
+UPRIGHT, ASLANT = 90, -40                 # rotation of names below an axis, in degrees
 ROW, LEGEND = 18, 28                      # pixels: a row of text above a plot, and a legend with one row
-# half a text row as a share of a plot's height, and marks' text as a share of its width
+# half the height of a text row as a share of the plot's height; width of a mark's text as a share of the plot's width
 LINE, NEAR = 0.035, 0.4
-NUMBERED = 24                             # most positions at which every number may be written
+NUMBERED = 24                             # up to this many positions, all numbers may be written
 WORDS = 54                                # pixels below an axis for horizontal words
-# distinguishes series without colour, in greyscale: lines, points and bars
+# styles of lines, points and bars that distinguish series in greyscale
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "triangle-down", "star", "cross")
 PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 
 def series_colours(theme: str) -> tuple[str, ...]:
-    """Return eight colours that colour-blind readers can distinguish; black becomes the text colour on a dark page."""
+    """Return eight colours that colour-blind readers can distinguish, with black replaced by the page's text colour."""
     return tuple(colours.INK[theme] if head == "#000000" else head for head in colours.HEADS)
 
 
 def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, object]:
-    """Return the marker for the bars of series `place`: its colour and, from the second series, a pattern. colour: an
-    index in theme.HEADS, by default the same. written: whether numbers are printed in the bars, which a bold pattern
-    would hide."""
+    """Return the marker for the bars of series number `place`: its colour and, from the second series on, a pattern.
+    colour: index in theme.HEADS; `place` by default. written: whether numbers are printed in the bars, which need a
+    faint pattern."""
     pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": colours.PAPER[theme],
                "size": 8, "fgopacity": 0.55 if written else 1, "solidity": 0.12 if written else 0.3}
     return {"color": series_colours(theme)[place if colour is None else colour], "line_width": 0,
@@ -58,21 +58,20 @@ def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool
 
 
 def weight_scale(theme: str) -> list[tuple[float, str]]:
-    """Return the ramp of weights as a plotly colour scale, 0 to 1."""
+    """Return the colour ramp for weights as a plotly colour scale, 0 to 1."""
     stops = colours.RAMP[theme]
     return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
 def signed_scale(theme: str) -> list[tuple[float, str]]:
-    """Return the colour scale of differences, symmetric around the page's background at 0."""
+    """Return the colour scale for differences, symmetric around 0, which has the page's background colour."""
     stops = colours.SIGNED[theme]
     return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
 def number_range(values: np.ndarray) -> tuple[float, float]:
-    """Return (low, high) over all finite numbers, for an axis or a colour bar. If all are equal, the range is from 0 to
-    that number (or reversed), and 0 to 1 if they are 0; plotly's own choice, half a unit on each side, would show
-    negative shares."""
+    """Return (minimum, maximum) of all finite numbers, for an axis or a colour bar. If all numbers are equal, the range
+    extends to 0, and for zeros it is 0 to 1; plotly's default, half a unit on each side, would show negative shares."""
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if not math.isclose(low, high, rel_tol=1e-6, abs_tol=1e-9):
@@ -81,12 +80,12 @@ def number_range(values: np.ndarray) -> tuple[float, float]:
 
 
 def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
-    """Return an empty figure with two named axes. title: a few words on what is drawn; height: in pixels."""
+    """Return an empty figure with two axis titles. title: a few words that describe the figure; height: in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
     axis: dict[str, object] = {
         "gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
         "tickcolor": FADED[theme], "title_font_size": 13,
-        "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels again for each one placed
+        "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels again for each label it places
     return FigureSpec(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
@@ -101,51 +100,50 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
 
 
 def label_width(names: Sequence[str], title: str) -> int:
-    """Return the pixels needed for a y axis's labels and title, erring on the large side.
+    """Estimate, generously, the width in pixels of a y axis's labels and title.
 
-    plotly can determine this itself (`automargin`), but then draws the whole chart twice.
+    plotly can measure it (`automargin`), but then draws the whole chart twice.
     """
     return EDGE + TICK + max(map(text_width, names), default=0) + NAME * bool(title)
 
 
 def text_width(name: str) -> int:
-    """Return the width in pixels of a name at LETTER pixels in DejaVu Sans, the widest of FONT, erring on the large
-    side."""
+    """Estimate, generously, the width in pixels of a name in DejaVu Sans, the widest font in FONT, at LETTER pixels."""
     return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper())
                for sign in name)
 
 
 def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = None) -> None:
-    """Make room for these labels side by side on the x axis. angle: their rotation in degrees; without it plotly
-    decides whether to rotate and how much room that takes, drawing the whole chart twice if so."""
+    """Make room below the x axis for these labels. angle: their rotation in degrees; by default plotly decides whether
+    to rotate them, and if it does, it draws the whole chart twice."""
     title = figure.axis("xaxis")["title"]["text"]
     words = any(not name.isdigit() for name in names if name)
     if words and angle is not None:
         turned = math.radians(abs(angle))
         deep = math.ceil(max(map(text_width, names)) * math.sin(turned) + LETTER * math.cos(turned))
-        figure.update_xaxes(tickangle=angle, title_standoff=GAP)   # otherwise the axis title would be between two words
+        figure.update_xaxes(tickangle=angle, title_standoff=GAP)   # otherwise the title could be between two labels
         figure.update_layout(margin_b=TICK + deep + NAME * bool(title))
     else:
         figure.update_xaxes(automargin=words)
-        below = max((name.count("<br>") for name in names if isinstance(name, Markup)), default=0)   # more lines
+        below = max((name.count("<br>") for name in names if isinstance(name, Markup)), default=0)   # additional lines
         figure.update_layout(margin_b=(WORDS if title or words else 26) + math.ceil(1.4 * LETTER) * below)
 
 
 def tokens_shown(names: Sequence[str]) -> list[str]:
-    """Return token names as drawn, with visible empty tokens; `Markup("")` leaves a position unnamed."""
+    """Return token names as drawn, with empty tokens made visible; `Markup("")` leaves a position unnamed."""
     return [name if isinstance(name, Markup) else visible_token(name) for name in names]
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
-    """Return the names, adding positions to those that occur more than once."""
+    """Return the names, with the position appended to those that occur more than once."""
     counts = Counter(names)
     return [f"{name} ({place})" if name and counts[name] > 1 else name for place, name in enumerate(names)]
 
 
 def category_axis(names: Sequence[str]) -> dict[str, object]:
-    """Return settings for an axis of positions from 0 labelled `names`: if there is no room for all, the browser leaves
-    some out (for many numbers, all but round ones). Positions are categories, because plotly only thins out categories;
-    equal names stay separate."""
+    """Return settings for an axis of positions from 0, labelled with `names`. Positions are categories, because plotly
+    only thins out the labels of categories if they do not fit; for many numbers, it labels round ones. Equal names stay
+    separate."""
     places = [str(place) for place in range(len(names))]
     if list(names) == places and len(names) > NUMBERED:
         return {}
@@ -155,8 +153,8 @@ def category_axis(names: Sequence[str]) -> dict[str, object]:
 
 def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] = (),
              bounds: Sequence[tuple[float, str]] = (), taken: int = 0) -> None:
-    """Add marks (vertical lines at x, labelled above the plot; taken: rows of labels already there) and bounds (dashed
-    horizontal lines at y, labelled at the end and side furthest from all curves)."""
+    """Add marks (vertical lines at x with labels above the plot) and bounds (dashed horizontal lines at y with labels
+    at the end and side furthest from all curves). taken: number of label rows already above the plot."""
     shapes, words, ink = [], [], ACCENT[theme]
     for row, (x, text) in enumerate(marks, taken):
         at = math.log10(x) if figure.axis("xaxis").get("type") == "log" else x
@@ -185,7 +183,7 @@ def _make_room(figure: FigureSpec, pixels: int) -> None:
 
 
 def _anchor(figure: FigureSpec, at: float) -> str:
-    """Return the text anchor: centred on the line unless the text would leave the plot."""
+    """Return the text anchor for a mark at x: centred unless the text would extend beyond the plot."""
     low, high = figure.span("x")
     share = (at - low) / max(high - low, 1e-9)
     if share < 0.25:
@@ -194,8 +192,8 @@ def _anchor(figure: FigureSpec, at: float) -> str:
 
 
 def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:
-    """Return where a horizontal line's label covers the least: (left or right, whether its top or bottom is at the
-    line)."""
+    """Return the label position that covers the least along a horizontal line: ("left" or "right", the label's edge at
+    the line, "top" or "bottom")."""
     (left, right), (low, high) = figure.span("x"), figure.span("y")
     x, y = figure.points()
     clearance = {}
@@ -207,16 +205,16 @@ def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:
     return max(clearance, key=lambda place: clearance[place])
 
 
-NARROWEST = 340              # width of the narrowest chart
+NARROWEST = 340              # width of the narrowest chart in pixels
 ROOM_BESIDE = (12.0, 18.0)       # room left and right of a dot, and above and below it
-# half a line as a share of its font size; plotly's factor on a dot's radius for labels beside it
+# half a line's height as a share of its font size; plotly's factor on a dot's radius for adjacent labels
 HALF_LINE, BEYOND = 0.6, 1.25
 SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0), "middle left": (-1, 0),
          "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}
 
 
 def fitting_name(name: str, pixels: float) -> str:
-    """Return the name, or its beginning with an ellipsis, within this many pixels."""
+    """Return the name, shortened with an ellipsis if it is wider than this many pixels."""
     if text_width(name) <= pixels:
         return name
     cut = (name[:count] + "…" for count in range(len(name) - 1, 0, -1))
@@ -226,11 +224,11 @@ def fitting_name(name: str, pixels: float) -> str:
 def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
         beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Give both axes the same scale and ranges that contain the points; a wide chart is then limited by its height.
-    Returns the points' positions, (point, 2) in pixels from the plot's lower left corner, and the plot's width and
+    Return the points' positions, (point, 2) in pixels from the plot's lower left corner, and the plot's width and
     height, (2).
 
-    at: (point, 2). radii: (point) in pixels. beside: (point, 2), the room needed left and right of a dot, where it
-    exceeds ROOM_BESIDE.
+    at: (point, 2). radii: (point) in pixels. beside: (point, 2), the pixels needed left and right of each dot if more
+    than ROOM_BESIDE.
     """
     margin = figure.margin
     room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
@@ -249,7 +247,7 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
 
 
 def placed_points(figure: FigureSpec, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same as `fit_points`, for points (point) on axes with fixed ranges."""
+    """Return the same as `fit_points`, for points at x and y (point) on axes with fixed ranges."""
     margin = figure.margin
     room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
     shares = []
@@ -262,15 +260,15 @@ def placed_points(figure: FigureSpec, x: np.ndarray, y: np.ndarray) -> tuple[np.
 
 def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Sequence[tuple[int, str, float]], *,
                ways: np.ndarray | None = None, always: int = 0) -> list[str]:
-    """Return plotly's textposition for each name, "" for one without a free place.
+    """Return plotly's textposition for each name, or "" if there is no free position.
 
-    at, room: from `fit_points`; radii: (point) in pixels. names: (index of its point, name, font size in pixels), most
-    important first; the first `always` are placed in any case. ways: (name, 2), the preferred direction of a name, or
-    0, 0.
+    at, room: from `fit_points`. radii: (point) in pixels. names: (index of the point, name, font size in pixels), most
+    important first. always: number of names that are placed even if they overlap. ways: (name, 2), the preferred
+    direction of each name, or 0, 0.
     """
     of = np.array([place for place, _, _ in names])
     half = np.array([(text_width(name) * size / LETTER / 2, HALF_LINE * size) for _, name, size in names], np.float32)
-    half = half.T[:, :, None]   # (2, name, 1), as below
+    half = half.T[:, :, None]   # (2, name, 1)
     sides, dots, radii = np.array(list(SIDES.values()), np.float32).T, at.T.astype(np.float32), radii.astype(np.float32)
     points = dots[:, of, None]
     middles = points + sides[:, None] * (BEYOND * radii[of, None] + 1 + half)
@@ -293,14 +291,15 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
 
 def add_dots(figure: FigureSpec, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray,
              names: Sequence[str], sides: Mapping[int, str], **how: object) -> None:
-    """Add points; those with a side have their name there."""
+    """Add points, with a name next to those in `sides`."""
     figure.add_scatter(x=x, y=y, mode="markers+text", text=[name if sides.get(at) else "" for at, name
                                                            in enumerate(names)],
                        textposition=[sides.get(at) or "top center" for at in range(len(names))], **how)
 
 
 def _apart(between: np.ndarray, points: np.ndarray, needed: np.ndarray) -> np.ndarray:
-    """Return whether boxes do not overlap and are separated in the same direction as their points. between: from centre
-    to centre; points: from point to point, both (2, ...); needed: sum of the boxes' half sizes."""
+    """Return whether pairs of boxes are disjoint and separated in the same direction as their points. between: vectors
+    between the centres, (2, ...). points: vectors between the points, (2, ...). needed: sums of the boxes' half
+    sizes."""
     clear = between * np.copysign(np.float32(1), points + np.float32(1e-3) * between) >= needed - 0.5
     return clear[0] | clear[1]

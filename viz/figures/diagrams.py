@@ -1,5 +1,4 @@
-"""Diagrams of words, boxes and connections: a dependency tree, a tree of next words, paths through layers, and figure
-1."""
+"""Draw a dependency tree, a tree of next words, paths through layers, and the wiring of encoder and decoder."""
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.theme import INK
 
 WORD, LIFT, STEP = 15, 26, 22    # pixels: word size, height of the lowest arc, distance between arcs
-BETWEEN, EDGE, BESIDE = 18, 26, 5   # pixels between words, at both ends, and between arcs that end at one word
+BETWEEN, EDGE, BESIDE = 18, 26, 5   # pixels between words, at both ends, and between arcs at the same word
 POINTS = 17                      # points per arc
 RIGHT, WRONG = 2, 1              # indices in theme.HEADS
 ROOT = -1
@@ -18,10 +17,10 @@ ROOT = -1
 
 @dataclass(frozen=True)
 class Look:
-    """One choice of a head."""
+    """The word that a head attends to most from a given word."""
 
-    word: int            # the source word, from 0
-    looked: int | None   # the word with the largest weight; None if fully masked
+    word: int            # index of the source word
+    looked: int | None   # index of the word with the largest weight; None if fully masked
     right: bool          # whether the tree agrees
     said: str            # tooltip
 
@@ -38,14 +37,14 @@ class _Arc:
 
 
 def sentence_width(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> int:
-    """Return the width that the drawing needs, in pixels."""
+    """Return the width of the drawing in pixels."""
     return math.ceil(_middles(words, heads, relations)[1])
 
 
 def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], relations: Sequence[str],
                     asked: str, looks: Sequence[Look]) -> FigureSpec:
-    """Draw the tree. heads: index of the word that each depends on, ROOT for a root; relations: their names; `asked` is
-    the tested relation, which is highlighted."""
+    """Draw the tree above the words, and a head's choices below them. heads: index of the word that each word depends
+    on, or ROOT. relations: name of each word's relation. asked: the tested relation, which is highlighted."""
     middles, width = _middles(words, heads, relations)
     colours, faded = series_colours(theme), FADED[theme]
     tree = [_Arc(head, word, relation, f"{relation}: {words[word]} ← {words[head]}",
@@ -72,8 +71,8 @@ def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], rela
 
 
 def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> tuple[list[float], float]:
-    """Return each word's centre in pixels, and the total width: neighbours that depend on each other have room for the
-    relation's name."""
+    """Return each word's centre and the total width, in pixels. Between neighbours that depend on each other there is
+    room for the relation's name."""
     sizes = [text_width(word) * WORD / LETTER for word in words]
     middles = [EDGE + sizes[0] / 2]
     for left, right in pairwise(range(len(words))):
@@ -86,7 +85,7 @@ def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str
 
 
 def _levels(arcs: Sequence[_Arc]) -> list[int]:
-    """Return each arc's level: above all arcs inside it, and above shorter ones that it crosses."""
+    """Return each arc's level, which is above all arcs inside it and above shorter arcs that it crosses."""
     spans = [(min(arc.start, arc.end), max(arc.start, arc.end)) for arc in arcs]
     levels = [0] * len(arcs)
     order = sorted(range(len(arcs)), key=lambda arc: spans[arc][1] - spans[arc][0])
@@ -98,7 +97,7 @@ def _levels(arcs: Sequence[_Arc]) -> list[int]:
 
 
 def _ends(arcs: Sequence[_Arc], number: int, middles: Sequence[float]) -> tuple[float, float]:
-    """Return an arc's start and end in pixels, shifted towards its other end so that arcs at one word are side by
+    """Return an arc's start and end in pixels, each shifted towards the other so that arcs at the same word are side by
     side."""
     arc = arcs[number]
     way = BESIDE if arc.end > arc.start else -BESIDE
@@ -106,7 +105,7 @@ def _ends(arcs: Sequence[_Arc], number: int, middles: Sequence[float]) -> tuple[
 
 
 def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], foot: float, height: float) -> None:
-    """Draw an arc with an arrow at its end and its label on top."""
+    """Draw an arc with an arrowhead at its end and a label on top."""
     steps = [math.pi * point / (POINTS - 1) for point in range(POINTS)]
     middle, reach = (ends[0] + ends[1]) / 2, (ends[0] - ends[1]) / 2
     x = [middle + reach * math.copysign(abs(math.cos(step)) ** 0.5, math.cos(step)) for step in steps]
@@ -129,7 +128,7 @@ def _letters(figure: FigureSpec, x: Sequence[float], y: Sequence[float], texts: 
 
 def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence[int], middles: Sequence[float],
            top: float) -> None:
-    """Draw the words in a row, and a line down to each root."""
+    """Draw the words in a row, and a vertical line to each root."""
     for word, head in enumerate(heads):
         if head == ROOT:
             figure.add_scatter(x=[middles[word]] * 2, y=[top, WORD * 0.8], mode="lines", hoverinfo="skip", name="root",
@@ -137,24 +136,24 @@ def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence
     _letters(figure, middles, [0] * len(words), words, words, INK[theme], "words", WORD)
 
 
-# pixels per leaf, around everything, in total; depths after the last word
+# pixels: per leaf, margin, smallest height; room after the last word, in levels of depth
 LEAF, ABOVE, LEAST, BEYOND_LAST = 27, 30, 300, 0.85
-SHELF, RAISED = 0.6, 0.12          # depth below a word where its branches begin; rows above it
+SHELF, RAISED = 0.6, 0.12          # length of the line below a word, in depths; height of the word above it, in rows
 
 
 @dataclass(frozen=True)
 class Branch:
     """A word of the tree."""
 
-    path: tuple[int, ...]   # its identity: the parent's path plus one number
+    path: tuple[int, ...]   # identifies the branch: the parent's path plus one number
     word: str
     given: str              # its probability as text
-    kept: float             # 0 if cut; else the share of the writing that goes this way
+    kept: float             # 0 if cut off; otherwise the share of generated texts that take this branch
     said: str               # tooltip
 
 
 def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
-    """Draw the tree; each branch comes after its parent, and children keep the given order."""
+    """Draw the tree. branches: each after its parent; children keep this order."""
     places = _tree_places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
@@ -189,8 +188,8 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
 
 
 def _tree_places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Return (depth, height) of the root and every path: leaves below one another, parents centred over their
-    children."""
+    """Return (depth, height) of the root and of every path, with leaves stacked vertically and parents centred between
+    their first and last child."""
     children: dict[tuple[int, ...], list[tuple[int, ...]]] = {(): []}
     for path in paths:
         children[path] = []
@@ -213,8 +212,8 @@ FREE = 0.5               # drawing units left free at each edge
 
 def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[Unit, Unit]],
           chosen: tuple[int, int]) -> FigureSpec:
-    """Draw paths. joined: every edge (low, high); lit: the path's edges. chosen: positions of the two tokens, from
-    0."""
+    """Draw a path through the layers. joined: all edges (lower, upper). lit: the path's edges. chosen: positions of the
+    two tokens, from 0."""
     figure = chart(theme, height=240)
     layers = max(high[0] for _, high in joined)
     for edges, colour, width, name in ((joined, FADED[theme], 1, "joined"), (lit, ACCENT[theme], 3.5, "path")):
@@ -235,9 +234,9 @@ def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Seq
     return figure
 
 
-# centres of encoder and decoder, and the size of a box, in drawing units
+# drawing units: x of the encoder's and the decoder's centre, and the size of a box
 ENCODER_MIDDLE, DECODER_MIDDLE, BOX_WIDTH, BOX_HEIGHT = 2.2, 7.8, 4.25, 1.05
-MARGIN = 4                                           # pixels around the whole
+MARGIN = 4                                           # pixels around the drawing
 ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross", "forward", "answer")
 LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1,
           "answer": 9.3}
@@ -246,8 +245,8 @@ COLOURS = {"source": None, "encoder": 0, "memory": 0, "target": None, "masked": 
 
 
 def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> FigureSpec:
-    """Draw the wiring. words: the text in each box of ENCODER and DECODER. arrows: labels of the three arrows into
-    cross-attention: the upper and the lower from the encoder, and the one from below."""
+    """Draw the wiring of encoder and decoder. words: the text in each box of ENCODER and DECODER. arrows: labels of the
+    three arrows into cross-attention: the upper and the lower one from the encoder, and the one from below."""
     figure, loud, faded = chart(theme, height=height), ACCENT[theme], FADED[theme]
     places = {name: (ENCODER_MIDDLE if name in ENCODER else DECODER_MIDDLE, level) for name, level in LEVELS.items()}
     for name, (x, y) in places.items():

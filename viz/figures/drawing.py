@@ -1,8 +1,8 @@
-"""A figure as plain dictionaries in plotly's vocabulary, and its numbers as table rows.
+"""Build figures as plain dictionaries in plotly's vocabulary, and return their numbers as table rows.
 
-plotly's Figure validates every property on each change, tens of milliseconds per figure, which would delay a page of
-five. Figures are therefore built unchecked, and plotly only reads them for export. The tests validate every figure with
-plotly.
+plotly's Figure validates every property on each change, which takes tens of milliseconds per figure and would delay
+pages with several figures. Figures are therefore built without validation, and plotly only reads them for export. The
+tests validate every figure with plotly.
 """
 import base64
 import html
@@ -17,39 +17,40 @@ from viz.format import visible_token
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure, Layout
 
-# properties whose strings plotly draws
+# properties whose strings appear in the drawing
 TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})
 WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # property names that contain an underscore
-# types that browser arrays do not support
+# conversions of types that browser arrays do not support
 NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}
 
 
 class Markup(str):
-    """Text with plotly's own tags. Every other string of a figure is drawn literally."""
+    """Text with plotly's tags. All other strings in a figure are drawn literally."""
 
     __slots__ = ()
 
 
 def plain(text: str) -> Markup:
-    """Return text that plotly draws literally: no tags, entities or formulas, and every character visible."""
+    """Escape text so that plotly draws it literally, without tags, entities or formulas and with all characters
+    visible."""
     if isinstance(text, Markup):
         return text
     return Markup(html.escape(visible_token(text) if text else "", quote=False).replace("$", "&#36;"))
 
 
 def markup(template: str, **fields: object) -> Markup:
-    """Fill a template that contains plotly tags with numbers, and with strings that are drawn literally."""
+    """Fill in a template that contains plotly tags; strings in `fields` are drawn literally."""
     return Markup(template.format(**{name: plain(value) if isinstance(value, str) else value
                                      for name, value in fields.items()}))
 
 
 def without_markup(text: str) -> str:
-    """Return the text that plotly draws for a figure's string, on one line."""
+    """Return the text that plotly would draw for a string, on one line."""
     return html.unescape(re.sub("<[^>]*>", " ", text)).strip() if isinstance(text, Markup) else text
 
 
 class FigureSpec:
-    """Traces and a layout. As in plotly's Figure, line_width=2 means line={"width": 2}, updates merge, and None is
+    """Traces and a layout. As in plotly's Figure, line_width=2 means line={"width": 2}, updates are merged, and None is
     ignored. Strings are drawn literally unless they are `Markup`."""
 
     def __init__(self, **layout: object) -> None:
@@ -106,7 +107,7 @@ class FigureSpec:
         return self._layout.get(name, {})
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return x and y (point) of all finite points in traces that have both as numbers; logarithms for logarithmic
+        """Return x and y (point) of all finite points in traces with both coordinates, as logarithms for logarithmic
         axes."""
         both = [np.broadcast_arrays(*(np.asarray(trace[name], np.float64) for name in "xy")) for trace in self._traces
                 if {"x", "y"} <= trace.keys()]
@@ -118,7 +119,7 @@ class FigureSpec:
         return x[finite], y[finite]
 
     def span(self, name: str) -> tuple[float, float]:
-        """Return the start and end of the axis "x" or "y": its range, or the range of its points."""
+        """Return the start and end of the axis "x" or "y": its fixed range, or the range of the points."""
         limits, points = self.axis(f"{name}axis").get("range"), self.points()["xy".index(name)]
         low, high = limits or (points.min(initial=np.inf), points.max(initial=-np.inf))
         return float(low), float(high)
@@ -134,7 +135,7 @@ class FigureSpec:
         return self._layout["margin"]
 
     def to_plotly_json(self) -> dict:
-        """Return the browser's JSON: arrays as base64 bytes, matrices in float32."""
+        """Return the JSON for the browser, with arrays as base64 and matrices in float32."""
         return {"data": _sent(_drawn(self._traces)), "layout": _sent(_drawn(self._layout))}
 
     def plotly(self) -> "Figure":
@@ -145,12 +146,12 @@ class FigureSpec:
 
     @property
     def data(self) -> tuple:
-        """The traces as plotly's objects."""
+        """The traces as plotly objects."""
         return self.plotly().data
 
     @property
     def layout(self) -> "Layout":
-        """The layout as plotly's object."""
+        """The layout as a plotly object."""
         return self.plotly().layout
 
 
@@ -181,7 +182,7 @@ def _merge(into: dict, more: Mapping[str, object]) -> None:
 
 
 def _drawn(value: object, text: bool = False) -> Any:
-    """Return the value with every drawn string escaped."""
+    """Return the value with all drawn strings escaped."""
     if isinstance(value, dict):
         return {name: _drawn(each, text or name in TEXTS) for name, each in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
@@ -212,9 +213,8 @@ def _packed(array: np.ndarray) -> object:
 
 
 def figure_rows(drawn: FigureSpec) -> list[list]:
-    """Return [series, x, y, value, label] with a header: one row per point; heatmaps have a value for each x and y,
-    other traces none. The x and y columns are named after the axes; the label names the point, or the cell's row and
-    column."""
+    """Return a header and one row [series, x, y, value, label] per point or heatmap cell. Only heatmap cells have a
+    value. The x and y columns are named after the axes; the label names the point, or the cell's row and column."""
     titles = [without_markup(drawn.axis(f"{axis}axis").get("title", {}).get("text", "")) or axis for axis in "xy"]
     rows: list[list] = [["series", *titles, "value", "label"]]
     for number, trace in enumerate(drawn.traces):
@@ -231,7 +231,7 @@ def figure_rows(drawn: FigureSpec) -> list[list]:
 
 
 def _point_names(trace: Mapping[str, Any], count: int) -> list[str]:
-    """Return each point's name, from the trace's hover text or its labels; "" if it has none."""
+    """Return each point's name, from the trace's hover text or labels, or "" if it has none."""
     for texts in (trace.get(part) for part in ("hovertext", "customdata", "text")):
         if isinstance(texts, (list, tuple)) and len(texts) == count:
             firsts = [each[0] if isinstance(each, (list, tuple)) and each else each for each in texts]
@@ -250,13 +250,13 @@ def _cell_rows(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]
 
 
 def _tick(axis: Mapping[str, Any], place: int) -> str:
-    """Return the label at a position of an axis, or "" if that is a number."""
+    """Return the label at a position of an axis, or "" if it is a number."""
     written = dict(zip(axis.get("tickvals", ()), axis.get("ticktext", ()))).get(place, "")
     return without_markup(axis.get("labelalias", {}).get(str(place), written))
 
 
 def _plain_number(value: object) -> object:
-    """Return a number with the fewest digits that restore it, or "" if missing."""
+    """Return the number as a Python number, or "" if it is missing."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return ""
     return value.item() if isinstance(value, np.generic) else value

@@ -1,5 +1,5 @@
-"""Draw every head as a point: by layer, on a map, by pattern, by the effect of silencing; and accuracies with their
-baselines."""
+"""Draw each head as a point: by layer, on a map, by pattern or by the effect of silencing it. Also draw accuracies,
+correlations and effects with their baselines."""
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,15 +27,15 @@ from viz.format import head_label, true_minus
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-DOT, LETTERS = 9, 12   # pixels: a head's dot, and its label
-TICKS = 8   # most layers labelled on the axis, as many as fit into a third of a page
+DOT, LETTERS = 9, 12   # pixels: size of a head's dot and of its label
+TICKS = 8   # most labelled layers on the axis; as many fit into a third of a page
 
 
 def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str],
              names: tuple[str, str], line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None,
              height: int = 340) -> FigureSpec:
-    """Draw a value per head over layers. places: (layer, head) of each value. names: of the dots and of the means.
-    line: (name, number per head), drawn as its mean per layer. marked: the highlighted head."""
+    """Draw a value per head against the layer. places: (layer, head) of each value. names: legend of the dots and of
+    their means. line: (name, number per head), drawn as the mean per layer. marked: the highlighted head."""
     figure = chart(theme, *axes, height=height)
     layers, colour = np.array([layer for layer, _ in places]), series_colours(theme)[0]
     levels = sorted(set(layers.tolist()))
@@ -59,15 +59,15 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
     return figure
 
 
-NAMED_ON_MAP = 80           # most heads that are all labelled
-MAP_DOT, MARKED = 10, 14  # pixels: a head; the highlighted head, and its label
-BELOW = 62           # pixels for the layers' colour bar
+NAMED_ON_MAP = 80           # up to this many heads, all may be labelled
+MAP_DOT, MARKED = 10, 14  # pixels: size of a head's dot; size of the highlighted head's dot and label
+BELOW = 62           # pixels for the colour bar of the layers
 
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
              near: Sequence[int] = (), layer_word: str = "layer") -> FigureSpec:
-    """Draw heads on a map. at: float (head, 2). marked: the highlighted head; near: indices of heads connected to it.
-    Both axes share one scale and have no unit."""
+    """Draw heads on a map, whose axes share one scale and have no unit. at: float (head, 2). marked: the highlighted
+    head. near: indices of heads connected to it by lines."""
     figure = chart(theme, height=520)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
     layers = np.array([layer for layer, _ in places])
@@ -100,8 +100,8 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
 
 
 def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
-    """Return the side of its dot for each head's name, "" if there is no room. first: heads with priority, starting
-    with the highlighted one."""
+    """Return the side on which each head is labelled, or "" if there is no room. first: indices of heads with priority,
+    starting with the highlighted head."""
     order = list(first)
     if len(names) <= NAMED_ON_MAP:
         order += [place for place in range(len(names)) if place not in first]
@@ -112,11 +112,11 @@ def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: 
 
 
 def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes: tuple[str, str]) -> FigureSpec:
-    """Draw Shepard's diagram: every pair's distance in the plane against the wanted distance, and the line where they
-    are equal."""
+    """Draw a Shepard diagram: each pair's distance in the plane against its target distance, with the line of
+    equality."""
     figure = chart(theme, *axes, height=520)
     above = np.triu_indices(len(wanted), 1)
-    step = max(1, len(above[0]) // 4000)   # beyond this number of pairs, sampled points suffice
+    step = max(1, len(above[0]) // 4000)   # draw a sample if there are more pairs than this
     most = float(max(wanted[above].max(), planar[above].max()))
     figure.add_scatter(x=wanted[above][::step], y=planar[above][::step], mode="markers", name="pairs",
                        hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>",
@@ -129,8 +129,8 @@ def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes:
 
 def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
                       *, axes: tuple[str, str]) -> FigureSpec:
-    """Draw a dot per head; previous on the x axis, prefix on the y axis, both (head) from 0 to 1. named: heads that are
-    highlighted and labelled."""
+    """Draw a dot per head. previous (x) and prefix (y): scores from 0 to 1, (head). named: indices of heads to
+    highlight and label."""
     loud = [place in named for place in range(len(names))]
     figure = chart(theme, *axes, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
@@ -146,21 +146,21 @@ def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, pr
     return figure
 
 
-# side in pixels of a square at a fit of WORST or less, and at a fit of 1: twelve fit side by side on a phone
+# side of a square in pixels for fits up to WORST, and for a fit of 1; twelve of the largest fit across a phone
 SMALLEST, LARGEST, WORST = 5, 21, 0.4
-NAMED_EFFECTS = 6                               # heads with the largest effects, which are labelled
-PLAIN, NONE = "even", "none"            # uniform weights, and heads that fit no pattern: drawn in grey
+NAMED_EFFECTS = 6                               # number of heads with the largest effects to label
+PLAIN, NONE = "even", "none"            # uniform weights, and no matching pattern: drawn in grey
 
 
 def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
-    """Return one colour per pattern, fixed whichever patterns occur."""
+    """Return one colour per pattern, independent of which patterns occur."""
     others = [pattern for pattern in patterns if pattern not in (PLAIN, NONE)]
     return {PLAIN: FADED[theme], NONE: MUTED[theme], **dict(zip(others, series_colours(theme), strict=False))}
 
 
 def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
-    """Draw heads as a grid, layers as rows; the colour is the best pattern, the size its fit. best: pattern and fit by
-    (layer, head). titles: of all patterns, in a fixed order."""
+    """Draw heads as a grid of squares with layers as rows. The colour shows a head's best pattern and the size its fit.
+    best: pattern and fit by (layer, head). titles: titles of all patterns, in a fixed order."""
     layers = sorted(best.index.unique("layer"))
     figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
     for pattern in _there(best, titles):
@@ -185,8 +185,8 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
 
 def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str], *,
                       axes: tuple[str, str]) -> FigureSpec:
-    """Draw a point per head: the fit of its best pattern (x) and the change of the answer without it (y). effects:
-    pattern, fit and silenced by (layer, head)."""
+    """Draw a point per head: the fit of its best pattern (x) and the change in the answer when it is silenced (y).
+    effects: pattern, fit and silenced by (layer, head)."""
     figure = chart(theme, *axes, height=360)
     loud = set(effects["silenced"].nlargest(NAMED_EFFECTS).index)
     for pattern in _there(effects, titles):
@@ -203,25 +203,25 @@ def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str
 
 
 def _there(best: "DataFrame", titles: Mapping[str, str]) -> list[str]:
-    """Return the patterns that are some head's best, most frequent first."""
+    """Return the patterns that occur as a head's best pattern, most frequent first."""
     counts = best["pattern"].value_counts().to_dict()
     return sorted(counts, key=lambda name: (-counts[name], list(titles).index(name)))
 
 
-NAMED_TWINS = 7            # most labelled dots
+NAMED_TWINS = 7            # largest number of labelled dots
 CORNER = 20                # pixels above and below the dots reserved for the corner labels
 
 
 def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
           axes: tuple[str, str], corners: tuple[str, str, str, str]) -> FigureSpec:
-    """Draw heads over twin sentences. here and there: (head, 2), the weights on nouns A and B. x: A minus B here; y: A
-    minus B in the twin.
+    """Draw each head's preference for noun A over noun B in a sentence (x) and in its twin (y). here, there: weights on
+    the two nouns in the sentence and in the twin, (head, 2).
 
-    A dot's area is the weight on both nouns. corners: labels of the four corners, starting at the lower right (A here,
-    B there): lower right, upper right, upper left, lower left. The lower right one is highlighted as the goal.
+    A dot's area shows the weight on both nouns. corners: labels of the lower right (A here, B there), upper right,
+    upper left and lower left corner. The lower right one is highlighted as the goal.
     """
     sizes = np.maximum(here.sum(1), there.sum(1))
-    # the last one is drawn on top
+    # the chosen head is last, so that it is drawn on top
     order = sorted(range(len(names)), key=lambda place: (place == chosen, -sizes[place]))
     names, here, there = [names[place] for place in order], here[order], there[order]
     chosen = None if chosen is None else order.index(chosen)
@@ -250,7 +250,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
 
 
 def _corner(theme: str, place: int, words: str) -> dict:
-    """Return a corner's label; the first corner is the goal."""
+    """Return a corner's label as a plotly annotation; the first corner is the goal."""
     at, up = ((1, 0), (1, 1), (0, 1), (0, 0))[place]
     return {"x": at, "y": up, "xref": "paper", "yref": "paper", "xanchor": ("left", "right")[at],
             "yanchor": ("bottom", "top")[up], "text": words,
@@ -258,8 +258,8 @@ def _corner(theme: str, place: int, words: str) -> dict:
 
 
 def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) -> float:
-    """Return how far the axes extend from 0 so that every dot is complete, clear of the corner labels, in the narrowest
-    chart."""
+    """Return the axes' extent from 0 at which all dots are completely visible, without touching the corner labels, in
+    the narrowest chart."""
     at_once = max(0.05, float(np.abs([x, y]).max()))
     figure.update_xaxes(range=[-at_once, at_once])
     figure.update_yaxes(range=[-at_once, at_once])
@@ -271,8 +271,8 @@ def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) 
 
 def _twin_sides(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray, names: Sequence[str],
            chosen: int | None) -> dict[int, str]:
-    """Return the side of its dot for each name: the chosen head's, and those furthest from the centre that overlap no
-    other name, dot or corner label."""
+    """Return the side on which each labelled head's name is drawn. Labels are drawn for the chosen head and for the
+    heads furthest from the centre, if they overlap no other name, dot or corner label."""
     at, room = placed_points(figure, x, y)
     far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place != chosen]
     order = ([] if chosen is None else [chosen]) + far[:3 * NAMED_TWINS]
@@ -289,16 +289,16 @@ DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
                interval: tuple[float, float], bands: Sequence[tuple[float, float, str]],
                lines: Sequence[tuple[float, str]], axes: tuple[str, str]) -> FigureSpec:
-    """Draw dots (head) at accuracy and mass, both 0 to 1, with mass on a log axis.
+    """Draw a dot per head at its accuracy (x) and mass (y, logarithmic), both (head) from 0 to 1.
 
-    best: index of the labelled head, and interval its accuracy's. bands: (from, to, label) across; lines: (at, label);
-    both as shares of 1.
+    best: index of the labelled head. interval: confidence interval of its accuracy. bands: (from, to, label), shaded
+    ranges of accuracy. lines: (accuracy, label) of baselines.
     """
     figure = chart(theme, *axes, height=360)
     shown = np.maximum(mass, 1e-4)
     colours = [ACCENT[theme] if place == best else series_colours(theme)[0] for place in range(len(names))]
     low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
-    # decades: the best head's name is next to its dot
+    # in decades; the larger margin leaves room for the best head's name
     span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]
     figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
@@ -338,9 +338,11 @@ ROW_SYMBOLS = ("circle", "square", "triangle-up")
 def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray], means: tuple[str, np.ndarray], *,
               ceiling: tuple[float, str],
               axis: str, chance: tuple[float, str] | None = None, quiet: Sequence[str] = ()) -> FigureSpec:
-    """Draw rank correlations. names from the top down. columns: {reference: (name) or, with an interval, (name, 3) of
-    value, low, high}; means: the same for their mean, with its name. ceiling: (value, label). chance: the critical |ρ|.
-    quiet: names of baselines."""
+    """Draw rank correlations, one row per name from the top down.
+
+    columns: {reference: float (name), or (name, 3) with value, low, high}. means: (name, numbers) of the mean over the
+    references, in the same format. ceiling: (value, label). chance: (critical |ρ|, label). quiet: names of baselines.
+    """
     figure = chart(theme, axis, "", height=120 + ROW_HEIGHT * len(names))
     palette, shifts = series_colours(theme), np.linspace(-0.24, 0.24, len(columns))
     for place, (name, values) in enumerate(columns.items()):
@@ -387,15 +389,15 @@ def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, mar
                                 "thickness": 1, "width": 0})
 
 
-EFFECT_HEIGHT, EFFECT_DOT = 64, 11         # pixels: height of the figure, and size of the dot
-EFFECT_MARGIN = 0.12              # free share of the range on each side
+EFFECT_HEIGHT, EFFECT_DOT = 64, 11         # pixels: height of the figure, size of the dot
+EFFECT_MARGIN = 0.12              # margin on each side as a share of the range
 
 
 def effect(theme: str, value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
            best: float | None = None, share: bool = False) -> FigureSpec:
-    """Draw a dot at the value with its interval, a dashed line at the baseline, a dotted one at the null's 95th
-    percentile and a hollow dot at the best head; missing values are left out. share: whether to format numbers in per
-    cent."""
+    """Draw a value as a dot with its interval; missing numbers are left out. baseline: dashed line. luck: dotted line
+    at the 95th percentile of the null distribution. best: hollow dot for the best head. share: format numbers as
+    percentages."""
     figure = chart(theme, height=EFFECT_HEIGHT)
     numbers = [value, *interval, baseline, *(part for part in (luck, best) if part is not None)]
     shown = [number for number in numbers if math.isfinite(number)]

@@ -1,4 +1,4 @@
-"""Curves over one axis or a plane, for example over a temperature, width, distance, depth or training step."""
+"""Draw curves over one axis or in a plane, for example over a temperature, a width, a depth or training steps."""
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,25 +20,25 @@ from viz.figures.base import (
 )
 from viz.figures.drawing import FigureSpec, Markup, plain
 
-NAMED = 12   # most integers on the x axis that are all labelled
+NAMED = 12   # up to this many integers on the x axis, all are labelled
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """One series."""
+    """A series of a line chart."""
 
-    name: str                                           # in the legend
+    name: str                                           # legend entry
     y: np.ndarray                                       # one number per x
-    colour: int | None = 0                              # index in theme.HEADS; None for grey, for background curves
-    style: str = "solid"                                # dots, or one of plotly's dash styles
-    band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) around it
+    colour: int | None = 0                              # index in theme.HEADS; None for a grey background curve
+    style: str = "solid"                                # "dots", or one of plotly's dash styles
+    band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) of a shaded band around the line
 
 
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
           marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
           y_range: tuple[float, float] | None = None, height: int = 340) -> FigureSpec:
-    """Draw lines over x. log: the logarithmic axes, "x", "y" or "xy". marks: labelled vertical lines; bounds: labelled
-    horizontal ones."""
+    """Draw lines over x. log: the logarithmic axes, "x", "y" or "xy". marks: (x, label) of vertical lines. bounds:
+    (y, label) of horizontal lines."""
     figure = chart(theme, *axes, height=height)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
@@ -61,8 +61,7 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
 
 
 def _dashed(drawn: Sequence[Line]) -> list[Line]:
-    """Return the lines with distinct dashes, so that they differ in greyscale; a duplicate gets the next unused
-    style."""
+    """Give the lines distinct dash styles, so that they differ in greyscale; duplicates get the next unused style."""
     free = [dash for dash in DASHES if all(line.style != dash or line.style == "solid" for line in drawn)]
     taken: set[str] = set()
     told_apart = []
@@ -76,7 +75,7 @@ def _dashed(drawn: Sequence[Line]) -> list[Line]:
 
 
 def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str, symbol: str) -> None:
-    """Draw one line. symbol: of its dots, if it has dots instead of a line."""
+    """Draw one line. symbol: the marker symbol if the style is "dots"."""
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
         figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip",
@@ -92,14 +91,14 @@ def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str, symbol: st
                        hovertemplate="%{y:.4g}")
 
 
-HERE = 13   # pixels
+HERE = 13   # size in pixels of the dots at the highlighted position
 
 
 def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float, dict[int, float]], *,
              axes: tuple[str, str], marks: Sequence[tuple[float, str]], y_range: tuple[float, float],
              height: int = 400) -> FigureSpec:
-    """Draw curves over log x with a highlighted position. here: (x, {colour of a line: its y there}). marks: labelled
-    vertical lines."""
+    """Draw curves on logarithmic axes with a highlighted position. here: (x, {colour of a line: its y}). marks:
+    (x, label) of vertical lines."""
     figure = lines(theme, x, drawn, axes=axes, log="xy", marks=marks, y_range=y_range, height=height)
     at, palette = here[0], series_colours(theme)
     if len(here[1]) > 1:
@@ -115,10 +114,10 @@ def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float
 def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[np.ndarray, np.ndarray, np.ndarray],
                here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float],
                height: int = 400) -> FigureSpec:
-    """Draw a kernel regression. points: (x, y, weight), with the weight as the dot's area. here: (x, estimate, label of
-    its line).
+    """Draw a kernel regression. points: (x, y, weight), each (point); the dot's area shows the weight. here: (x,
+    estimate, label of the line at x).
 
-    A point without weight is drawn as a small ring, so that it stays visible.
+    Points with weight 0 are drawn as small dots, so that they stay visible.
     """
     figure = chart(theme, *axes, height=height)
     at, values, weights = points
@@ -145,20 +144,20 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
 
 @dataclass(frozen=True, eq=False)
 class PowerSeries:
-    """A measured series."""
+    """A measured series, optionally with a fitted power law."""
 
-    name: str       # in the legend
+    name: str       # legend entry
     x: np.ndarray   # measured positions
     y: np.ndarray   # measurements
     colour: int     # index in theme.HEADS
-    # (exponent p, factor c, start of x), drawn as the line c · xᵖ; None while there are too few numbers
+    # (exponent p, factor c, first x), drawn as the line c · xᵖ; None if there are too few measurements
     fit: tuple[float, float, float] | None = None
 
 
 def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
               marks: Sequence[tuple[float, str]] = ()) -> FigureSpec:
-    """Draw dots connected by a thin line, with the fitted power law as a broad pale line. Its slope on these axes is
-    the exponent."""
+    """Draw measurements as dots connected by a thin line, and the fitted power law as a broad, pale line. On these
+    logarithmic axes, the slope of that line is the exponent."""
     figure = chart(theme, *axes, height=380)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
@@ -181,8 +180,8 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
 
 def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
                  paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str) -> FigureSpec:
-    """Draw a loss surface. heights (y, x), at least 0. paths: (name, index in theme.HEADS, points (step, 2)), each
-    starting at a ring; points outside the plane are cut off."""
+    """Draw a loss surface and optimisation paths, which start at a ring. heights: nonnegative, (y, x). paths: (name,
+    index in theme.HEADS, points (step, 2)); points outside the plane are cut off."""
     figure = chart(theme, *axes, height=420)
     palette = series_colours(theme)
     figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
@@ -203,7 +202,7 @@ def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     return figure
 
 
-PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # shares of the height, from below: loss, accuracy, heads
+PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # (bottom, top) of loss, accuracy, heads as shares of the height
 LOUD_HEADS = (1, 5, 3)                                    # indices in theme.HEADS of the highlighted heads
 DRAWN = ("●", "◆", "■")                             # the first symbols of base.SYMBOLS as text
 
@@ -212,12 +211,12 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
              heads: tuple[Sequence[int], Mapping[str, np.ndarray], Sequence[str]], *, titles: tuple[str, str, str],
              at: tuple[int, str] | None = None, formed: tuple[int, int, str] | None = None,
              guessing: tuple[float, str] | None = None, last: int = 1) -> FigureSpec:
-    """Draw a training in three panels. curves: step, loss (nats), accuracy, of equal length. heads: the snapshots'
-    steps, {name: score (snapshot) from 0 to 1}, and the highlighted names.
+    """Draw a training run in three panels. curves: step, loss (nats) and accuracy, of equal length. heads: the
+    snapshots' steps, {name: score (snapshot) from 0 to 1}, and the highlighted names.
 
-    titles: of the three panels; {names} in the last is filled with the highlighted names, each in its line's colour.
-    at: the current snapshot. formed: two steps between which something happened, and its label. guessing: the loss of
-    random guessing. last: end of the axis.
+    titles: panel titles; {names} in the last one is replaced by the highlighted names in their lines' colours. at:
+    (step, label) of the current snapshot. formed: first and last step of a labelled interval, and the label. guessing:
+    loss of random guessing, and its label. last: end of the x axis.
     """
     figure = chart(theme, "step", height=520)
     (step, loss, right), palette = curves, series_colours(theme)
@@ -234,7 +233,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
                          hovermode="closest", margin_l=label_width(["100%"], ""))
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     annotate(figure, theme, [] if at is None else [at], taken=1)
-    if guessing is not None:   # labelled at the right, which the curve has left
+    if guessing is not None:   # labelled on the right, because the curve starts there on the left
         quiet, height_of = {"size": 12, "color": MUTED[theme]}, {"y0": guessing[0], "y1": guessing[0]}
         figure.add_shape(type="line", xref="paper", x0=0, x1=1,
                          line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)
@@ -251,7 +250,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
 
 def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
-    """Draw a line per head; return the highlighted names in colour for the panel's title, one per line, because two do
+    """Draw a line per head. Return the highlighted names in colour for the panel's title, one per line because two do
     not fit side by side on a phone."""
     loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD_HEADS)))
     marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
@@ -266,8 +265,8 @@ def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: M
 
 
 def _band(figure: FigureSpec, theme: str, formed: tuple[int, int, str]) -> None:
-    """Mark the interval in which it happened through all panels, with a label in the middle one, on two lines so that
-    it fits on a phone."""
+    """Shade the interval in all panels and label it in the middle one, on two lines so that the label fits on a
+    phone."""
     start, end, words = formed
     left = start > figure.span("x")[1] / 2
     figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],

@@ -1,5 +1,4 @@
-"""Draw matrices of numbers as colours with labelled rows and columns, several measures of the same tokens, and small
-pictures."""
+"""Draw matrices as colours with labelled rows and columns, importance scores of tokens, and rows of small pictures."""
 import math
 import textwrap
 from collections.abc import Sequence
@@ -25,18 +24,18 @@ from viz.figures.base import (
 from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.format import format_signed, true_minus
 
-BLACK, WHITE = "#000000", "#ffffff"   # a page's text colour is too pale for cells in the middle of a ramp
-EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance at which both have the same contrast, 4.6 : 1 (WCAG 2.2)
+BLACK, WHITE = "#000000", "#ffffff"   # the page's text colour is too pale on cells in the middle of the ramp
+EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance on which black and white have the same contrast, 4.6 : 1 (WCAG 2.2)
 CLEAR = [(0, "rgba(0,0,0,0)"), (1, "rgba(0,0,0,0)")]
 BLANK = "\u2007"                      # a space with the width of a digit
 
 
 def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[str]] | None, *,
               span: tuple[float, float], stops: list[tuple[float, str]], **properties: object) -> None:
-    """Add numbers (row, column), coloured by `stops` over `span`. texts: the text in each cell; None for no text at
-    all.
+    """Add a heatmap of numbers (row, column), coloured by `stops` over the range `span`. texts: the text in each cell,
+    or None.
 
-    A heatmap's text has a single colour, so black text goes into a second, transparent heatmap on top.
+    A heatmap's text has a single colour, so black text is drawn by a second, transparent heatmap.
     """
     shown = {"z": numbers, "hoverongaps": False, "zmin": span[0], "zmax": span[1], "colorscale": stops} | properties
     if texts is None:
@@ -50,7 +49,7 @@ def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[
 
 
 def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[tuple[float, str]]) -> np.ndarray:
-    """Return the relative luminance of every cell, 0 to 1; for a missing one that of the first stop."""
+    """Return each cell's relative luminance, 0 to 1. Missing cells have the luminance of the first stop."""
     shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])
     channels = np.array([colours.rgb(stop) for _, stop in stops]).T
     return colours.luminance(np.stack([np.interp(shares, [place for place, _ in stops], channel)
@@ -58,8 +57,8 @@ def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[tuple
 
 
 def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
-    """Return the texts of the cells in `mask`. plotly chooses the font size by the longest text and its neighbours;
-    blanks in the corner give both heatmaps the same size."""
+    """Return the texts of the cells in `mask`, and "" for other cells. plotly chooses the font size by the longest text
+    and the neighbouring cells; blanks in the corner give both heatmaps the same size."""
     longest = max((len(text) for row in texts for text in row), default=0)
     masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]
               for row, keeps in zip(texts, mask, strict=True)]
@@ -69,17 +68,17 @@ def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
     return masked
 
 
-WRITTEN = 12     # most cells per side for which numbers are written
-RULER = 80       # pixels: the colour bar with its numbers
-NAMED = 24       # most names per side for which the tooltip shows both
+WRITTEN = 12     # up to this many cells per side, numbers are written
+RULER = 80       # width in pixels of the colour bar with its numbers
+NAMED = 24       # up to this many cells per side, tooltips show names and positions
 
 
 @dataclass(frozen=True)
 class CellStyle:
     """How numbers are drawn as cells."""
 
-    kind: str = "weights"        # weights (0 to 1), signed (symmetric around 0) or plain (from 0)
-    bound: float | None = None   # the number at full colour, if not the largest (signed, plain)
+    kind: str = "weights"        # "weights" (0 to 1), "signed" (symmetric around 0) or "plain" (from 0)
+    bound: float | None = None   # for signed and plain: the number at full colour; the largest by default
     square: bool = True          # whether cells are square
     ruler: bool = True           # whether to draw the colour bar
     digits: int = 2              # decimals of the numbers in cells
@@ -91,10 +90,10 @@ WEIGHTS = CellStyle()
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *,
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", angle: int | None = None,
            style: CellStyle = WEIGHTS) -> FigureSpec:
-    """Draw float (row, column), NaN for empty cells.
+    """Draw a matrix of numbers, float (row, column), NaN for empty cells.
 
-    Equal names stay separate: axes are positions, names their labels. angle: of the column names, if it does not depend
-    on the window (base.fit_x_labels).
+    Axes are positions labelled with names, so equal names stay separate. angle: fixed rotation of the column names
+    (base.fit_x_labels).
     """
     figure, rows, columns = chart(theme, *axes, height=height, title=title), tokens_shown(rows), tokens_shown(columns)
     numbers = np.asarray(numbers, np.float64)
@@ -117,7 +116,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
 
 
 def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:
-    """Return the text of each cell, or None if there are too many."""
+    """Return the text of each cell, or None if there are too many cells."""
     if max(numbers.shape) > WRITTEN:
         return None
     return [[format_signed(number, f".{digits}f") for number in row] for row in numbers]
@@ -128,16 +127,18 @@ def _cell_names(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
 
 
 ROW_HEIGHT = 27         # pixels
-WRITTEN_COLUMNS = 20     # most columns for which numbers are written
-UNITS = {0: "", -3: " · 10⁻³", -6: " · 10⁻⁶", -9: " · 10⁻⁹"}   # suffix of a row's name if its numbers are this small
+WRITTEN_COLUMNS = 20     # up to this many columns, numbers are written
+UNITS = {0: "", -3: " · 10⁻³", -6: " · 10⁻⁶", -9: " · 10⁻⁹"}   # suffix of a row's name for its power of ten
 
 
 def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Sequence[str],
                apart: Sequence[bool], *, title: str, apart_title: str) -> FigureSpec:
-    """Draw importance scores. groups: (name, float (token)), separated by gaps; NaN where a measure is undefined. The
-    colour is the magnitude as a share of the largest among tokens that are not `apart`; those are drawn last, and
-    larger values there have the last colour. Numbers are written to two digits of the largest, in powers of 1/1,000 if
-    that is small."""
+    """Draw importance scores as rows of cells. groups: rows (name, float (token)), with gaps between groups; NaN if a
+    measure is undefined. apart: (token), whether a token is drawn separately, at the end.
+
+    The colour shows the magnitude as a share of the row's largest among tokens that are not `apart`; larger values are
+    clipped. Numbers are written to two digits of the largest, in powers of 1/1,000 if that is small.
+    """
     order = [*np.flatnonzero(~np.asarray(apart)), -1,
              *np.flatnonzero(apart)] if any(apart) else list(range(len(tokens)))
     names: list[str] = []
@@ -162,7 +163,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]
     figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", ticks="", constrain="domain",
-                        range=[-0.5, len(columns) - 0.5])   # otherwise plotly reserves room for labels above the cells
+                        range=[-0.5, len(columns) - 0.5])   # otherwise plotly reserves room for labels over the cells
     fit_x_labels(figure, columns)
     labels = [name + UNITS[power] for name, power in zip(names, powers, strict=True)]
     figure.update_layout(margin_l=label_width(labels, ""))
@@ -175,9 +176,9 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
 
 
 def _row_numbers(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
-    """Return (power of 1,000 for a row's numbers, text of each cell), with as many digits as give the largest number
-    two significant ones, so that every number fits its cell; "" for those that would be 0."""
-    largest *= 1 - 1e-5   # 1 may be 0.9999999 or 1.0000001 on another machine; use the same digits for all
+    """Return (power of ten shared by a row's numbers, text of each cell). The largest number has two significant
+    digits, so that every number fits its cell; numbers that would be written as 0 have the text ""."""
+    largest *= 1 - 1e-5   # 1 may be 0.9999999 or 1.0000001 on another machine; use the same number of digits
     power = min(0, max(-9, 3 * math.floor(math.log10(largest * 100) / 3)))
     digits = min(3, max(0, 1 - math.floor(math.log10(largest / 10.0**power))))
     texts = [format_signed(value / 10.0**power, f".{digits}f") for value in row]
@@ -188,11 +189,11 @@ NAME_SIZE = 11   # font size in pixels
 
 
 def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
-    """Draw rows of (name, pixels (y, x)), with all pictures of one size; None leaves a gap. −1 has the page's colour, 1
-    the ramp's darkest."""
+    """Draw rows of pictures of the same size with their names below. rows: (name, pixels (y, x) from −1 to 1), or None
+    for a gap. −1 has the page's colour, and 1 the darkest of the ramp."""
     high, wide = next(tile[1].shape for row in rows for tile in row if tile is not None)
     columns = max(map(len, rows))
-    # characters of a name that fit below a picture on a phone
+    # number of characters that fit below a picture on a phone
     signs = max(1, int(NARROWEST / columns / (SIGN * NAME_SIZE / LETTER)))
     named = [[textwrap.wrap(tile[0], signs) if tile else [] for tile in row] for row in rows]
     step = high + 2 * max(len(lines) for row in named for lines in row)

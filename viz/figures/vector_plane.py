@@ -1,4 +1,4 @@
-"""Draw named points in a plane, their hull, and arrows from the origin, to show how vectors relate."""
+"""Draw named points in a plane, their convex hull, and arrows from the origin."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,9 +19,9 @@ from viz.figures.base import (
 )
 from viz.figures.drawing import FigureSpec
 
-NAMED = 40              # most points that are all labelled
-SMALL, LOUD = 11, 13    # font sizes in pixels: of points, and of highlights
-STEPS = 24              # points along an arrow that labels avoid
+NAMED = 40              # largest number of labelled points
+SMALL, LOUD = 11, 13    # font sizes in pixels, of points and of highlighted points
+STEPS = 24              # number of points along an arrow that labels avoid
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,10 @@ class Points:
 def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
                  marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
                  height: int = 420) -> FigureSpec:
-    """Draw the points; both axes have the same scale, so angles are preserved.
+    """Draw the points on axes with the same scale, so that angles are preserved.
 
-    around: corners of the hull in order. marked: (name, (2)), highlighted. arrows: (name, (2)) from the origin.
+    around: the hull's corners in order, (corner, 2). marked: (name, position (2)) of highlighted points. arrows: (name,
+    tip (2)) of arrows from the origin.
     """
     figure = chart(theme, *axes, height=height)
     points = replace(points, names=told_apart(tokens_shown(points.names)))
@@ -79,8 +80,8 @@ def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: d
 
 def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
                 arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
-    """Fit the figure to its content. Returns (index of the point, side of its label) for marked points, for arrows,
-    labelled beyond their tips, and for the largest points, whose labels avoid dots, arrows and other labels."""
+    """Fit the figure to its content. Return (index of the point, side of its label) for marked points, for arrows,
+    which are labelled beyond their tips, and for the largest points. Labels avoid dots, arrows and other labels."""
     loud, tips = [*marked, *arrows], np.array([at for _, at in arrows]).reshape(-1, 2)
     shafts = (tips[:, None] * np.linspace(0, 1, STEPS, endpoint=False)[:, None]).reshape(-1, 2)
     at = np.concatenate([points.at, np.array([at for _, at in loud]).reshape(-1, 2), shafts])
