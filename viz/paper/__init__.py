@@ -1,4 +1,4 @@
-"""Static pictures of a head or of all heads, for PNG, SVG and PDF exports and for handouts and their print."""
+"""Static pictures of one head or of all heads, for PNG, SVG and PDF exports and for printed handouts."""
 from typing import TYPE_CHECKING
 
 from model.core import heads
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 def figure(record: AttentionRecord, view: View, raster: bool, *, all_heads: bool = False, caption: bool = True,
            link: str = "") -> "Figure":
-    """Return the figure of the open head in its lens, or of all heads; draw it inside `sheet.pen`. raster: draw cells
-    as pixels (PNG) instead of shapes. caption: whether to print the provenance below, with the view's address."""
+    """Return a figure of the open head in its lens, or of all heads. Call it inside `sheet.pen`.
+
+    raster: draw cells as pixels (for PNG) instead of shapes. caption: print the provenance below. link: the view's URL,
+    which is part of the caption.
+    """
     if all_heads:
         title = WORDS["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers))
         shown, notes, numbers = grid.grid_state(record, view)

@@ -1,4 +1,4 @@
-"""A figure for a paper: one head, several heads on one scale, or all of them, as wide as a journal column."""
+"""Draw figures for papers, as wide as a journal column: one head, several heads on one scale, or all heads."""
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,18 +15,18 @@ from viz.paper.sheet import Sheet
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTHS = {"one-column": 84.0, "two-column": 174.0}   # millimetres, as in Springer Nature's and Elsevier's journals (±6)
-POINTS = 72 / 25.4       # per millimetre
+WIDTHS = {"one-column": 84.0, "two-column": 174.0}   # millimetres, as in journals of Springer Nature and Elsevier (±6)
+POINTS = 72 / 25.4       # points per millimetre
 EDGE = 4                 # points on both sides, for letters and ticks that extend beyond the plot
-LEAST = 40.0             # millimetres
-GUTTER, TITLE = 10, 14   # points: between pictures, and above each for its title
-SMALLEST = 4.0           # points per token below which a matrix gets its own row
-LABELS = 70              # points for a matrix's labels
+LEAST = 40.0             # smallest width in millimetres
+GUTTER, TITLE = 10, 14   # points: between pictures, and for the title above each
+SMALLEST = 4.0           # points per token; smaller matrices get a row of their own
+LABELS = 70              # points for the labels of a matrix
 MOST_COLUMNS = 4
 
 
 def millimetres(width: str | float) -> float:
-    """Return a width in millimetres. Raises UserError for an unknown name and for less than 40 mm."""
+    """Return a width in millimetres. Raises UserError for an unknown name and for widths outside 40 to 1,000 mm."""
     if isinstance(width, str) and width not in WIDTHS:
         raise UserError(f"There is no width {width!r}; choose {' or '.join(WIDTHS)}, or give millimetres.")
     chosen = WIDTHS[width] if isinstance(width, str) else float(width)
@@ -37,9 +37,12 @@ def millimetres(width: str | float) -> float:
 
 def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], width: str | float, *, raster: bool,
            title: bool = False) -> "Figure":
-    """Return a figure exactly `width` wide; draw it inside `sheet.pen`. chosen: the heads, in rows, all on one colour
-    scale; empty for the grid of all heads. title: whether to print the model and the kind of attention above. There is
-    no caption, which is copied as text."""
+    """Return a figure that is exactly `width` wide, without a caption (which is available as text). Call it inside
+    `sheet.pen`.
+
+    chosen: the heads, drawn in rows on one colour scale; empty for the grid of all heads. title: print the model and
+    the kind of attention above.
+    """
     across, sheet = millimetres(width) * POINTS - 2 * EDGE, Sheet()
     plans = _plans(record, view, chosen, across, raster)
     columns = max(1, min(len(plans), int((across + GUTTER) // (plans[0].width + GUTTER - 1e-6))))
@@ -62,7 +65,7 @@ def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], widt
 
 def _plans(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], across: float,
            raster: bool) -> list[PicturePlan]:
-    """Return a picture per head, in as many columns as leave their tokens enough room."""
+    """Plan a picture per head, using the largest number of columns that leaves enough room for the tokens."""
     if not chosen:
         shown, _, numbers = grid.grid_state(record, view)
         return [grid.plan_of(heads.overview(record[view.kind]), replace(shown, open_head=(-1, -1)), raster,

@@ -1,4 +1,4 @@
-"""Draw every head of a kind as a thumbnail or a colour, by layer and head or in another order."""
+"""Draw all heads of one kind of attention as thumbnails or colours, by layer and head or in another order."""
 import math
 from collections.abc import Mapping, Sequence
 
@@ -16,17 +16,17 @@ from viz.paper.page import STRUCK, WORDS, PicturePlan, signed_ticks, weight_name
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
-# points: between thumbnails, for a name, a thumbnail's approximate side, for layer numbers
+# points: gap between thumbnails, height of a name, approximate side of a thumbnail, width of the layer numbers
 GAP, NAME, SIDE, GUTTER = 5, 12, 40, 22
-CELLS, LEVELS = 24_000, 20    # in a vector file: most cells drawn as shapes; number of colours
-RANKED = 5                    # heads marked for the pair
+CELLS, LEVELS = 24_000, 20    # for vector files: largest number of cells drawn as shapes; number of colours
+RANKED = 5                    # number of heads marked for the pair
 PAPER = 182, 215              # millimetres available for a grid on A4
 Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
 def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str], Mapping[HeadId, float]]:
-    """Return the heads in the view's order, marking the open one and those with the largest weights for the pair; notes
-    on that; and the numbers behind the order."""
+    """Return (state, notes, numbers): the heads in the view's order, with the open head and the heads with the largest
+    weights for the pair marked; notes that explain order and marks; and the numbers that determine the order."""
     pairs = heads.rank_heads_for_pair(record[view.kind], *view.pair) if view.pair else []
     ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
     if view.order in BY_NAME and view.order in (measured := measure(record[view.kind])).values:
@@ -47,8 +47,8 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
 def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
             notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
             room: float | None = None) -> PicturePlan:
-    """Plan the grid. Thumbnails always use the square-root scale of their bytes. behind: the picture underneath.
-    numbers: written next to heads' names in an order. room: available width in points."""
+    """Plan the grid. Thumbnails always use the square-root scale. behind: the picture behind the thumbnails. numbers:
+    written next to the heads' names if the heads are not in layer order. room: available width in points."""
     ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
     high, wide = cells.shape[1:]
     size: float = max(1, round(SIDE / max(high, wide)))   # whole points per cell
@@ -88,7 +88,7 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
 
 
 def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndarray, list[tuple[float, str]], str]:
-    """Return the colour bar, its ticks and its name."""
+    """Return (colour bar, its ticks, its name)."""
     if values is not None:
         reach, words = _reach(values), strings("components")["grid"]
         ends = signed_ticks(reach) if values.signed else [(0.0, "0"), (1.0, f"{reach:.3g}")]
@@ -100,18 +100,18 @@ def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndar
 
 
 def _reach(values: HeadValues) -> float:
-    """Return the number at full colour."""
+    """Return the number that is drawn at full colour."""
     return values.bound or max(map(abs, values.numbers.values()), default=0) or 1
 
 
 def _fitted(behind: GridPicture) -> tuple[int, int]:
-    """Return width and height of a picture's thumbnail."""
+    """Return the width and height of a picture's thumbnail in points."""
     high, wide = behind.pixels.shape[:2]
     return max(1, round(SIDE * wide / max(wide, high))), max(1, round(SIDE * high / max(wide, high)))
 
 
 def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
-    """Return the picture with its patches coloured, uint8 (height, width, 3)."""
+    """Return the picture with coloured patches, uint8 (height, width, 3)."""
     high, wide = behind.pixels.shape[:2]
     right, bottom = (max(1, round(share * size)) for share, size in zip(behind.covered, (wide, high), strict=True))
     shares = np.zeros((high, wide), np.float32)
@@ -121,8 +121,8 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
 
 
 def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_block: bool = False) -> Spots:
-    """Return each head's position: in order, or by layer and head, with the number of side-by-side blocks of layers
-    that makes thumbnails largest on PAPER."""
+    """Return each head's position: in the given order, or by layer and head. In the latter case, the layers are split
+    into the number of side-by-side blocks that makes the thumbnails largest on PAPER."""
     across, down = side[0] + GAP, side[1] + GAP
     if shown.order:
         columns = math.ceil(math.sqrt(1.6 * len(shown.order)))
@@ -137,7 +137,7 @@ def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_
 
 
 def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndarray:
-    """Return all thumbnails as one image, RGB uint8, one pixel per point."""
+    """Return all thumbnails as one RGB image, uint8 (height, width, 3), with one pixel per point."""
     high, wide = steps.shape[1:]
     corners = corners.astype(int)
     image = np.full((corners[:, 1].max() + high, corners[:, 0].max() + wide, 3), 255, np.uint8)
@@ -148,7 +148,7 @@ def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndar
 
 def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues,
             head: HeadId) -> None:
-    """Draw a head as one colour; negative ones are struck through."""
+    """Draw a head as one colour, struck through if its number is negative."""
     share = float(np.clip(values.numbers.get(head, 0) / _reach(values), -1, 1))
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
@@ -162,7 +162,7 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
 
 def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], overview: Overview,
             shown: GridState) -> None:
-    """Draw a frame around each head, a strong one around the open head, with its rank and a mark if it is fully
+    """Draw a frame around each head (a strong one around the open head), its rank badge, and a mark if it is fully
     masked."""
     marks = {(layer, head): rank for layer, head, rank in shown.rank_badges}
     for head, (left, top) in spots.items():
@@ -178,7 +178,7 @@ def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple
 
 def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], shown: GridState,
            numbers: Mapping[HeadId, float] | None) -> None:
-    """Draw the numbers of layers and heads or, in another order, each head's name below it."""
+    """Draw the layer and head numbers or, if the heads are in another order, each head's name below its thumbnail."""
     x, y = corner
     if shown.order:
         for place, (left, top) in spots.items():

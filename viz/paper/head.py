@@ -1,4 +1,4 @@
-"""Draw the open head in three lenses: as a matrix, as lines between two columns of tokens, and as text."""
+"""Draw the open head in one of three lenses: as a matrix, as lines between two columns of tokens, or as text."""
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -14,30 +14,30 @@ from viz.paper.page import STRUCK, WORDS, PicturePlan, line_style, signed_ticks,
 from viz.paper.sheet import Dashes, Sheet
 
 MOST = 1024       # cells per side; in longer texts, each cell represents several tokens
-VECTOR = 128      # most tokens per side for which vector files use shapes instead of an image
-SHAPES = 16_384   # most coloured cells in a handout's picture; beyond, the largest of each square is drawn
-MIDDLE = 0.36     # as a share of the font size: from the baseline to the middle of lower-case letters
-OVERHANG = 12     # points next to a matrix for its slanted labels, if the width is fixed
+VECTOR = 128      # up to this many tokens per side, vector files use shapes instead of an image
+SHAPES = 16_384   # most coloured cells in a handout's picture; larger matrices show the maximum of each square
+MIDDLE = 0.36     # distance from the baseline to the middle of lower-case letters, as a share of the font size
+OVERHANG = 12     # points to the right of a matrix for its slanted labels, if the width is fixed
 GAP, NAME = 4, 14   # points: between a label and its row, and for an axis title
-DENSE = 9         # points per token in a handout, whose pages fit three small figures
-RULED = 8         # points per cell from which hairlines separate the cells
-# lines: smallest visible weight, most lines before they form a black cloud, and opacity of those outside the focus
+DENSE = 9         # largest number of points per token in a handout, so that three small figures fit on a page
+RULED = 8         # smallest cell, in points, that is separated from others by hairlines
+# lines lens: smallest visible strength, most lines that stay legible, opacity of lines outside the focus
 FLOOR, LINES, FADED = 0.02, 4000, 0.15
-HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines, in points: above the columns, font size, between tokens
-# text, in points: column width, line height, font size, around a token, between tokens
+HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines lens, in points: above the columns, font size, between tokens
+# text lens, in points: column width, line height, font size, padding of a token, gap between tokens
 COLUMN, LINE, SIZE, PAD, BETWEEN = 460, 30, 10, 3, 3
-NUMBERED = 0.005  # smaller weights would round to 0.00
+NUMBERED = 0.005  # smallest weight that is written; smaller ones would round to 0.00
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one axis, thinned out where they would overlap."""
+    """The labels of an axis, thinned out if they would overlap."""
 
     texts: dict[int, str]          # {position: label}
     size: float                    # font size in points
     marked: frozenset[int]         # positions in the accent colour
-    units: tuple[AxisItem, ...]    # what they label
+    units: tuple[AxisItem, ...]    # the labelled rows or columns
     notes: tuple[str, ...]         # notes for the reader
 
     @property
@@ -46,7 +46,7 @@ class Labels:
         return max((letters.width(text, self.size) for text in self.texts.values()), default=0.0)
 
     def draw(self, sheet: Sheet, x: float, y: float, place: int, **how: Any) -> None:
-        """Draw one label, with special tokens in grey and unknown ones highlighted."""
+        """Draw one label: special tokens in grey, unknown tokens highlighted."""
         unit = self.units[place]
         colour = theme.ACCENT if place in self.marked else theme.QUIET if unit.special else theme.INK["light"]
         sheet.text(x, y, self.texts[place], size=self.size, colour=colour, face="mono",
@@ -74,14 +74,14 @@ def _ordinal(number: int) -> str:
 
 
 def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
-    """State what the rows sum to after all filters, to two decimals."""
+    """Describe the sums of the rows after all filters, to two decimals."""
     sums = np.nansum(shown.weights, 1)
     return words["one"] if np.abs(sums - 1).max() < 0.005 else words["other"].format(low=sums.min(), high=sums.max())
 
 
 def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
-    """Return the pair and its weight in separate parts, so that right-to-left tokens cannot reverse the arrow; empty if
-    it is not shown."""
+    """Return the pair and its weight as separate strings, so that right-to-left tokens cannot reverse the arrow; empty
+    if the pair is not displayed."""
     cell = shown.cell_of(view.pair) if view.pair else None
     if cell is None:
         return ()
@@ -91,10 +91,12 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
             shapes: bool = False, room: float | None = None) -> PicturePlan:
-    """Plan a picture of heads over the same rows and columns in the view's lens, the open one first. raster: for a PNG,
-    which consists of pixels. bound: the numbers are differences from −bound to bound, as a matrix. shapes: never use an
-    image, however long the text. room: available width in points. Raises UserError for the text lens without a token in
-    focus."""
+    """Plan a picture of heads over the same rows and columns in the view's lens.
+
+    pictures: the heads, the open one first. raster: draw pixels, for PNG. bound: the numbers are differences from
+    −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. room: available width in
+    points. Raises UserError for the text lens if no token is in focus.
+    """
     if bound is not None or view.lens == "matrix":
         return matrix_plan(pictures[0], view, raster, bound, shapes, room)
     if view.lens == "lines":
@@ -105,14 +107,14 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: f
 def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
                 shapes: bool = False, room: float | None = None) -> PicturePlan:
     """Plan a matrix with queries as rows and keys as columns (or transposed), one cell per weight. bound, shapes, room:
-    as in `plan_of`; NaN marks what one of two heads lacks."""
+    see `plan_of`. NaN marks tokens that one of two compared heads lacks."""
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
     forbidden = np.isnan(weights if shown.scores is None else shown.scores)
     if view.transpose:
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
     step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
-    if room is not None:   # labels are widest at the natural step, so fewer of them do not need more room
+    if room is not None:   # labels are widest at the natural step; at a smaller one they do not need more room
         natural = labels(down, step)
         step = min(step, (room - natural.width - 2 * GAP - NAME - OVERHANG) / weights.shape[1])
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
@@ -158,22 +160,22 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
 
 
 def _pitch(count: int) -> float:
-    """Return points per token: whole numbers, so that cells align with pixels at any zoom; beyond MOST tokens 1/2, 1/3
-    …"""
+    """Return the points per token: a whole number, so that cells align with pixels at any zoom, or 1/2, 1/3 … for more
+    than MOST tokens."""
     if count > MOST:
         return 1 / math.ceil(count / MOST)
     return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
 
 
 def _boxes(shown: DisplayedHead, view: View) -> list[Box]:
-    """Return the row in focus and the pair's cell, if shown."""
+    """Return the boxes of the row in focus and of the pair's cell, if displayed."""
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = [] if row is None else [(0, row, len(shown.columns), 1)]
     return [*focus, (cell[1], cell[0], 1, 1)] if cell else focus
 
 
 def pooled(cells: np.ndarray, size: int) -> np.ndarray:
-    """Return the value with the largest magnitude in each square of size × size cells; NaN is ignored."""
+    """Return the value of largest magnitude in each square of size × size cells, with NaN counted as 0."""
     if size == 1:
         return cells
     rows, columns = (math.ceil(n / size) for n in cells.shape)
@@ -184,7 +186,7 @@ def pooled(cells: np.ndarray, size: int) -> np.ndarray:
 
 
 def _steps(weights: np.ndarray, scale: str, bound: float | None) -> np.ndarray:
-    """Return each cell's colour step, from 0 to 255; for differences from −255 to 255."""
+    """Return each cell's colour step: 0 to 255 for weights, −255 to 255 for differences."""
     share = np.nan_to_num(weights) / (bound or 1)
     return (np.sign(share) * np.round(255 * theme.strength(np.abs(share), scale))).astype(int)
 
@@ -207,7 +209,7 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
         for sign, ramp in ramps.items():
             sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
     down, across = np.nonzero(steps <= -255 * STRUCK)
-    if len(down) and min(wide, high) >= 4:   # marks negative numbers for print without colour
+    if len(down) and min(wide, high) >= 4:   # strokes mark negative numbers in greyscale print
         inset = 0.2 * min(wide, high)
         ends = np.stack([x + across * wide + inset, y + (down + 1) * high - inset,
                          x + (across + 1) * wide - inset, y + down * high + inset], -1).reshape(-1, 2, 2)
@@ -222,8 +224,8 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
 
 
 def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: float | None = None) -> PicturePlan:
-    """Plan the lines lens with a colour and dashes per head: queries on the left (on the right if transposed). vector:
-    always draw lines as curves."""
+    """Plan the lines lens, with a colour and a dash style per head and queries on the left (on the right if
+    transposed). vector: always draw lines as curves."""
     shown = pictures[0]
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
@@ -264,8 +266,8 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: f
 
 def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
            scale: str) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], list[str]]:
-    """Return row and column (line, 2), index of the picture (line), RGBA (line, 4) and widths (line) in points,
-    strongest last; and notes."""
+    """Return the visible lines, strongest last, and notes: row and column (line, 2), index of the head (line), (RGBA
+    (line, 4), widths in points (line)), notes."""
     weights = np.stack([shown.weights for shown in pictures])
     strength = theme.strength(weights, scale)
     visible = strength >= FLOOR
@@ -284,8 +286,8 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
 
 
 def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> PicturePlan:
-    """Plan the keys as running text, each coloured by its weight from the token in focus. Raises UserError if no token
-    is in focus."""
+    """Plan the text lens: running text with each key coloured by its weight from the token in focus. Raises UserError
+    if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
         raise UserError("The text lens shows the weights of one token, but none is in focus; choose a token that is "
@@ -315,8 +317,8 @@ def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> Pictur
 
 
 def _flow(tokens: list[tuple[float, bool]], room: float) -> list[tuple[float, float, float]]:
-    """Return left, top and width of each token's box, line by line; tokens that continue a word are close to their
-    predecessor."""
+    """Return (left, top, width) of each token's box, line by line. Tokens that continue a word directly follow their
+    predecessor. tokens: (width, whether it continues a word)."""
     spots, x, y = [], float(-BETWEEN), 0.0
     for width, joined in tokens:
         x, wide = x if joined else x + BETWEEN, max(width, 8) + 2 * PAD

@@ -1,5 +1,5 @@
-"""Lay out a static picture: a plan states its size and notes, and paints it once its position is known. Around it are
-the title, how to read it, the colour bar, notes and provenance."""
+"""Lay out static pictures. A plan contains a picture's size and notes and paints it once its position is known; the
+page adds title, reading instructions, colour bar, notes and provenance."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WORDS = strings("export")
-# share of the bound from which negative cells are struck through, so that signs differ without colour
+# share of the bound from which negative cells are struck through, so that signs can be distinguished without colour
 STRUCK = 0.08
-BARE, WIDE = 190, 1600   # points: the narrowest picture; the widest row of pictures
-NARROW = 300     # points: the narrowest page, so that a caption fits a few words per line
-BAR = (120, 7)   # points
-SAMPLE = 26      # points, of a head's line in the legend
+BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of a row of pictures
+NARROW = 300     # points: smallest width of a page, so that a caption has a few words per line
+BAR = (120, 7)   # width and height of the colour bar in points
+SAMPLE = 26      # points: length of a head's line in the legend
 TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
 
 
 @dataclass(frozen=True)
 class PicturePlan:
-    """A picture before its position is known."""
+    """A picture whose position is not known yet."""
 
     width: float                                   # points
     height: float                                  # points
     orientation: str                               # how to read it
     notes: tuple[str, ...]                         # notes for the reader
     paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner at (x, y)
-    bar: np.ndarray | None  # RGB uint8 (step, 3) of the colour bar; None if thickness shows weights
+    bar: np.ndarray | None  # the colour bar, RGB uint8 (step, 3); None if thickness shows the weights
     ticks: Sequence[tuple[float, str]]             # (position on the bar, label)
-    bar_name: str                                  # what the bar shows
-    pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
+    bar_name: str                                  # the quantity on the bar
+    pair: tuple[str, ...] = ()                     # the pair and its weight, as separate strings
     legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) per head
     signed: bool = False                           # whether the bar starts below 0, with that half struck through
 
     @property
     def across(self) -> float:
-        """Width in points, with the bar below."""
+        """Width of the picture and its colour bar in points."""
         return max(self.width, BARE, BAR[0] + 10 + letters.width(self.bar_name, 7.5, mono=False))
 
 
 def weight_ticks(scale: str) -> list[tuple[float, str]]:
-    """Return the ticks for weights from 0 to 1 on a scale."""
+    """Return the ticks, (position, label), for weights from 0 to 1 on a scale."""
     return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
 
 
 def signed_ticks(bound: float) -> list[tuple[float, str]]:
-    """Return the ticks for numbers from −bound to bound."""
+    """Return the ticks, (position, label), for numbers from −bound to bound."""
     return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]
 
 
@@ -63,8 +63,8 @@ def weight_name(scale: str) -> str:
 
 
 def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequence[str]) -> "Figure":
-    """Lay out a picture: title, lead and how to read it above; bar, notes and caption below. Without a title it is for
-    a page that has its own."""
+    """Lay out a picture with title, lead and reading instructions above it, and colour bar, notes and caption below.
+    title: "" for a page that has its own."""
     sheet, inner, y = Sheet(), max(NARROW, plan.across), 0.0
     if title:
         y = MARGIN + 11.0
@@ -82,7 +82,7 @@ def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequ
 
 
 def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, caption: Sequence[str]) -> "Figure":
-    """Lay out several pictures on one page: side by side, or below one another if that exceeds WIDE."""
+    """Lay out several pictures on one page, side by side if they fit within WIDE, otherwise below one another."""
     sheet, across = Sheet(), sum(plan.across for plan in plans) + 2 * MARGIN <= WIDE
     wide = sum(plan.across + 2 * MARGIN for plan in plans) - 2 * MARGIN
     inner = wide if across else max(NARROW, *(plan.across for plan in plans))
@@ -99,7 +99,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, c
 
 
 def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], inner: float) -> "Figure":
-    """Draw notes and caption from y on and finish the page."""
+    """Draw notes and caption from y downwards and finish the page."""
     caption = list(map(show_invisibles, caption))
     if any(letters.CODE_POINT.search(letters.readable(line, mono=False)) for line in caption[:1]):
         notes = [*notes, WORDS["code_points"]]
@@ -109,7 +109,7 @@ def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], 
 
 
 def _prose(sheet: Sheet, y: float, paragraphs: Sequence[str], size: float, inner: float) -> float:
-    """Draw paragraphs from y on; return the next free y."""
+    """Draw paragraphs from y downwards; return the next free y."""
     for paragraph in paragraphs:
         for line in letters.wrap(letters.readable(paragraph, mono=False), size, inner):
             y += size * 1.4
@@ -118,14 +118,14 @@ def _prose(sheet: Sheet, y: float, paragraphs: Sequence[str], size: float, inner
 
 
 def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return RGBA (line, 4) and widths (line) in points, thicker and darker for larger strengths, from 0 to 1, with
-    colours RGB (line, 3) from 0 to 255."""
-    alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few distinct values keep a PDF small
+    """Return RGBA (line, 4) and widths in points (line); stronger lines are thicker and darker. force: strengths from 0
+    to 1, (line). colours: RGB from 0 to 255, (line, 3)."""
+    alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few distinct values keep PDFs small
     return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
 
 
 def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
-    """Draw the colour bar, or the line thicknesses, and the legend; return the next free y."""
+    """Draw the colour bar (or the scale of line thickness) and the legend; return the next free y."""
     (width, height), (x, y) = BAR, corner
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)
@@ -134,7 +134,7 @@ def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> floa
         sheet.strokes(np.stack([ends, np.full(ends.shape, y + height / 2)], -1), colours, widths)
     else:
         sheet.image(x, y, width, height, plan.bar[np.newaxis])
-        if plan.signed:   # like negative cells
+        if plan.signed:   # strike through the negative half, like negative cells
             lefts = x + np.arange(0, width / 2 - 6, 6)
             sheet.strokes(np.stack([np.stack([lefts + 1, np.full_like(lefts, y + height - 1)], -1),
                                     np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),

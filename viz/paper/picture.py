@@ -1,4 +1,4 @@
-"""Draw the picture lens: the weights of the token in focus over the picture that the model received."""
+"""Draw the picture lens: the weights of the token in focus over the model's input picture."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,12 +13,12 @@ from viz.paper.page import STRUCK, WORDS, PicturePlan
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
-WIDE = 420     # points, longer side in print
-PIXELS = 896   # pixels of that side, so that patch edges stay sharp
+WIDE = 420     # longer side in print, in points
+PIXELS = 896   # approximate longer side in pixels, so that patch edges stay sharp
 
 
 def plan(record: AttentionRecord, view: View) -> PicturePlan:
-    """Plan the picture lens. Raises UserError for a record of text and if no token is in focus."""
+    """Plan the picture lens. Raises UserError for a record of text or if no token is in focus."""
     if record.picture is None:
         raise UserError("The picture lens is for vision models; choose the matrix.")
     if view.token is None:
@@ -35,7 +35,8 @@ def plan(record: AttentionRecord, view: View) -> PicturePlan:
 
 def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focus: int | None, hidden: Sequence[int],
             orientation: str, notes: Sequence[str] = ()) -> PicturePlan:
-    """Plan the lens for a picture, uint8 (height, width, 3), whose tokens have boxes (token, 4) and numbers."""
+    """Plan the picture lens. picture: uint8 (height, width, 3). boxes: the tokens' boxes, (token, 4). values: the
+    tokens' numbers. focus: the query token. hidden: tokens hidden as keys."""
     large, shares, signed = enlarged(picture), values.shares, values.kind == "signed"
     drawn = glow.over(large, glow.spread(shares, boxes, large.shape[:2]))
     high, wide = picture.shape[:2]
@@ -58,8 +59,8 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focu
 
 
 def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
-    """Strike through every patch with these boxes (patch, 4), like on the page: it marks negative numbers for print
-    without colour. crossed: draw a cross, for hidden patches."""
+    """Strike through the patches with these boxes, (patch, 4). As on the page, this marks negative numbers without
+    colour. crossed: draw a cross, for hidden patches."""
     boxes = boxes[np.isfinite(boxes).all(-1)]
     if not len(boxes):
         return
@@ -72,15 +73,15 @@ def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
 
 
 def _frame(sheet: Sheet, box: np.ndarray, edge: str, fill: str = "none") -> None:
-    """Draw a frame around a patch, if the token is one."""
+    """Draw a frame around a token's box if the token is a patch."""
     if np.isfinite(box[0]):
         left, top, right, bottom = box.tolist()
         sheet.box(left, top, right - left, bottom - top, edge=edge, line=2, fill=fill)
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:
-    """Enlarge the picture to about PIXELS on its longer side: photographs with interpolation, drawings by repeating
-    pixels."""
+    """Enlarge the picture to about PIXELS on its longer side, with interpolation for photographs and by repeating
+    pixels for small drawings."""
     from PIL import Image
 
     high, wide = picture.shape[:2]
@@ -90,6 +91,6 @@ def enlarged(picture: np.ndarray) -> np.ndarray:
 
 
 def bar(signed: bool = False) -> np.ndarray:
-    """Return the colours as seen over a medium grey, uint8 (step, 3)."""
+    """Return the colour bar as seen over a medium grey, uint8 (step, 3)."""
     grey = np.full((1, 256, 3), 150, np.uint8)
     return glow.over(grey, np.linspace(-1 if signed else 0, 1, 256, dtype=np.float32)[np.newaxis])[0]

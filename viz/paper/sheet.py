@@ -1,11 +1,11 @@
-"""A page to draw on through matplotlib's object API, measured in points from its top left corner; and its fonts.
+"""Draw on a page through matplotlib's object API, in points from the top left corner, and find its fonts.
 
-One axes covers the whole figure and its data units are points, so that every length here is a length on paper.
-matplotlib's settings are global and its renderers are not thread-safe: `pen` allows one picture at a time, with default
-settings.
+A single axes covers the whole figure and its data units are points, so that all lengths are lengths on paper.
+matplotlib's settings are global and its renderers are not thread-safe, so `pen` allows one picture at a time, with
+default settings.
 
-Text is literal. A character that is invisible or missing from all fonts becomes its code point, U+XXXX, and the picture
-notes it.
+Text is drawn literally. A character that is invisible or missing from all fonts is replaced by its code point, U+XXXX,
+and the picture has a note about it.
 """
 import functools
 import io
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
 
-Dashes = tuple[float, tuple[float, ...] | None]   # matplotlib's format: offset, and lengths of dashes and gaps
+Dashes = tuple[float, tuple[float, ...] | None]   # in matplotlib's format: offset, lengths of dashes and gaps
 SOLID: Dashes = (0, None)
 MARGIN = 16
-PIXELS = 64_000_000   # per PNG: beyond this, a laptop's viewers fail
-SIDE = 65_535         # per PNG: the limit of matplotlib's renderer
+PIXELS = 64_000_000   # largest PNG in pixels; viewers on laptops fail beyond it
+SIDE = 65_535         # largest side of a PNG in pixels, the limit of matplotlib's renderer
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
-LONGEST = 24          # characters of a token's label; longer ones end in …
-SEAM = 0.1            # points by which adjacent cells overlap, so that no gap shows
+LONGEST = 24          # characters of a token's label; longer labels end with …
+SEAM = 0.1            # points by which adjacent cells overlap, so that no gap is visible
 SUFFIXES = (".pdf", ".svg", ".png")
 _LOCK = threading.Lock()
 
 
 @contextmanager
 def pen() -> Iterator[None]:
-    """Reserve matplotlib for one thread: text widths independent of zoom, fonts embedded in PDF, text as text in SVG,
-    and reproducible bytes."""
+    """Reserve matplotlib for one thread, with settings for text widths independent of the zoom, embedded fonts in PDF,
+    text elements in SVG, and reproducible files."""
     import matplotlib
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
@@ -58,8 +58,8 @@ def pen() -> Iterator[None]:
 
 @functools.cache
 def _families(*wanted: str) -> tuple[str, ...]:
-    """Return those of the wanted font families that are installed, best first. DejaVu comes with matplotlib, so there
-    is always one."""
+    """Return the installed ones of these font families, in order of preference. There is always at least one, because
+    matplotlib contains DejaVu."""
     from matplotlib.font_manager import fontManager
 
     there = {entry.name for entry in fontManager.ttflist}
@@ -78,7 +78,7 @@ def font(size: float, face: str) -> "FontProperties":
 
 @functools.cache
 def _drawable(mono: bool) -> frozenset[int]:
-    """Return the code points that the fonts of `font` contain."""
+    """Return the code points contained in the fonts of `font`."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     stack = _families(*((theme.MONO if mono else theme.SANS) + theme.FALLBACK))
@@ -86,21 +86,21 @@ def _drawable(mono: bool) -> frozenset[int]:
 
 
 def readable(text: str, mono: bool = True) -> str:
-    """Return the text with characters that no font has, and joiners without effect, replaced by their code points."""
+    """Replace characters that no font contains, and joiners without effect, with their code points."""
     known = _drawable(mono)
     return "".join(sign if ord(sign) in known and (sign.isprintable() or _shapes(text, at)) else f"U+{ord(sign):04X}"
                    for at, sign in enumerate(text))
 
 
 def _shapes(text: str, at: int) -> bool:
-    """Return whether an invisible character is inside a word of a joining script. Elsewhere, matplotlib's PDF draws its
-    neighbours on top of each other."""
+    """Return whether an invisible character is inside a word of a right-to-left script, where it may shape letters.
+    Elsewhere, matplotlib's PDF backend would draw its neighbours on top of each other."""
     return 0 < at < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL")
                                           for each in (at - 1, at + 1))
 
 
 def label(text: str) -> str:
-    """Return a token's label as on the page, with missing characters as code points, cut if very long."""
+    """Return a token's label as on the page, with missing characters as code points, shortened if it is very long."""
     shown = readable(visible_token(text))
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
 
@@ -109,20 +109,20 @@ def label(text: str) -> str:
 def _renderer() -> "RendererAgg":
     from matplotlib.backends.backend_agg import RendererAgg
 
-    return RendererAgg(1, 1, 72)   # 72 dots per inch: a dot is a point
+    return RendererAgg(1, 1, 72)   # at 72 dots per inch, a dot is a point
 
 
 @functools.lru_cache(4096)
 def width(text: str, size: float, mono: bool = True) -> float:
-    """Return the width of the text as drawn inside `pen`, in points. `pen` turns off hinting, with which letters would
-    be whole dots wide."""
+    """Return the width of the text in points. Call it inside `pen`, which turns off hinting; otherwise letter widths
+    would be whole dots."""
     face = font(size, "mono" if mono else "sans")
     return _renderer().get_text_width_height_descent(text, face, ismath=False)[0] if text else 0.0
 
 
 def wrap(text: str, size: float, limit: float) -> list[str]:
-    """Break the text into lines no wider than `limit`, at spaces, and inside a word only if the word is wider. A · ends
-    a line."""
+    """Break the text at spaces into lines no wider than `limit`; words that are wider are broken too. A separator · is
+    never the first on a line."""
     lines, line = [], ""
     for word in text.split(" "):
         while word:
@@ -141,7 +141,7 @@ def wrap(text: str, size: float, limit: float) -> list[str]:
 
 
 class Sheet:
-    """Things to draw, in points; `close` puts them on a page."""
+    """Collects drawn elements, measured in points; `close` returns them as a page."""
 
     def __init__(self) -> None:
         from matplotlib.figure import Figure
@@ -152,31 +152,31 @@ class Sheet:
 
     def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"],
              face: str = "sans", align: str = "left", angle: float = 0, fill: str | None = None) -> None:
-        """Write one line with its baseline at y, in a face of `font`. fill: background colour. SVG text is placed by
-        its anchor, so that another font only moves its far end."""
+        """Draw one line of text with its baseline at y. face: see `font`. fill: background colour. SVG text is
+        positioned by its anchor, so a different font only moves the other end."""
         behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
         self.axes.text(x, y, words, fontproperties=font(size, face), color=colour, ha=align, va="baseline",
                        rotation=angle, rotation_mode="anchor", parse_math=False, bbox=behind)
 
     def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",
             line: float = 0.6) -> None:
-        """Draw a rectangle with its top left corner at (x, y), with a fill and an edge colour."""
+        """Draw a rectangle with its top left corner at (x, y). fill, edge: colours. line: width of the edge."""
         from matplotlib.patches import Rectangle
 
         self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
                                        joinstyle="miter", clip_on=False))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray, least: int = 1024) -> None:
-        """Draw RGB or RGBA uint8 (row, column, channel), first row on top. Cells are repeated, up to `least` per side,
-        so that viewers do not blur them when enlarging."""
+        """Draw pixels, RGB or RGBA uint8 (row, column, channel), with the first row on top. They are repeated to at
+        least `least` pixels on the longer side, so that viewers do not blur them when enlarging."""
         larger = max(1, -(-least // max(pixels.shape[:2])))
         pixels = pixels.repeat(larger, 0).repeat(larger, 1)
         self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto",
                          resample=False)
 
     def cells(self, corners: np.ndarray, size: tuple[float, float], steps: np.ndarray, ramp: np.ndarray) -> None:
-        """Draw matrices as shapes: steps int (matrix, row, column) index the ramp, whose first colour is left blank;
-        corners float (matrix, 2). A run of equal cells is one stroke with the row's height."""
+        """Draw matrices as shapes, with a run of equal cells as a single stroke of the row's height. corners: top left
+        corners, (matrix, 2). steps: int (matrix, row, column), indices into the ramp; cells of step 0 are not drawn."""
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
@@ -196,7 +196,7 @@ class Sheet:
 
     def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float,
                 dashes: Dashes = SOLID) -> None:
-        """Draw straight lines: segments (line, 2, xy), colours RGBA (line, 4), with the same dashes."""
+        """Draw straight lines. segments: (line, 2, xy). colours: RGBA, (line, 4). dashes: shared by all lines."""
         from matplotlib.collections import LineCollection
 
         self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt",
@@ -204,8 +204,8 @@ class Sheet:
 
     def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool,
                dashes: Sequence[Dashes] = (SOLID,)) -> None:
-        """Draw Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small if
-        there are many."""
+        """Draw Bézier curves. points: (line, 4, xy). colours: RGBA, (line, 4). as_image: rasterise them, which keeps a
+        vector file with many curves small."""
         from matplotlib.collections import PathCollection
         from matplotlib.path import Path
 
@@ -216,7 +216,7 @@ class Sheet:
                                  autolim=False)
 
     def close(self, width: float, height: float) -> "Figure":
-        """Return the figure, on a page of this size in points."""
+        """Return the figure as a page of this size in points."""
         self.axes.set_xlim(0, width)
         self.axes.set_ylim(height, 0)
         self.figure.set_size_inches(width / 72, height / 72)
@@ -224,14 +224,14 @@ class Sheet:
 
 
 def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
-    """Return the figure as png, svg or pdf; a PNG has `zoom` pixels per point. source: its provenance, ASCII, embedded
-    as the PNG text chunk "provenance", the SVG's description (also as <desc>) or the PDF's subject. Raises UserError if
-    a PNG would be too large."""
+    """Return the figure as png, svg or pdf. zoom: pixels per point of a PNG. source: the provenance in ASCII, which is
+    embedded as the PNG text chunk "provenance", as the SVG's description (also in <desc>) or as the PDF's subject.
+    Raises UserError if a PNG would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels, but the limit is {PIXELS:,}, "
                         f"{SIDE:,} per side; choose a smaller zoom, SVG or PDF.")
-    # without a date, a figure always has the same bytes
+    # dates are omitted so that the same figure always has the same bytes
     metadata: dict[str, dict[str, str | None]] = {
         "png": {"provenance": source}, "svg": {"Description": source or None, "Date": None, "Creator": MADE_BY},
         "pdf": {"Subject": source or None, "CreationDate": None, "Creator": MADE_BY}}
