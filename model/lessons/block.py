@@ -1,5 +1,5 @@
-"""One Transformer block: its parts, normalisation step by step, inactive units and the nonlinearity of the feed-forward
-layer, dropout, and the effect of depth at initialisation."""
+"""Examine one Transformer block: its parts, normalisation step by step, inactive units and the nonlinearity of the
+feed-forward layer, dropout, and the effect of depth at initialisation."""
 import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -19,11 +19,11 @@ RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A box in the drawing of a block. kind: in, norm, attention, cross, feed_forward, add or add_norm. name: the kind,
-    numbered by its sub-layer.
+    """A box in the drawing of a block.
 
-    output (t, d_model): what leaves it, None if the form of the model's feed-forward layer is unknown. norm: the
-    normalisation in it.
+    kind: in, norm, attention, cross, feed_forward, add or add_norm. name: the kind with the number of its sub-layer.
+    output: (t, d_model), None if the form of the model's feed-forward layer is unknown. norm: the normalisation that
+    the box contains.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Box:
 
 
 def boxes(block: Block) -> list[Box]:
-    """Return the block's boxes from the bottom up, identified by the numbers: a norm precedes a sub-layer if its input
-    is the stream, follows it if its input is the sub-layer's output (Gemma 2, OLMo 2), and is part of *add & norm* if
-    its input is their sum and the model is post-LN."""
+    """Return the block's boxes from the bottom up. Their order is inferred from the values: a norm precedes a sub-layer
+    if its input is the stream, follows it if its input is the sub-layer's output (Gemma 2, OLMo 2), and is part of
+    *add & norm* if its input is their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
     stack = [Box("in", "in", stream)]
     parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output)
@@ -55,7 +55,7 @@ def boxes(block: Block) -> list[Box]:
 
 
 def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
-    """Remove from `norms` the first whose input is these vectors (t, d), up to rounding, and return it."""
+    """Remove and return the first norm whose input equals these vectors (t, d) up to rounding."""
     for norm in norms:
         if read is not None and np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
             norms.remove(norm)
@@ -65,19 +65,19 @@ def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """A vector x through a normalisation, step by step, float64 (d) each."""
+    """The steps of normalising a vector x; arrays are float64 (d)."""
 
-    mean: float           # of x; 0 for RMS
-    variance: float       # of x, biased; the mean square for RMS
+    mean: float           # mean of x; 0 for RMS
+    variance: float       # biased variance of x; the mean square for RMS
     centred: np.ndarray   # x − mean; x itself for RMS
-    normal: np.ndarray    # with mean square 1, up to ε
-    scaled: np.ndarray    # times the gain
-    output: np.ndarray    # plus the bias
+    normal: np.ndarray    # scaled to a mean square of 1, up to ε
+    scaled: np.ndarray    # multiplied by the gain
+    output: np.ndarray    # with the bias added
 
 
 def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, epsilon: float = 1e-5) -> Steps:
-    """Normalise the features of one token with the biased variance (divided by d) and ε inside the root (Ba, Kiros,
-    Hinton 2016)."""
+    """Apply layer norm to one token's features, with the biased variance and ε inside the root (Ba, Kiros & Hinton
+    2016)."""
     x = np.asarray(x, np.float64)
     mean, variance = float(x.mean()), float(x.var())
     normal = (x - mean) / np.sqrt(variance + epsilon)
@@ -85,8 +85,7 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray | None = None, 
 
 
 def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
-    """Normalise without subtracting a mean or adding a bias; `variance` is the mean square (Zhang and Sennrich
-    2019)."""
+    """Apply RMSNorm, which neither subtracts a mean nor adds a bias (Zhang & Sennrich 2019)."""
     x = np.asarray(x, np.float64)
     square = float((x * x).mean())
     normal = x / np.sqrt(square + epsilon)
@@ -94,22 +93,22 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
 
 
 def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
-    """Return three shares of the activations, each 0 to 1: exactly 0; smaller than `share` of the largest; 0 if the
-    activation were a ReLU."""
+    """Return the shares (0 to 1) of activations that are exactly 0, that are smaller than `share` of the largest, and
+    that a ReLU would set to 0."""
     size = np.abs(active)
     return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
 
 
 def drop(x: np.ndarray, rate: float, seed: int, draws: int = 1) -> np.ndarray:
-    """Apply dropout (Srivastava et al. 2014) as libraries do in training: each number of x (d) becomes 0 with
-    probability `rate`, the others are divided by 1 − rate; (draw, d)."""
+    """Apply dropout (Srivastava et al. 2014) as in training: set each number of x (d) to 0 with probability `rate` and
+    divide the others by 1 − rate. Returns `draws` independent results, (draw, d)."""
     kept = np.random.default_rng(seed).random((draws, len(x))) >= rate
     return kept * np.asarray(x, np.float64) / (1 - rate)
 
 
 def bent_fit(target: np.ndarray, x: np.ndarray, units: int) -> np.ndarray:
-    """Fit `target` (n) at x (n) by least squares with a line and `units` ReLU units with evenly spaced bends, which is
-    what a feed-forward layer of that width can do with one feature; float64 (n)."""
+    """Fit `target` (n) as a function of x (n) by least squares, float64 (n). The function is a line plus `units` ReLU
+    units with evenly spaced bends, like a feed-forward layer of that width with one feature."""
     bends = np.linspace(x[0], x[-1], units + 2)[1:-1]
     columns = np.column_stack([np.ones_like(x), x, *(np.maximum(0, x - bend) for bend in bends)])
     return columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
@@ -120,8 +119,8 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     """Return (mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2),
     both float64 (layer).
 
-    The setting follows figure 3 of Xiong et al. 2020: an encoder of ours at initialisation (width 64, Xavier), random
-    texts, and the loss of predicting random tokens from the last block's output. Pre-LN includes its final norm.
+    The setting follows figure 3 of Xiong et al. 2020: our encoder at initialisation (width 64, Xavier), random texts,
+    and the loss of predicting random tokens from the last block's output. Pre-LN includes the final norm.
     """
     import torch
 
@@ -143,7 +142,7 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
 
 @dataclass(frozen=True, eq=False)
 class DepthRuns:
-    """Means over seeds at one depth, float64 (layer) each."""
+    """Results at one depth, averaged over seeds, float64 (layer)."""
 
     stream: np.ndarray      # mean length of the residual stream after each block
     gradient: np.ndarray    # Frobenius norm of the gradient of W_2
@@ -153,7 +152,7 @@ class DepthRuns:
 
 @cache
 def depth_runs() -> tuple[dict[str, dict[int, DepthRuns]], dict]:
-    """Return ({"post" or "pre": {layers: runs}}, metadata) of the shipped runs."""
+    """Return the shipped runs and their metadata: ({"post" or "pre": {layers: runs}}, metadata)."""
     stored = json.loads(RUNS.read_text(encoding="utf-8"))
     return {kind: {int(layers): DepthRuns(**{name: np.array(numbers) for name, numbers in found.items()})
                    for layers, found in stored.pop(kind).items()} for kind in ("post", "pre")}, stored

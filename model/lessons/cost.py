@@ -1,9 +1,9 @@
 r"""Count the multiplications of one attention layer, and measure its time and memory on this machine.
 
-Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K; the linear layers take float32 (n,
-d_model). One text, with no mask except the window's. Each question covers one method at one length, so that the queue
-can serve other people in between. It is measured on one torch thread by that thread's own clock, which stops while the
-machine does something else (see `clock`).
+Queries, keys and values are float32 (head, n, D_K) with d_model = heads · D_K; the input of the linear layers is
+float32 (n, d_model). There is one text, and no mask except the window's. Each query measures one method at one length,
+because the queue serves other users between queries. Time is measured on one torch thread with that thread's CPU clock,
+which ignores other processes (see `clock`).
 """
 import functools
 import json
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
-START, END = 64, 131_072                 # lengths: each the double of the one before
+START, END = 64, 131_072                 # shortest and longest length; each length is twice the previous one
 LENGTHS = tuple(START * 2**power for power in range((END // START).bit_length()))
 WINDOW = 64                              # keys on each side of the sliding window
-LONGEST = 1.5                            # most seconds of one computation, predicted from the previous length
-# seconds: shorter computations are repeated for this long, and the shortest counts
+LONGEST = 1.5                            # maximum seconds of one computation, predicted from the previous length
+# seconds for which shorter computations are repeated; the fastest repetition counts
 ENOUGH = 0.04
-SHARE = 1 / 4                            # most of the free memory to use
+SHARE = 1 / 4                            # maximum share of the free memory to use
 MOST_WIDTH = 1024
-# most numbers that torch's fused kernel holds per thread (FlashAttentionKernel.cpp)
+# maximum buffer size of torch's fused kernel, in numbers per thread (FlashAttentionKernel.cpp)
 BLOCK = 256 * 640
-FITTED = 4                               # the power law is fitted to this many of the longest lengths
+FITTED = 4                               # number of lengths, the longest ones, to fit the power law to
 
 
 @dataclass(frozen=True)
 class CostQuery:
-    """One method of WAYS at one length. again: requests another measurement."""
+    """How expensive is one method of WAYS at one length? again: another value requests a new measurement."""
 
     way: str
     n: int
@@ -52,13 +52,13 @@ class CostQuery:
     again: int = 0
 
     def answer(self, models: Models, report: Progress) -> "Cost":
-        """Measure it. Raises UserError for an invalid question or one that does not fit into memory."""
+        """Measure the cost. Raises UserError if the query is invalid or the computation does not fit into memory."""
         return measure(self, report)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one computation, and its peak memory in bytes beyond its inputs."""
+    """The time of one computation in seconds, and its peak memory in bytes, without its inputs."""
 
     seconds: float
     peak: int
@@ -66,14 +66,14 @@ class Cost:
 
 @dataclass(frozen=True)
 class CostsQuery:
-    """Every way of WAYS at every length that it does not take too long for, in a layer of one width."""
+    """How expensive is every method of WAYS, in a layer of one width, at every length that is not too slow?"""
 
     d_model: int
-    model: str = "layer"   # of random numbers
+    model: str = "layer"   # a layer with random inputs, not a model
     revision: str = ""
 
     def answer(self, models: Models, report: Progress) -> dict[str, dict[int, Cost]]:
-        """Return {way: {length: its cost}}."""
+        """Return {method: {length: cost}}."""
         found = dict[str, dict[int, Cost]]((way, {}) for way in WAYS)
         for n in LENGTHS:
             for way, known in found.items():
@@ -84,23 +84,23 @@ class CostsQuery:
 
 
 def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
-    """Compute equation (1) literally, (head, n, d_k): the whole matrix of scores, then the whole matrix of weights."""
+    """Compute equation (1) literally, (head, n, d_k), with full matrices of scores and weights."""
     from model.core import attention
 
     return attention.attention(query, key, value)[0]
 
 
 def fused(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
-    """Compute the same numbers with torch's fused kernel, tile by tile, without storing a matrix. torch requires a
-    batch axis for that."""
+    """Compute the same result with torch's fused kernel, which processes tiles and stores no matrix. It requires a
+    batch axis."""
     import torch
 
     return torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0]
 
 
 def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) -> "Tensor":
-    """Attend to keys at most `side` tokens away, (head, n, d_k): each block of `side` queries attends to the three
-    surrounding blocks of keys, as in LongT5 and BigBird."""
+    """Attend to keys at most `side` tokens away, (head, n, d_k). Each block of `side` queries is computed with the
+    three nearest blocks of keys, as in LongT5 and BigBird."""
     import torch
     from torch.nn.functional import pad
 
@@ -127,10 +127,11 @@ def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
 
 
 def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = WINDOW) -> np.ndarray | float:
-    """Count the multiplications of one layer: 2 n² d for scores and outputs, 2 n (2r + 1) d within a window (at most n²
-    d), 12 n d² for the linear layers.
+    """Count the multiplications of one layer: 2 n² d for scores and outputs, 2 n min(n, 2r + 1) d with a window, and
+    12 n d² for the linear layers.
 
-    The softmax is left out because its cost does not grow with d, and so are the additions, one per multiplication.
+    The count excludes the softmax, whose cost does not grow with d, and additions, of which there is one per
+    multiplication.
     """
     if way == "linear":
         return 12 * n * d_model**2
@@ -138,21 +139,21 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
 
 
 def balanced_length(d_model: int) -> int:
-    """Return the length n = 6 d at which scores and outputs need as many multiplications as the linear layers: 2 n² d =
-    12 n d²."""
+    """Return the length n at which attention needs the same number of multiplications as the linear layers: n = 6 d,
+    from 2 n² d = 12 n d²."""
     return 6 * d_model
 
 
 def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) -> np.ndarray | int:
-    """Return the memory in bytes according to the formulas: scores and weights of every head (one number per row for
-    the fused kernel), and the output."""
+    """Return the theoretical memory in bytes for the output and every head's scores and weights. The fused kernel only
+    stores one number per row."""
     heads = d_model // D_K
     numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * side + 1)}
     return FLOAT * (numbers[way] + n * d_model)
 
 
 def bytes_needed(way: str, n: int, d_model: int) -> int:
-    """Return an upper bound on a computation's memory in bytes, inputs included; it decides whether it may run."""
+    """Return an upper bound on the memory of a computation in bytes, including inputs."""
     heads = d_model // D_K
     held = {"plain": 2 * heads * n * n, "fused": 2 * n * d_model + BLOCK,
             "window": 12 * heads * n * WINDOW + n * d_model, "linear": 8 * n * d_model}
@@ -160,15 +161,16 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
 
 
 def bytes_allowed() -> float:
-    """Return the memory in bytes that a measurement may use: CLEARHEAD_MEASURE_MB (1024), but at most a quarter of the
-    free memory."""
+    """Return the memory in bytes that a measurement may use: CLEARHEAD_MEASURE_MB (default 1024), but at most a quarter
+    of the free memory."""
     from model.core.limits import memory_free
 
     return min(LIMITS.measure_bytes, SHARE * memory_free())
 
 
 def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
-    """Return why length n is not measured ("memory", "time" predicted from n/2, or "length"), or None if it is."""
+    """Return why length n is not measured: "memory", "time" (predicted from n/2) or "length"; None if it is measured.
+    before: the cost at n/2."""
     if n > END:
         return "length"
     if bytes_needed(way, n, d_model) > bytes_allowed():
@@ -178,7 +180,7 @@ def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | No
 
 
 def prepare(way: str, n: int, d_model: int) -> Callable:
-    """Return a function that runs the computation on random numbers."""
+    """Return a function that runs the computation on random inputs."""
     import torch
 
     def random(*shape: int) -> "Tensor":
@@ -194,8 +196,8 @@ def prepare(way: str, n: int, d_model: int) -> Callable:
 
 
 def peak_bytes(call: Callable) -> int:
-    """Return the peak memory of a call in bytes beyond its inputs, from torch's record of every allocation."""
-    os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # otherwise every profile writes to the server's log
+    """Return the peak memory of a call in bytes, without its inputs, from torch's allocation profile."""
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # otherwise every profile writes to the log
     from torch.autograd.profiler import profile
 
     with profile(profile_memory=True) as seen:
@@ -209,13 +211,13 @@ def peak_bytes(call: Callable) -> int:
 
 
 def clock() -> Callable[[], float]:
-    """Return this thread's own clock, or on Windows, where that has steps of 1/64 s, the performance counter."""
+    """Return this thread's CPU clock, or on Windows, where its resolution is only 1/64 s, the performance counter."""
     return time.perf_counter if sys.platform == "win32" else time.thread_time
 
 
 def seconds_of(call: Callable) -> float:
-    """Return the seconds of a call by that clock: the shortest of as many calls as fit into ENOUGH, at least one, since
-    interference only adds time."""
+    """Measure the seconds of a call with `clock`. Calls it repeatedly for ENOUGH seconds and returns the shortest time,
+    because interference only adds time."""
     now, best, spent = clock(), math.inf, 0.0
     while spent < ENOUGH:
         start = now()
@@ -226,8 +228,8 @@ def seconds_of(call: Callable) -> float:
 
 
 def measure(question: CostQuery, report: Progress) -> Cost:
-    """Measure; stops between the two calls if nobody waits any more. Raises UserError for an invalid question or one
-    that does not fit into memory."""
+    """Measure memory, then time. `report` may raise an exception to stop in between. Raises UserError if the query is
+    invalid or the computation does not fit into memory."""
     import torch
 
     from model.core.limits import one_thread
@@ -250,7 +252,7 @@ def measure(question: CostQuery, report: Progress) -> Cost:
 
 
 def machine() -> str:
-    """Return what measures here: the version of torch and the system."""
+    """Describe the measuring environment: the version of torch and the system."""
     import platform
 
     import torch
@@ -259,13 +261,13 @@ def machine() -> str:
 
 
 def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
-    """Fit numbers ≈ c · nᵖ by least squares on both logarithms over the FITTED longest lengths; return (p, c)."""
+    """Fit c · nᵖ to the numbers at the FITTED longest lengths, by least squares on logarithms; return (p, c)."""
     p, log_c = np.polyfit(np.log(lengths[-FITTED:]), np.log(numbers[-FITTED:]), 1)
     return float(p), float(np.exp(log_c))
 
 
 def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | None:
-    """Return the length from which `one` permanently costs more than `other`, interpolated by powers, or None."""
+    """Return the length from which `one` always costs more than `other`, interpolated on log scales, or None."""
     lengths = sorted(set(one) & set(other))
     gaps = [math.log(one[n] / other[n]) for n in lengths]
     below = [place for place, gap in enumerate(gaps) if gap <= 0]
@@ -278,23 +280,23 @@ def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | No
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The running values after one tile."""
+    """The running values of tiled attention after one tile."""
 
     keys: tuple[int, int]   # the tile's keys (start, end)
     m: float                # running maximum
-    l: float               # running sum  # noqa: E741 (the paper's letter)
+    l: float               # running sum  # noqa: E741 (as in the paper)
     o: np.ndarray           # running output, (d_v)
     kept: float             # factor applied to the previous l and o
 
     @property
     def answer(self) -> np.ndarray:
-        """The row's output if the text ended here, (d_v)."""
+        """Output of the row for the keys so far, (d_v)."""
         return self.o / self.l
 
 
 def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
-    """Process one row's scores (key) and values (key, d_v) in tiles of `tile` keys, float64. The last step's answer is
-    the row's output."""
+    """Process one row's scores (key) and values (key, d_v) in tiles of `tile` keys, float64. The last step's `answer`
+    is the output of the row."""
     tiles = []
     m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     for start in range(0, len(scores), tile):
@@ -307,8 +309,8 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
 
 
 def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
-    """Compute softmax(Q Kᵀ / √d_k) V, (query, d_v), with at most tile × tile scores at a time: all rows of a tile of
-    queries are processed together."""
+    """Compute softmax(Q Kᵀ / √d_k) V, (query, d_v), in tiles of queries and keys, with at most tile × tile scores in
+    memory."""
     out = np.empty((len(query), value.shape[1]), query.dtype)
     for first in range(0, len(query), tile):
         rows = query[first:first + tile]
@@ -326,8 +328,8 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
 
 @functools.cache
 def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> tuple[float, float]:
-    """Return the largest differences from equation (1) in float64, on random float32 inputs: for tiled attention, and
-    for torch's fused kernel."""
+    """Return the largest differences of tiled attention and of torch's fused kernel from equation (1) in float64, on
+    random float32 inputs."""
     import torch
 
     from model.core import attention
@@ -341,15 +343,15 @@ def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> tuple[float, f
 
 TYPES = ("attention", "recurrent", "convolution", "restricted")
 COLUMNS = ("complexity", "steps", "path")
-TOKENS, WIDTH = 24, 16      # of the shuffled text
-KERNEL, NEAR = 3, 5         # of the layers compared
+TOKENS, WIDTH = 24, 16      # length and d_model of the shuffled text
+KERNEL, NEAR = 3, 5         # kernel size of the convolution; keys of restricted attention
 
 
 def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str, np.ndarray | float]:
-    """Return one row of table 1 for every n: complexity per layer, sequential operations, maximum path length between
-    two tokens.
+    """Return a row of the paper's table 1 for every n: complexity per layer, sequential operations, and maximum path
+    length between two tokens.
 
-    The convolution is dilated, log_k n; with a contiguous kernel it needs n / k layers (the paper, section 4).
+    The convolution is dilated and needs log_k n layers; a contiguous one would need n / k (the paper, section 4).
     """
     one = np.ones_like(n, dtype=float) if isinstance(n, np.ndarray) else 1.0
     rows = {"attention": (1.0 * n * n * d, one, one), "recurrent": (1.0 * n * d * d, n * one, n * one),
@@ -359,7 +361,7 @@ def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str,
 
 
 def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
-    """Return the types with the lowest complexity; more than one in a tie."""
+    """Return the layer types with the lowest complexity, more than one in a tie."""
     costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
     return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
 
@@ -375,14 +377,14 @@ class Weights:
 
 
 def weights(k: int = KERNEL, seed: int = 0) -> Weights:
-    """Draw weights for a convolution of k tokens."""
+    """Draw random weights, with a convolution kernel of k tokens."""
     rng = np.random.default_rng(seed)
     a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
 
 
 def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
-    """Apply one layer of this type, without positions, to tokens (n, d), float64. restricted: attention to the r
+    """Apply one layer of this type, without positions, to tokens (n, d), float64. "restricted" is attention to the r
     nearest keys."""
     if kind == "recurrent":
         return _recurrent(tokens, w)
@@ -425,8 +427,8 @@ Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens
 
 
 def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
-    """Return the connections in as many layers of this type (attention, recurrent, convolution) as are needed to
-    connect two tokens, at least one."""
+    """Return all connections between units, in the smallest number of layers (at least one) that connects two tokens.
+    kind: attention, recurrent or convolution."""
     places = range(tokens)
     if kind == "recurrent":
         return [((0, place), (1, place)) for place in places] + [((1, place), (1, place + 1)) for place in places[:-1]]
@@ -436,14 +438,14 @@ def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> l
 
 
 def path_length(kind: str, first: int, second: int, k: int = KERNEL) -> int:
-    """Return the number of layers (attention, a contiguous convolution) or steps (a recurrence) until one unit depends
-    on both tokens; 0 for a token and itself."""
+    """Return the number of layers (attention, contiguous convolution) or steps (recurrence) until some unit depends on
+    both tokens; 0 if they are the same."""
     apart = abs(second - first)
     return {"attention": min(apart, 1), "recurrent": apart, "convolution": -(-apart // (k - 1))}[kind]
 
 
 def path(kind: str, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
-    """Return the shortest path that connects both tokens, edge by edge; empty for a token and itself."""
+    """Return the edges of the shortest path that connects both tokens; [] if they are the same."""
     low, high = sorted((first, second))
     if low == high:
         return []

@@ -1,4 +1,4 @@
-"""Treat pictures as sequences of patches: digits for small networks, and a picture with its patches reordered."""
+"""Treat pictures as sequences of patches: train small networks on digits, and reorder the patches of a picture."""
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from model.scratch.transformer import Transformer
 
 
-KINDS = ("convolution", "transformer", "unplaced")   # the last is the Transformer without positions
-COUNTS = (100, 300, 1_000)                           # training digits
+KINDS = ("convolution", "transformer", "unplaced")   # "unplaced" is the Transformer without positions
+COUNTS = (100, 300, 1_000)                           # numbers of training digits
 STEPS, SIZE, EVERY = 300, 32, 10                     # training steps; digits per step; steps between two tests
 RATE, WARM_UP = 3e-3, 30                             # peak learning rate; warm-up steps
-PATCH, WIDTH, HEADS, LAYERS = 2, 32, 4, 2  # of the Transformer: patch side in pixels; d_model; heads per layer; layers
-CHANNELS = (16, 32, 32)                              # of the convolutional network, with 3 × 3 kernels
+PATCH, WIDTH, HEADS, LAYERS = 2, 32, 4, 2  # the Transformer's patch side in pixels; d_model; heads per layer; layers
+CHANNELS = (16, 32, 32)                              # channels of the convolutional network, with 3 × 3 kernels
 SEEDS = 5
 
 
 @dataclass(frozen=True)
 class DigitRunQuery:
-    """The training of one network."""
+    """How does one network learn to classify digits?"""
 
     kind: str = "transformer"   # one of KINDS
     count: int = 100            # number of training digits, one of COUNTS
-    seed: int = 1               # for initial weights, choice of digits and their order
+    seed: int = 1               # seed of the initial weights, choice of digits and their order
 
     def answer(self, models: Models, report: Progress) -> "DigitRun":
         """Run the training and return its curves."""
@@ -40,17 +40,17 @@ class DigitRunQuery:
 
 @dataclass(frozen=True, eq=False)
 class DigitRun:
-    """The curves of a training, float64 arrays over its steps or its tests."""
+    """The curves of a training run, float64 (step) or (test)."""
 
     loss: np.ndarray      # nats (step)
-    tested: np.ndarray    # steps before which the held-out digits were tested (test)
-    right: np.ndarray     # accuracy on the held-out digits (test)
+    tested: np.ndarray    # number of steps before each test (test)
+    right: np.ndarray     # accuracy on held-out digits (test)
     learned: float        # final accuracy on the training digits
     parameters: int       # number of parameters
 
 
 def network(kind: str, seed: int) -> "nn.Module":
-    """Return an untrained network of this kind: ink (b, 8, 8) in, logits (b, 10) out."""
+    """Return an untrained network of this kind, from ink (b, 8, 8) to logits (b, 10)."""
     from torch import nn
 
     from model.scratch.canvas import CLASSES, SIDE
@@ -88,7 +88,8 @@ def rate(step: int) -> float:
 
 
 def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
-    """Train, one to three seconds on one core; report is called after every step and may raise to stop."""
+    """Train for one to three seconds on one core. Calls `report` after every step, which may raise an exception to
+    stop."""
     import torch
 
     from model.core.limits import one_thread
@@ -135,7 +136,7 @@ PICTURES = 8         # held-out canvases to choose from
 
 @cache
 def patch_network() -> "Transformer":
-    """Return the trained model."""
+    """Return the trained patch model."""
     from model.scratch import models
     from model.scratch.source import weights_file
 
@@ -144,15 +145,15 @@ def patch_network() -> "Transformer":
 
 @cache
 def canvases() -> "tuple[Canvas, ...]":
-    """Return the first test pictures, with twins next to each other."""
+    """Return the first held-out canvases, with twins next to each other."""
     from model.scratch.tasks.marked_digit import test_canvases
 
     return tuple(test_canvases("test", PICTURES))
 
 
 def swapped(patches: int, moved: int, seed: int) -> np.ndarray:
-    """Return an order of patches in which `moved` of them are cyclically exchanged, int (patch): the source of each
-    position's patch. A single patch cannot move."""
+    """Return an order in which `moved` patches are cyclically permuted, as the source of each position's patch, int
+    (patch). A single patch cannot move."""
     order, chosen = np.arange(patches), np.random.default_rng(seed).permutation(patches)[:moved]
     order[chosen] = np.roll(chosen, 1)
     return order
@@ -171,9 +172,8 @@ def laid(patches: np.ndarray, columns: int) -> np.ndarray:
 
 
 def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
-    """Return the logits at [CLS], float32 (digit), for a picture (row, column), uint8, from black 0 to white 255.
-    placed: with the learned positions; without them, every token only has its content and the trained weights are
-    unchanged."""
+    """Return the logits at [CLS], float32 (digit), for a picture, uint8 (row, column), from 0 (black) to 255 (white).
+    placed: whether to add the learned positions; the weights are the same in both cases."""
     import torch
 
     from model.scratch.tasks.marked_digit import ink
@@ -187,18 +187,18 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
 
 
 def place_vectors() -> np.ndarray:
-    """Return the learned position vectors, float64 (position, d_model), without [CLS]'s."""
+    """Return the learned position vectors without that of [CLS], float64 (position, d_model)."""
     return patch_network().embedding.positions.table.detach().double().numpy()[1:]
 
 
 def numbers(height: int, width: int, side: int, d_model: int) -> dict[str, int]:
-    """Return the numbers that depend on a patch's side in pixels: tokens, including [CLS]; pixels per patch; weights in
-    a head's matrix; parameters of the linear map, and of the position table."""
+    """Return the numbers that depend on the patch size: tokens (including [CLS]), pixels per patch, weights in a head's
+    matrix, and parameters of the linear map and of the position table. side: in pixels."""
     patches = (height // side) * (width // side)
     return {"tokens": patches + 1, "pixels": side**2, "weights": (patches + 1) ** 2,
             "map": side**2 * d_model + d_model, "places": (patches + 1) * d_model}
 
 
 def blocks() -> int:
-    """Return the number of parameters in the model's blocks, which do not depend on the patches."""
+    """Count the parameters in the model's blocks, which do not depend on the patch size."""
     return sum(parameter.numel() for parameter in patch_network().encoder.parameters())

@@ -1,5 +1,4 @@
-"""Encoder, decoder or both: which tokens see which, and how an encoder–decoder is wired, derived from a record and its
-trace."""
+"""Compare encoders, decoders and encoder–decoders: masks and wiring, derived from a record and its trace."""
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,8 +10,8 @@ from model.core.trace import Trace
 
 
 def allowed(attention_map: AttentionMap) -> np.ndarray:
-    """Return which keys each query may attend to in the first layer, bool (query, key); for masks that differ by head,
-    where any head may attend."""
+    """Return which keys each query may attend to in the first layer, bool (query, key). If masks differ by head, return
+    their union."""
     layer = attention_map.layers[0]
     queries, keys = layer.shape[1:]
     block = np.asarray(layer.allowed.block(slice(0, queries), slice(0, keys)), bool)
@@ -21,12 +20,12 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """The inputs of an encoder–decoder's decoder."""
+    """The inputs of the decoder in an encoder–decoder."""
 
     memory: np.ndarray       # H = f_enc(X), (k, d_model)
-    stream: np.ndarray       # the input of the first cross-attention's queries, (q, d_model)
+    stream: np.ndarray       # input of the queries in the first cross-attention layer, (q, d_model)
     layers: int              # number of cross-attention layers
-    apart: float             # largest difference between H W_K + b, H W_V + b and the pass's keys and values
+    apart: float             # largest difference of H W_K + b and H W_V + b from the keys and values of the pass
     query: tuple[int, ...]   # shape of the queries
     key: tuple[int, ...]     # shape of the keys
     value: tuple[int, ...]   # shape of the values
@@ -47,6 +46,6 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
 
 
 def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return how far each token's vector (token, d_model) moved relative to its length, float64 (token)."""
+    """Return the change of each token's vector (token, d_model) relative to its length, float64 (token)."""
     first, second = before.astype(np.float64), after.astype(np.float64)
     return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)

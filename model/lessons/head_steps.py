@@ -1,8 +1,7 @@
-r"""Follow one token through one head with the numbers of a record: every step from its query to the head's output.
+r"""Recompute every step of one head for one token, from its query to the head's output, with the values of a record.
 
-Equation (1) of Vaswani et al. 2017 for one query i, step by step in float64: products q_c k_jc, their sum over c, times
-the scale, capped, plus bias, over the temperature, masked, softmax, and the mix Σ_j w_ij v_j. Arrays: (key, …); vectors
-are rows.
+Computes equation (1) of Vaswani et al. 2017 for one query i in float64: products q_c k_jc, their sum over c, scale,
+soft cap, bias, temperature, mask, softmax, and the mix Σ_j w_ij v_j. Arrays are (key, …); vectors are rows.
 """
 from dataclasses import dataclass
 
@@ -13,25 +12,25 @@ from model.core.record import Layer
 
 @dataclass(frozen=True, eq=False)
 class HeadSteps:
-    """Every step in one head for one token, float64."""
+    """All steps of one head for one token, float64."""
 
     query: np.ndarray      # (d_k)
     keys: np.ndarray       # (key, d_k)
     values: np.ndarray     # (key, d_v)
     products: np.ndarray   # q_c · k_jc, (key, d_k)
-    dots: np.ndarray       # their sums, (key)
-    scaled: np.ndarray     # times the scale, then capped, (key)
+    dots: np.ndarray       # sums of the products, (key)
+    scaled: np.ndarray     # sums after scale and soft cap, (key)
     bias: np.ndarray       # (key)
     logits: np.ndarray     # input of the softmax, (key)
     allowed: np.ndarray    # bool (key)
     weights: np.ndarray    # (key)
     weighted: np.ndarray   # w_j v_j, (key, d_v)
-    mixed: np.ndarray      # their sum, (d_v)
-    sink: float            # the sink's share of the weight
+    mixed: np.ndarray      # sum of the weighted values, (d_v)
+    sink: float            # weight of the attention sink
 
 
 def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
-    """Compute every step in one head for one token, float64."""
+    """Compute all steps of one head for one token."""
     shared = head * len(layer.key) // layer.heads
     query, keys, values = (each.astype(np.float64)
                            for each in (layer.query[head, token], layer.key[shared], layer.value[shared]))
@@ -52,13 +51,13 @@ def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
 
 
 def _row(block: np.ndarray, head: int) -> np.ndarray:
-    """Return the single row of a mask or bias, (key)."""
+    """Return the row (key) of a mask or bias block with a single query."""
     row = (block[head if len(block) > 1 else 0] if block.ndim == 3 else block)[0]
     return row if row.dtype == bool else row.astype(np.float64)
 
 
 def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = None) -> tuple[np.ndarray, float]:
-    """Return the softmax over the allowed keys (key), and the share of a sink: an extra logit without a token."""
+    """Return the softmax over the allowed keys (key), and the weight of a sink, an extra logit without a token."""
     top = max(float(logits[allowed].max(initial=-np.inf)), -np.inf if sink is None else sink)
     raised = np.where(allowed, np.exp(np.where(allowed, logits - top, 0)), 0)
     rest = 0.0 if sink is None else float(np.exp(sink - top))
@@ -67,10 +66,10 @@ def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = No
 
 def ranked_products(products: np.ndarray, keep: int,
                     pairs: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, float]]:
-    """Return (name, contribution to q·k) of the `keep` largest products by magnitude, in their order, and of the rest
-    combined; they sum to q·k.
+    """Return (name, contribution) of the `keep` products with the largest magnitude, in the order of dimensions, and of
+    the others combined. The contributions sum to q·k.
 
-    products (d_k). Dimensions that rotary positions rotate together are kept together, since only their sum is
+    products: (d_k). A pair of dimensions that rotary positions rotate together counts as one, because only its sum is
     meaningful.
     """
     paired = {each for pair in pairs for each in pair}
@@ -82,8 +81,8 @@ def ranked_products(products: np.ndarray, keep: int,
 
 
 def angle(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the angle between two vectors in degrees, 0 to 180, as 2 atan2(‖a−b‖, ‖a+b‖) of the unit vectors, which is
-    accurate near both ends (Kahan 2006)."""
+    """Return the angle between two vectors in degrees, 0 to 180. Uses 2 atan2(‖a−b‖, ‖a+b‖) of the unit vectors, which
+    is accurate near 0 and 180 (Kahan 2006)."""
     lengths = np.linalg.norm(one), np.linalg.norm(other)
     if min(lengths) == 0:
         return float("nan")
@@ -92,10 +91,10 @@ def angle(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the plane that preserves most variance of these points (point, d): (centre (d), axes (2, d), share of
-    variance, 0 to 1).
+    """Return (centre (d), axes (2, d), share of variance, 0 to 1) of the plane that preserves most variance of these
+    points (point, d).
 
-    Principal components (Pearson 1901). A point's coordinates are (point − centre) · axesᵀ.
+    Uses principal components (Pearson 1901). A point's coordinates are (point − centre) · axesᵀ.
     """
     centre = points.mean(0)
     _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
@@ -106,8 +105,8 @@ def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the convex hull of points in a plane (point, 2), counter-clockwise, as indices; for
-    collinear points its two ends."""
+    """Return the indices of the corners of the convex hull of points (point, 2), counter-clockwise. For collinear
+    points, returns both ends."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -118,15 +117,17 @@ def hull(points: np.ndarray) -> np.ndarray:
 
 
 def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
-    """Return each head's contribution to the residual stream, float64 (head, d_model): its output (head, d_v) through
-    its rows of W_O (head, d_v, d_model). Their sum is Concat(heads) · W_O, so concatenation mixes nothing; only the
-    bias is missing from the sub-layer's output."""
+    """Return each head's contribution to the residual stream, float64 (head, d_model).
+
+    A contribution is the head's output (head, d_v) times its rows of W_O (head, d_v, d_model). The sum of all
+    contributions is Concat(heads) · W_O; the sub-layer's output also includes a bias.
+    """
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class SmallHead:
-    """One token's row in the small head, float64."""
+    """One token's row in a small head, float64."""
 
     dots: np.ndarray      # q · k, (key)
     scores: np.ndarray    # divided by √2, (key)
@@ -143,8 +144,8 @@ def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead
 
 
 def inside_by(point: np.ndarray, values: np.ndarray) -> float:
-    """Return the distance of a point (2) in the hull of values (value, 2) from its nearest edge; negative outside, 0 if
-    the hull is a line or a point."""
+    """Return the distance of a point (2) inside the convex hull of values (value, 2) from the nearest edge. Negative
+    outside, 0 if the hull is a line or a point."""
     corners = values[hull(values)]
     if len(corners) < 3:
         return 0.0

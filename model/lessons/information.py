@@ -1,9 +1,9 @@
 r"""Measure heads in bits: entropy, mutual information between query and attended position, divergence between heads.
 
-A head's rows are distributions w_i over keys, float (query, key); with equally likely queries they form a joint
-distribution of query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover & Thomas
-2006, chapter 2). Jensen–Shannon divergence: Lin 1991; its root is a metric: Endres & Schindelin 2003. Between the heads
-of a model: Clark et al. 2019, section 6.
+A head's rows are distributions w_i over keys, float (query, key). If all queries are equally likely, they form a joint
+distribution of query and attended position, whose mutual information is I = H(mean row) − mean H(row) (Cover & Thomas
+2006, chapter 2). The Jensen–Shannon divergence (Lin 1991) is the square of a metric (Endres & Schindelin 2003). Clark
+et al. 2019, section 6, apply it to the heads of a model.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,46 +19,46 @@ from model.core.statistics import entropy
 from model.core.trace import AttentionTrace, Projection
 from model.core.view import MAX_UNPOOLED
 
-# most numbers processed when comparing all pairs of heads on one text; beyond that, rows are left out evenly
+# maximum count of numbers processed in comparing all pairs of heads on a text; longer texts use evenly spaced rows
 BUDGET = 4e8
-LONGEST = MAX_UNPOOLED           # most tokens of a text, since every head's whole matrix is needed
+LONGEST = MAX_UNPOOLED           # maximum number of tokens, because every head's full matrix is needed
 NAMES = ("entropy", "mutual", "distance")   # names of the measures
 TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 
 @dataclass(frozen=True)
 class InformationQuery:
-    """The information measures of the heads of one kind on one text."""
+    """What are the information measures of the heads of one kind on one text?"""
 
     query: Query
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Information":
-        """Compute the measures of the query's record. Raises UserError for an overlong text."""
+        """Compute the measures. Raises UserError for an overlong text."""
         return measure_text(models.record(self.query, report)[self.kind], report)
 
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Measures of the heads of one kind, float64, one number per head."""
+    """The information measures of the heads of one kind, float64 (head)."""
 
     places: tuple[HeadId, ...]      # (layer, head), in the order of the arrays
-    values: dict[str, np.ndarray]   # entropy: mean H(row); mutual: I; distance: mean |i − j|, NaN across two texts
+    values: dict[str, np.ndarray]   # entropy: mean H(row); mutual: I; distance: mean |i − j|, NaN for cross-attention
     blank: dict[str, np.ndarray]    # the same for uniform weights under each layer's mask
     divergence: np.ndarray          # mean Jensen–Shannon divergence, 0 to 1, (head, head)
-    tokens: float                   # in the text, or the mean over texts
+    tokens: float                   # number of tokens, averaged over texts
     texts: int = 1                  # number of texts averaged
 
 
 def mutual(weights: np.ndarray) -> np.ndarray:
-    """Return I between query and attended position for matrices (..., query, key), in bits: H of the mean row minus the
-    mean H of the rows."""
+    """Return the mutual information of query and attended position in bits, for weights (..., query, key): the entropy
+    of the mean row minus the mean entropy of the rows."""
     return np.maximum(entropy(weights.mean(-2), base=2) - entropy(weights, base=2).mean(-1), 0)
 
 
 def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
-    """Return a head of n tokens with a single function, (query, key): it gets the share `sharpness`, and the rest is
-    spread evenly over the allowed keys."""
+    """Return the weights (query, key) of an idealised head over n tokens. A share `sharpness` of each row follows the
+    named pattern; the rest is spread evenly over the allowed keys."""
     full, causal = np.full((n, n), 1 / n), np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
     if name in ("uniform", "causal"):
         return full if name == "uniform" else causal
@@ -67,14 +67,14 @@ def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
 
 
 def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
-    """Compute all measures on one text. A layer's sink counts as an extra key, so that rows sum to 1."""
+    """Compute all measures on one text. An attention sink counts as an extra key, which makes rows sum to 1."""
     shape = len(attention_map.queries), len(attention_map.keys)
     if max(shape) > LONGEST:
         raise UserError(f"The text has {max(shape):,} tokens, but heads can be compared on at most {LONGEST:,}; "
                         f"shorten it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
     compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
-    values: list[tuple] = []   # of each head, in the order of NAMES
+    values: list[tuple] = []   # one tuple per head, in the order of NAMES
     blank: list[tuple] = []
     places, sampled = [], []
     for number, layer in enumerate(attention_map.layers):
@@ -91,30 +91,30 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
 
 
 def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
-    """Return the queries whose rows are compared: all, or as many as BUDGET allows, evenly spaced."""
+    """Return the queries whose rows are compared: all, or an evenly spaced selection within BUDGET."""
     wanted = max(1, min(queries, int(BUDGET / (n_heads**2 / 2 * (keys + 1)))))
     return np.unique(np.linspace(0, queries - 1, wanted).round().astype(int))
 
 
 def _whole(layer: Layer | Reported, head: int) -> np.ndarray:
-    """Return the head's rows in float64, each with a sum of 1; a sink's share is the last column."""
+    """Return the head's rows, which sum to 1, float64 (query, key). The last column is the attention sink, if any."""
     weights = heads.weights(layer, head).astype(np.float64)
     rest = 1 - weights.sum(1, keepdims=True)
     return np.hstack([weights, np.maximum(rest, 0)]) if rest.max() > 1e-3 else weights / weights.sum(1, keepdims=True)
 
 
 def _even(layer: Layer | Reported, head: int, shape: tuple[int, int]) -> np.ndarray:
-    """Return uniform weights on the keys that the head's mask allows each query."""
+    """Return uniform weights over the keys that the head's mask allows, (query, key)."""
     allowed = layer.allowed.block(slice(0, shape[0]), slice(0, shape[1]))
     allowed = (allowed[head] if allowed.ndim == 3 else allowed).astype(float)
     return allowed / np.maximum(allowed.sum(1, keepdims=True), 1)
 
 
 def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
-    """Return the mean Jensen–Shannon divergence between the rows of every two heads, float64 (head, head), in bits,
-    from weights (head, row, key) that sum to 1.
+    """Return the mean Jensen–Shannon divergence in bits between the rows of every two heads, float64 (head, head): the
+    entropy of the average of two rows minus the average of their entropies.
 
-    It is H of two rows' average minus the average of their H.
+    weights: (head, row, key), with rows that sum to 1.
     """
     own = entropy(weights, base=2).mean(-1, dtype=np.float64)
     divergence = np.zeros((len(weights), len(weights)))
@@ -126,7 +126,7 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
 
 
 def mean_over_texts(texts: Sequence[Information]) -> Information:
-    """Average the measures of one model over texts, with equal weight per text."""
+    """Average the measures of one model over texts, with equal weights."""
     first = texts[0]
 
     def mean(field: str) -> dict[str, np.ndarray]:
@@ -138,8 +138,8 @@ def mean_over_texts(texts: Sequence[Information]) -> Information:
 
 
 def within_and_between(measured: Information, distances: np.ndarray) -> tuple[float, float]:
-    """Return the mean distance (head, head) of two heads in the same layer, and in different layers; NaN if there is no
-    such pair."""
+    """Return the mean distance between two heads in the same layer, and in different layers; NaN if there is no such
+    pair. distances: (head, head)."""
     layers = np.array([layer for layer, _ in measured.places])
     above = np.triu(np.ones_like(distances, bool), 1)
     same = layers[:, None] == layers
@@ -149,8 +149,8 @@ def within_and_between(measured: Information, distances: np.ndarray) -> tuple[fl
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """I(X;Y) of a joint distribution, and the lower bound H(Y) − cross-entropy from a model q(y|x), for every `share`
-    that the model has learned."""
+    """The mutual information I(X;Y) of a joint distribution, and its lower bound H(Y) − cross-entropy from a model
+    q(y|x), for every share that the model has learned."""
 
     information: float
     entropy: float
@@ -158,10 +158,11 @@ class Bound:
 
 
 def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> Bound:
-    """Compute the bound for a random joint p(x, y). The model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it only knows how
-    often each y occurs, at s = 1 everything; beyond that it is overconfident.
+    """Compute the bound for a random joint distribution p(x, y).
 
-    The cross-entropy is −E log₂ q(y|x); I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
+    The model is q ∝ p(y)^(1−s) p(y|x)^s for each share s. For s = 0 it only knows the frequency of each y, for s = 1 it
+    equals p(y|x), and for s > 1 it is overconfident. The cross-entropy is −E log₂ q(y|x), and
+    I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
     """
     scores = strength * np.random.default_rng(seed).standard_normal((size, size))
     joint = np.exp(scores - scores.max())
@@ -174,34 +175,34 @@ def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> 
 
 
 STEPS = 300
-ENOUGH = 1e-7     # relative improvement of stress at which SMACOF stops
+ENOUGH = 1e-7     # SMACOF stops at this relative improvement of stress
 
 
 def between(points: np.ndarray) -> np.ndarray:
-    """Return the Euclidean distances, (point, point)."""
+    """Return the Euclidean distances between all points, (point, point)."""
     from scipy.spatial.distance import cdist
 
     return cdist(points, points)
 
 
 def stress(points: np.ndarray, wanted: np.ndarray) -> float:
-    """Compute Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1
-    fair and 0.2 poor."""
+    """Compute Kruskal's stress-1, √(Σ (distance − wanted)² / Σ distance²). 0 is perfect; Kruskal called 0.1 fair and
+    0.2 poor."""
     distances = between(points)
     return float(np.sqrt(((distances - wanted) ** 2).sum() / max((distances**2).sum(), 1e-300)))
 
 
 def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
-    """Run classical multidimensional scaling: the plane that preserves most of −½ J D² J, exact if the dissimilarities
-    are distances in a plane."""
+    """Run classical multidimensional scaling: find the best low-rank approximation of −½ J D² J. It is exact if the
+    dissimilarities are Euclidean distances in that number of dimensions."""
     centre = np.eye(len(wanted)) - 1 / len(wanted)
     values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
     return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
 
 
 def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[np.ndarray, list[float]]:
-    """Minimise Σ (distance − wanted)² locally, from `start`; return the points and the raw stress after each step,
-    which never increases.
+    """Minimise Σ (distance − wanted)² locally from `start`. Return the points and the raw stress after each step, which
+    never increases.
 
     Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij off the diagonal and rows
     that sum to 0.
@@ -218,18 +219,19 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
 
 
 def plane(wanted: np.ndarray, method: str) -> np.ndarray:
-    """Return points (point, 2) by "classical" scaling or, starting there, by "smacof"."""
+    """Return points (point, 2) from "classical" scaling, or from "smacof" initialised with it."""
     return classical(wanted) if method == "classical" else smacof(wanted, classical(wanted))[0]
 
 
 MATRICES = ("query", "key", "value")
-DRAWS = 30      # pairs of random subspaces for comparison
+DRAWS = 30      # number of pairs of random subspaces for comparison
 SEED = 0
 
 
 @dataclass(frozen=True)
 class SubspacesQuery:
-    """Compare the ranges of one layer's heads, and restrict each head to its slice of d_model on the query's text."""
+    """Do the heads of one layer read separate subspaces? Compares their ranges, and restricts each head to its slice of
+    d_model on a text."""
 
     query: Query
     kind: Kind
@@ -248,36 +250,36 @@ class SubspacesQuery:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """One matrix of all heads in a layer, float64."""
+    """The ranges of one matrix in all heads of a layer, float64."""
 
-    angles: np.ndarray   # principal angles between the ranges of every two heads, radians, smallest first (pair, angle)
-    random: np.ndarray   # the same between random subspaces of that size (draw, angle)
-    width: int           # d_k, the dimension of one range
-    together: int        # dimension of the span of all heads' ranges
+    angles: np.ndarray   # principal angles between the ranges of two heads in radians, smallest first (pair, angle)
+    random: np.ndarray   # the same for random subspaces of that dimension (draw, angle)
+    width: int           # dimension of one range, d_k
+    together: int        # dimension of the span of all ranges
     heads: int           # number of heads with their own matrix
 
     @property
     def overlap(self) -> np.ndarray:
-        """The share of one head's range that lies in the other's, 0 to 1 (pair)."""
+        """Overlap of two heads' ranges, 0 to 1 (pair): the mean squared cosine of their principal angles."""
         return (np.cos(self.angles) ** 2).mean(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Subspaces:
-    """What one layer's heads read, and how much of it is in their slices."""
+    """What the heads of one layer read, and how much of it is within their slices of d_model."""
 
     d_model: int
-    ranges: dict[str, Ranges]    # by MATRICES; without pairs if heads share one matrix
-    own: dict[str, float]        # {"query_key", …: overlap of two matrices of a head, mean over heads}
-    # by MATRICES: share of a matrix's squared entries in its head's own slice, mean over heads
+    ranges: dict[str, Ranges]    # {matrix: ranges}; without pairs if all heads share one matrix
+    own: dict[str, float]        # {"query_key", …: overlap of two matrices of the same head, mean over heads}
+    # {matrix: share of the squared entries within the head's slice, mean over heads}
     inside: dict[str, float]
-    moved: np.ndarray            # total variation between rows and those from slices, mean over tokens (head)
-    same: np.ndarray             # share of tokens whose largest weight stays on the same token (head)
+    moved: np.ndarray            # total variation distance between rows with and without the restriction (head)
+    same: np.ndarray             # share of tokens whose largest weight stays on the same key (head)
 
 
 def bases(matrices: np.ndarray) -> np.ndarray:
-    """Return orthonormal bases of the ranges of matrices (head, d_model, d_k), float64 (head, d_model, width). width is
-    the lowest rank among them; for higher ranks, the directions with the largest singular values are kept."""
+    """Return orthonormal bases of the ranges of matrices (head, d_model, d_k), float64 (head, d_model, width). `width`
+    is the lowest rank of all; from matrices with a higher rank, only the strongest directions are kept."""
     import torch
 
     left, sizes, _ = (each.numpy() for each in torch.linalg.svd(torch.tensor(matrices, dtype=torch.float64),
@@ -286,13 +288,13 @@ def bases(matrices: np.ndarray) -> np.ndarray:
 
 
 def _counted(sizes: np.ndarray, largest_side: int) -> np.ndarray:
-    """Return how many singular values (..., value) of float32 matrices exceed rounding errors, (...)."""
+    """Count the singular values (..., value) of float32 matrices that exceed rounding errors, (...)."""
     return (sizes > sizes.max(-1, keepdims=True) * largest_side * np.finfo(np.float32).eps).sum(-1)
 
 
 def principal_angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the principal angles between subspaces with orthonormal bases (..., d_model, d), radians, smallest first
-    (..., d): the arc cosines of the singular values of oneᵀ other, accurate to about 1e-8."""
+    """Return the principal angles in radians between subspaces with orthonormal bases (..., d_model, d), smallest first
+    (..., d). They are the arc cosines of the singular values of oneᵀ other, accurate to about 1e-8."""
     import torch
 
     cosines = torch.linalg.svdvals(torch.tensor(one).mT @ torch.tensor(other))
@@ -307,15 +309,14 @@ def ranges(matrices: np.ndarray) -> Ranges:
     first, second = np.triu_indices(len(own), 1)
     drawn = bases(np.random.default_rng(SEED).standard_normal((2 * DRAWS, *own.shape[1:]))).reshape(2, DRAWS,
                                                                                                   *own.shape[1:])
-    # unit vectors, so that the magnitude of a head's matrix does not matter
+    # uses unit vectors, because the magnitude of a head's matrix does not matter
     sizes = torch.linalg.svdvals(torch.tensor(np.concatenate(own, 1))).numpy()
     together = int(_counted(sizes, max(own.shape)))
     return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
 
 
 def sliced(projection: Projection) -> Projection:
-    """Set everything in the matrix to 0 that a head reads outside its own slice of d_model, which is split evenly among
-    the heads."""
+    """Split d_model evenly among the heads, and set each head's weights outside its own slice to 0."""
     weight = np.zeros_like(projection.weight)
     count, d_model, _ = weight.shape
     for head, matrix in enumerate(projection.weight):
@@ -340,7 +341,7 @@ def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
 
 
 def _own(parts: dict[str, Projection]) -> dict[str, float]:
-    """Return the overlap of the ranges of two matrices of the same head, averaged over query heads."""
+    """Return {two matrices: overlap of their ranges in the same head, averaged over query heads}."""
     count = len(parts["query"].weight)
     of = {name: bases(part.weight)[np.arange(count) * len(part.weight) // count] for name, part in parts.items()}
     return {f"{one}_{other}": float((np.cos(principal_angles(of[one], of[other])) ** 2).mean())
@@ -348,8 +349,8 @@ def _own(parts: dict[str, Projection]) -> dict[str, float]:
 
 
 def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key: Projection) -> Layer:
-    """Return the layer with queries and keys recomputed by other matrices from the same x, with the same rotary
-    positions."""
+    """Return the layer with queries and keys recomputed from the same x with other projections. Rotary positions stay
+    the same."""
     made = {}
     for name, old, new, x in (("query", attention.query, query, attention.x),
                               ("key", attention.key, key, attention.memory)):
@@ -361,8 +362,8 @@ def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key
 
 def _turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
             pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Rotate vectors (head, t, d) in every pair of dimensions as `before` was rotated into `after`; unchanged if there
-    are no pairs."""
+    """Rotate every pair of dimensions in vectors (head, t, d) by the rotation from `before` to `after`. Without pairs,
+    return the vectors unchanged."""
     turned = vectors.copy()
     for a, b in pairs:
         old, new, own = (each[..., a] + 1j * each[..., b] for each in (before, after, vectors))

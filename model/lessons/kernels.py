@@ -1,8 +1,8 @@
 """Kernel regression, which uses the same arithmetic as attention.
 
-Nadaraya 1964 and Watson 1964: the estimate at a point x is the average of all values y_i, weighted by the proximity of
-x_i: ŷ(x) = Σ K((x − x_i)/h) y_i / Σ K((x − x_i)/h). With queries for x, keys for x_i and values for y_i, this is
-attention. Queries are (query, d), keys (key, d), values (key); everything is float64. h is in units of x.
+In Nadaraya 1964 and Watson 1964, the estimate at x is the average of all values y_i, weighted by the proximity of x_i:
+ŷ(x) = Σ K((x − x_i)/h) y_i / Σ K((x − x_i)/h). This is attention with queries x, keys x_i and values y_i. Queries are
+(query, d), keys (key, d) and values (key), all float64. The bandwidth h is in units of x.
 """
 import time
 from dataclasses import dataclass
@@ -18,8 +18,7 @@ LIFTS = ("line", "circle")
 
 
 def log_kernel(u: np.ndarray, name: str) -> np.ndarray:
-    """Return ln K(u) for a distance u in bandwidths, without the constant that all weights share; −∞ where the kernel
-    is 0."""
+    """Return ln K(u) for a distance u in bandwidths, up to an additive constant; −∞ where the kernel is 0."""
     inside = np.abs(u) < 1
     if name == "gaussian":
         return -(u**2) / 2
@@ -30,10 +29,10 @@ def log_kernel(u: np.ndarray, name: str) -> np.ndarray:
 
 
 def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "gaussian") -> np.ndarray:
-    """Return each key's share of the kernel at each query, (query, key). Rows sum to 1, or are NaN (0/0) if no key is
-    within reach.
+    """Return the normalised kernel weights of all keys for each query, (query, key). Rows sum to 1, or are NaN (0/0) if
+    no key is within reach.
 
-    Distances are Euclidean. A row's largest logarithm is subtracted before exp, so no bandwidth is too small.
+    Distances are Euclidean. The largest logarithm of a row is subtracted before exp, which makes any bandwidth safe.
     """
     distance = np.linalg.norm(query[:, None] - keys[None], axis=-1)
     logs = log_kernel(distance / h, name)
@@ -43,8 +42,8 @@ def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "g
 
 
 def nearest_weights(query: np.ndarray, keys: np.ndarray, k: int) -> np.ndarray:
-    """Return 1/k for the k keys nearest to each query and 0 for the others, (query, key); ties go to the first (Cover
-    and Hart 1967, here for regression)."""
+    """Return weights of 1/k for the k keys nearest to each query and 0 for the others, (query, key). The first key wins
+    a tie (Cover & Hart 1967, here for regression)."""
     distance = np.linalg.norm(query[:, None] - keys[None], axis=-1)
     weights = np.zeros(distance.shape)
     np.put_along_axis(weights, np.argsort(distance, axis=-1, kind="stable")[:, :k], 1 / k, axis=-1)
@@ -53,8 +52,8 @@ def nearest_weights(query: np.ndarray, keys: np.ndarray, k: int) -> np.ndarray:
 
 def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
                         bias: np.ndarray | None = None) -> np.ndarray:
-    """Return softmax((q · k + bias) / T), (query, key), with the Transformer's equation (1), which draws every head.
-    bias: one number per key."""
+    """Return softmax((q · k + bias) / T), (query, key), with the same function as for the Transformer. bias: one number
+    per key."""
     import torch
 
     from model.core import attention
@@ -65,20 +64,20 @@ def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
 
 
 def length_bias(keys: np.ndarray) -> np.ndarray:
-    """Return −|k|²/2 of each key (key), the term of the Gaussian kernel that the dot product lacks: −|q − k|²/2 = q · k
-    − |k|²/2 − |q|²/2."""
+    """Return −|k|²/2 for each key (key). This term distinguishes the Gaussian kernel from the dot product:
+    −|q − k|²/2 = q · k − |k|²/2 − |q|²/2."""
     return -(keys**2).sum(-1) / 2
 
 
 def lift(x: np.ndarray, how: str) -> np.ndarray:
-    """Map points on the line to vectors (key, d). line: unchanged, d = 1. circle: (cos x, sin x), all of length 1."""
+    """Map points on the line to vectors (key, d). "line": unchanged, d = 1. "circle": (cos x, sin x), of length 1."""
     x = np.asarray(x, np.float64)
     return x[:, None] if how == "line" else np.stack([np.cos(x), np.sin(x)], -1)
 
 
 def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> float:
-    """Return the mean squared error of each point's value when estimated from all others; NaN for a point with no other
-    in reach."""
+    """Return the mean squared error of estimating each point's value from all others; NaN if a point has no other
+    within reach."""
     errors = []
     for place, value in enumerate(values):
         others = np.arange(len(values)) != place
@@ -87,21 +86,21 @@ def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> 
     return float(np.mean(errors))
 
 
-KINDS = ("fixed", "wide", "attention")   # in assets/lessons
-LIVE = ("fixed", "attention")            # trained live on the page
-TRAINED = 12                             # longest training text
+KINDS = ("fixed", "wide", "attention")   # kinds with results in assets/lessons
+LIVE = ("fixed", "attention")            # kinds trained live on the page
+TRAINED = 12                             # maximum length of training texts
 LENGTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24)
-STEPS, SHORT = 800, 250                  # training steps: in assets/lessons, and live
+STEPS, SHORT = 800, 250                  # training steps in assets/lessons, and on the page
 
 
 @dataclass(frozen=True)
 class CopyQuery:
-    """Train the LIVE copiers for SHORT steps."""
+    """What do the LIVE copiers learn in SHORT steps?"""
 
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Copying":
-        """Compute what they learn, identical in every process."""
+        """Train the copiers. The result is the same in every process."""
         with one_thread():
             return run(LIVE, SHORT, self.seed, report)
 
@@ -110,17 +109,17 @@ class CopyQuery:
 class Copying:
     """The results of the copiers, by kind."""
 
-    right: dict[str, np.ndarray]   # {kind: share of correct symbols at each of LENGTHS, reading its own output}
+    right: dict[str, np.ndarray]   # {kind: share of correct symbols in free-running mode at each of LENGTHS}
     seconds: dict[str, float]      # {kind: training time}
-    parameters: dict[str, int]     # {kind: number}
+    parameters: dict[str, int]     # {kind: number of parameters}
     alignment: np.ndarray          # weights of the copier with attention, (step, symbol); rows sum to 1
-    text: list[int]                # its input symbols
-    written: list[int]             # its output symbols
+    text: list[int]                # input symbols of that copier
+    written: list[int]             # output symbols of that copier
 
 
 def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
-    """Train the kinds, the last of which has attention, and measure each. The alignment is for one text of TRAINED
-    symbols."""
+    """Train and measure these kinds of copiers, the last of which has attention. The alignment is for one text of
+    TRAINED symbols."""
     import torch
 
     from model.lessons import recurrent
@@ -137,12 +136,12 @@ def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copy
         parameters[kind] = sum(parameter.numel() for parameter in model.parameters())
     text = torch.randint(recurrent.SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
     with torch.inference_mode():
-        logits, weights = model(text)   # from the last model, which has attention
+        logits, weights = model(text)   # the last model has attention
     return Copying(right, seconds, parameters, weights[0].numpy(), text[0].tolist(), logits[0].argmax(-1).tolist())
 
 
 HEIGHT, WIDTH = 7, 5
-GLYPHS = {   # rows from top to bottom; # is +1
+GLYPHS = {   # rows of pixels from top to bottom; "#" is +1
     "0": ".###. #...# #..## #.#.# ##..# #...# .###.", "1": "..#.. .##.. ..#.. ..#.. ..#.. ..#.. .###.",
     "2": ".###. #...# ....# ..##. .#... #.... #####", "3": ".###. #...# ....# ..##. ....# #...# .###.",
     "4": "...#. ..##. .#.#. #..#. ##### ...#. ...#.", "5": "##### #.... ####. ....# ....# #...# .###.",
@@ -155,22 +154,22 @@ KEYS, VALUES = "01234567", "ABCDEFGH"
 
 
 def stored_pairs(pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first pairs in memory: keys and values, float64 (pair, 35) each, pixels row by row."""
+    """Return the keys and values of the first stored pairs, float64 (pair, 35) each, with pixels row by row."""
     keys, values = (np.array([[1.0 if pixel == "#" else -1.0 for pixel in GLYPHS[name].replace(" ", "")]
                               for name in names[:pairs]]) for names in (KEYS, VALUES))
     return keys, values
 
 
 def damage(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:
-    """Return `count` copies of the key with each pixel flipped with probability `share`, (count, 35); with the same
-    seed, more noise only flips more pixels."""
+    """Return `count` copies of the key, with each pixel flipped with probability `share`, (count, 35). With the same
+    seed, a larger share flips the same pixels and others."""
     turned = np.random.default_rng(seed).random((count, len(key))) < share
     return np.where(turned, -key, key)
 
 
 def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
            temperature: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the recalled pattern (query, 35), each pixel between −1 and 1, and the weights (query, pair) behind it."""
+    """Return the recalled patterns (query, 35), with pixels between −1 and 1, and the weights (query, pair)."""
     import torch
 
     from model.core import attention
@@ -181,19 +180,20 @@ def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
 
 
 def best_temperature(share: float) -> float:
-    """Return the T at which the weights are the posterior probabilities of the stored keys given the damaged one: 2 /
-    ln((1 − p)/p).
+    """Return the temperature T = 2 / ln((1 − p)/p), at which the weights are the posterior probabilities of the stored
+    keys given the damaged key.
 
-    A key that agrees with the query in a of n pixels has likelihood (1 − p)^a p^(n−a), and q · k = 2a − n, so Bayes'
-    rule over equally likely keys is this softmax. The posterior mean has the lowest possible squared error.
+    A key that agrees with the query in a of n pixels has the likelihood (1 − p)^a p^(n−a), and q · k = 2a − n. For
+    equally likely keys, Bayes' rule is therefore this softmax. The posterior mean has the lowest possible squared
+    error.
     """
     return 2 / np.log((1 - share) / share)
 
 
 def errors(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.ndarray,
            draws: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """Return, over `draws` damaged copies of every key, the mean squared error per recalled pixel and the mean weight
-    on the right pair, (temperature) each."""
+    """Return the mean squared error per recalled pixel and the mean weight on the correct pair, (temperature) each,
+    over `draws` damaged copies of every key."""
     queries = np.concatenate([damage(key, share, seed, draws) for seed, key in enumerate(keys)])
     right = np.repeat(np.arange(len(keys)), draws)
     squared, on_right = [], []

@@ -1,4 +1,4 @@
-"""Show how a network learns: a short training, gradient descent, distillation, and the divergences that they
+"""Show how a network learns: a short training run, gradient descent, distillation, and the divergences that they
 minimise."""
 import math
 import random
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 # steps, sentences per step, test sentences, steps between two tests
 STEPS, SIZE, TESTED, EVERY = 300, 32, 200, 10
 WIDTH = 32
-FRAME = "cross"   # the animal didn't cross the street because it was too ...
+FRAME = "cross"   # "the animal didn't cross the street because it was too ..."
 TARGETS = ("word", "smooth", "teacher", "other")
 
 
 @dataclass(frozen=True)
 class RunQuery:
-    """A short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to 300
-    steps.
+    """How does a short training run proceed? The defaults are the paper's optimiser (section 5.3), with rate and
+    warm-up scaled to 300 steps.
 
-    Targets: "word" (the noun that "it" refers to), "smooth" (the same with label smoothing), "teacher" (distillation:
-    the plain run's output), "other" (fine-tuning: the plain run's weights learn to predict the other noun).
+    The target is "word" (the noun that "it" refers to), "smooth" (the same with label smoothing), "teacher"
+    (distillation from the plain run) or "other" (fine-tuning of the plain run to predict the other noun).
     """
 
     target: str = "word"         # one of TARGETS
-    epsilon: float = 0.1         # of label smoothing
-    definition: str = "others"   # of label smoothing: one of model.lessons.learning.DEFINITIONS
-    beta2: float = 0.98          # of Adam
-    adam_epsilon: float = 1e-9   # of Adam
+    epsilon: float = 0.1         # ε of label smoothing
+    definition: str = "others"   # definition of label smoothing, one of DEFINITIONS
+    beta2: float = 0.98          # Adam's β₂
+    adam_epsilon: float = 1e-9   # Adam's ε
     rate: float = 0.01           # peak learning rate
-    warm_up: int = 30            # steps; 0 for none
+    warm_up: int = 30            # number of warm-up steps; 0 for none
     decay: bool = True           # whether the rate falls after the warm-up
-    clip: float = 0.0            # length to which gradients are clipped; 0 for none
-    seed: int = 1                # for initial weights and sentences
+    clip: float = 0.0            # maximum gradient norm; 0 for no clipping
+    seed: int = 1                # seed of the initial weights and sentences
     fresh: bool = False          # start "other" from untrained weights, for comparison
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
@@ -54,20 +54,20 @@ class RunQuery:
 
 @dataclass(frozen=True, eq=False)
 class ShortRun:
-    """The curves of a training, float64 arrays over its steps or its tests."""
+    """The curves of a training run, float64 (step) or (test). Tests use sentences with held-out pairs of nouns."""
 
     loss: np.ndarray       # nats (step)
-    floor: np.ndarray      # the target's entropy, a lower bound of the loss, nats (step)
-    gradient: np.ndarray   # length of the gradient before clipping (step)
-    tested: np.ndarray     # steps at which sentences with held-out noun pairs were tested (test)
-    nats: np.ndarray       # −ln p of the right word in them (test)
-    right: np.ndarray      # share of them whose noun is predicted correctly (test)
+    floor: np.ndarray      # entropy of the target, a lower bound of the loss, nats (step)
+    gradient: np.ndarray   # gradient norm before clipping (step)
+    tested: np.ndarray     # number of steps before each test (test)
+    nats: np.ndarray       # −ln p of the correct word (test)
+    right: np.ndarray      # share of sentences whose noun is predicted correctly (test)
 
 
 @lru_cache(maxsize=2 * STEPS)
 def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
-    """Return (ids (b, t), position of "it" (b), id of its noun (b), id of the other noun (b)) for one step's sentences;
-    step −1 is the test set."""
+    """Return (ids (b, t), position of "it" (b), id of its noun (b), id of the other noun (b)) of the sentences in one
+    step. Step −1 is the test set."""
     import torch
 
     from model.scratch import grammar
@@ -84,7 +84,7 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 
 def untrained_model(seed: int) -> "Transformer":
-    """Return the small encoder: the wide resolver with d_model 32."""
+    """Return a small untrained encoder: the wide resolver with d_model 32."""
     from model.scratch.tasks import resolver
     from model.scratch.transformer import Transformer
 
@@ -98,7 +98,7 @@ def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":
 
 
 def targets(question: RunQuery, step: int, teacher: "Transformer | None", words: int) -> "Tensor":
-    """Return the target distribution at "it", float32 (b, word): the P in −Σ P ln Q."""
+    """Return the target distribution at "it", float32 (b, word), which is P in the loss −Σ P ln Q."""
     import torch
 
     ids, places, nouns, others = sentences(question.seed, step)
@@ -113,12 +113,13 @@ def targets(question: RunQuery, step: int, teacher: "Transformer | None", words:
 
 @lru_cache(maxsize=4)
 def trained_plainly(seed: int) -> "Transformer":
-    """Return the plain run's model: the teacher in distillation, and the start of fine-tuning."""
+    """Return the model of the plain run, which is the teacher in distillation and the start of fine-tuning."""
     return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
 
 
 def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
-    """Train with these settings, a few seconds on one core; report is called after every step and may raise to stop."""
+    """Train with these settings for a few seconds on one core. Calls `report` after every step, which may raise an
+    exception to stop."""
     from model.core.limits import one_thread
 
     with one_thread():
@@ -134,7 +135,7 @@ def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
 
 def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None",
           report: Progress) -> "tuple[Transformer, ShortRun]":
-    """Return (the trained model, its curves)."""
+    """Train a model and return it with its curves."""
     import torch
 
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, question.beta2), eps=question.adam_epsilon)
@@ -158,7 +159,7 @@ def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None
 
 
 def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
-    """Return (−ln p of the right word, accuracy) on held-out sentences."""
+    """Return (−ln p of the correct word, accuracy) on held-out sentences."""
     import torch
 
     ids, places, nouns, others = sentences(0, -1)
@@ -170,15 +171,15 @@ def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
 
 SIGNALS = ("steady", "noisy", "spike", "fading")
 DESCENT_STEPS = 400               # length of a signal
-SPIKE, AT = 100.0, 100    # size of the single large gradient, and its step
-UNFOLDED = 50             # steps of the recurrent unit whose loss has the cliff
-WANTED = 0.7              # its target output
+SPIKE, AT = 100.0, 100    # size and step of the single large gradient
+UNFOLDED = 50             # number of steps of the recurrent unit
+WANTED = 0.7              # target output of the recurrent unit
 LOW, HIGH = (4.2, -3.4), (6.2, -1.8)   # corners of the drawn plane (weight, bias)
 
 
 def signal(kind: str) -> np.ndarray:
-    """Return the gradients of one weight, float64 (step): constant 1; noise around 0.1; 1 with a single 100; or falling
-    tenfold every 40 steps."""
+    """Return a sequence of gradients of one weight, float64 (step): constant 1, noise around 0.1, 1 with a single 100,
+    or falling tenfold every 40 steps."""
     if kind == "noisy":
         return 0.1 + np.random.default_rng(1).normal(size=DESCENT_STEPS)
     gradients = np.ones(DESCENT_STEPS) if kind != "fading" else 10.0 ** (-np.arange(DESCENT_STEPS) / 40)
@@ -188,8 +189,8 @@ def signal(kind: str) -> np.ndarray:
 
 
 def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon: float = 1e-9) -> np.ndarray:
-    """Return Adam's steps in units of the learning rate, float64 (step): m̂ / (√v̂ + ε), Kingma and Ba 2015, algorithm
-    1.
+    """Return Adam's updates in units of the learning rate, m̂ / (√v̂ + ε), float64 (step) (Kingma & Ba 2015, algorithm
+    1).
 
     The defaults are those of Vaswani et al. 2017, section 5.3.
     """
@@ -202,31 +203,31 @@ def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon
 
 
 def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
-    """Compute equation (3) of Vaswani et al. 2017: d_model^-½ · min(step^-½, step · warm_up^-1½), for steps from 1; its
-    peak is (d_model · warm_up)^-½."""
+    """Compute the learning rate in equation (3) of Vaswani et al. 2017, d_model^-½ · min(step^-½, step · warm_up^-1½),
+    for steps from 1. Its peak is (d_model · warm_up)^-½."""
     step = np.asarray(step, np.float64)
     return d_model**-0.5 * np.minimum(step**-0.5, step * float(warm_up) ** -1.5)
 
 
 def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
-    """Return equation (3) rescaled to another peak, for steps from 1. warm_up 0: none. Without decay the rate stays at
-    its peak."""
+    """Return the learning rate of equation (3), rescaled to another peak, for steps from 1. warm_up: 0 for none. decay:
+    whether the rate falls after its peak."""
     rising = min(1.0, step / warm_up) if warm_up else 1.0
     return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
 
 
 def clip(gradient: np.ndarray, limit: float) -> np.ndarray:
-    """Shorten the gradient to length `limit` if it is longer, keeping its direction (Pascanu et al. 2013, algorithm 1).
-    0: never."""
+    """Clip the gradient to the norm `limit` without changing its direction (Pascanu et al. 2013, algorithm 1). limit: 0
+    for no clipping."""
     length = np.linalg.norm(gradient)
     return gradient if not limit or length <= limit else gradient * (limit / length)
 
 
 def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 steps from 0.5; the loss is
-    the squared error of σ(h) from 0.7.
+    """Return the loss (...) and its gradient (..., 2) for one recurrent unit h ← w σ(h) + b after UNFOLDED steps from
+    0.5. The loss is the squared difference of σ(h) and WANTED.
 
-    This is the landscape in figure 6 of Pascanu et al. 2013: nearly flat, with a wall where the unit switches.
+    This is the landscape in figure 6 of Pascanu et al. 2013: nearly flat, with a cliff where the unit switches.
     """
     weight, bias = np.broadcast_arrays(np.asarray(weight, np.float64), np.asarray(bias, np.float64))
     h, slope = np.full(weight.shape, 0.5), np.zeros((*weight.shape, 2))
@@ -239,14 +240,14 @@ def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def landscape(size: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (weights (x), biases (y), loss (y, x)) over the drawn plane."""
+    """Return (weights (x), biases (y), loss (y, x)) for the drawn plane."""
     weights, biases = (np.linspace(low, high, size) for low, high in zip(LOW, HIGH, strict=True))
     return weights, biases, cliff(weights[None], biases[:, None])[0]
 
 
 def descend(start: tuple[float, float], step: float, limit: float, steps: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """Run plain gradient descent on the cliff, without momentum; return (points (steps + 1, 2), length of each gradient
-    before clipping (steps))."""
+    """Run gradient descent without momentum on the cliff. Return (points (steps + 1, 2), gradient norms before clipping
+    (steps))."""
     places, lengths = [np.array(start, np.float64)], []
     for _ in range(steps):
         gradient = cliff(*places[-1])[1]
@@ -255,11 +256,11 @@ def descend(start: tuple[float, float], step: float, limit: float, steps: int = 
     return np.array(places), np.array(lengths)
 
 
-TEACHER = "induction"   # the trained decoder; its students are its own earlier snapshots
+TEACHER = "induction"   # the trained decoder; the students are its own earlier snapshots
 
 
 def steps() -> list[int]:
-    """Return the training steps with a snapshot of the teacher, starting with the untrained one."""
+    """Return the training steps with a snapshot of the teacher, starting with step 0."""
     from model.scratch import models
     from model.scratch.source import film_path, weights_file
 
@@ -274,37 +275,37 @@ def student(step: int) -> str:
 
 
 def vocabulary() -> tuple[str, ...]:
-    """Return the letters and digits in the vocabulary of teacher and students, by id."""
+    """Return the vocabulary (letters and digits) of teacher and students, by id."""
     from model.scratch.tasks.induction import WORDS
 
     return tuple(WORDS)
 
 
 def one_hot(right: int, words: int) -> np.ndarray:
-    """Return the distribution with all probability on one word, float64 (word): a text's own next word."""
+    """Return the distribution with all probability on one word, such as the next word in a text, float64 (word)."""
     probabilities = np.zeros(words)
     probabilities[right] = 1
     return probabilities
 
 
 def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:
-    """Return (H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, the part that learning can remove,
-    the loss."""
+    """Return (H(target), D_KL(target‖guess), −Σ target ln guess) in nats: the lower bound of the loss, the part that
+    learning can remove, and the loss."""
     return float(entropy(target, base=math.e)), float(divergence(target, guess)), float(cross_entropy(target, guess))
 
 
 def slope(target: np.ndarray, guess: np.ndarray) -> np.ndarray:
-    """Return ∂loss / ∂logits (word) = guess − target, the same formula for every target."""
+    """Return ∂loss / ∂logits (word), which is guess − target for every target."""
     return guess - target
 
 
-DEFINITIONS = ("all", "others")   # where label smoothing puts ε: on all K words, or on the K − 1 others
+DEFINITIONS = ("all", "others")   # label smoothing distributes ε over all K words, or over the K − 1 others
 
 
 def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return −Σ p ln q in nats (...), with 0 ln q = 0: the loss of a model q if p is true.
+    """Return −Σ p ln q in nats (...), with 0 ln q = 0: the expected loss of a model q if p is the true distribution.
 
-    Infinite where q is 0 and p is not.
+    Infinite if q is 0 for a word that p contains.
     """
     with np.errstate(divide="ignore"):
         logs = np.log(np.asarray(q, np.float64))
@@ -313,16 +314,16 @@ def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return D_KL(P‖Q) = Σ p ln(p / q) in nats (...): at least 0, and 0 only if both are equal. It is not symmetric, so
-    not a distance."""
+    """Return the Kullback–Leibler divergence D_KL(P‖Q) = Σ p ln(p / q) in nats (...). It is at least 0, and 0 only if
+    both are equal. It is not symmetric and therefore not a distance."""
     return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
 def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """Return the smoothed target for the right word among `words`, float64 (word).
+    """Return the smoothed target for the correct word among K = `words`, float64 (word).
 
-    "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's
-    label_smoothing). "others": 1 − ε on the right word and ε / (K − 1) on each of the others (tensor2tensor, the code
+    "all": 1 − ε + ε / K for the correct word and ε / K for each other word (Szegedy et al. 2016, section 7; torch's
+    label_smoothing). "others": 1 − ε for the correct word and ε / (K − 1) for each other word (tensor2tensor, the code
     of the paper).
     """
     target = np.full(words, epsilon / words if definition == "all" else epsilon / (words - 1))
@@ -331,13 +332,13 @@ def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> 
 
 
 def peak(words: int, epsilon: float, definition: str) -> float:
-    """Return the right word's share in the smoothed target, where the loss is minimal, in closed form."""
+    """Return the correct word's probability in the smoothed target, at which the loss is minimal."""
     return 1 - epsilon + (epsilon / words if definition == "all" else 0.0)
 
 
 def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """Return the smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest
-    evenly."""
+    """Return the smoothed loss in nats (...) of a model that gives the correct word the probability `share` and spreads
+    the rest evenly."""
     top = peak(words, epsilon, definition)
     share = np.asarray(share, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -352,6 +353,7 @@ def floor(words: int, epsilon: float, definition: str) -> float:
 
 
 def gap(words: int, epsilon: float, definition: str) -> float:
-    """Return how far the right word's logit is above the others at the lowest loss; infinite without smoothing."""
+    """Return the difference between the correct word's logit and the others at the lowest loss; infinite without
+    smoothing."""
     top = peak(words, epsilon, definition)
     return float(np.log(top * (words - 1) / (1 - top))) if top < 1 else float("inf")

@@ -1,7 +1,7 @@
-"""Mask one small attention matrix in four ways: −∞ before the softmax, a large negative number instead, zeroing after
-it, and zeroing with renormalisation.
+"""Mask one small attention matrix in four ways: with −∞ or a large negative number before the softmax, or by zeroing
+after the softmax with or without renormalisation.
 
-Scores are float64 (query, key), allowed is bool (query, key). Rows are queries.
+Scores are float64 (query, key) and masks bool (query, key), True where allowed.
 """
 from dataclasses import dataclass
 
@@ -12,32 +12,33 @@ from model.core.query import HeadId
 from model.core.record import AttentionMap
 
 METHODS = ("before", "finite", "after", "renormalised")
-LARGE = -1e9      # stands for −∞ in much code (The Annotated Transformer's masked_fill(mask == 0, -1e9))
+LARGE = -1e9      # replaces −∞ in much code, such as The Annotated Transformer's masked_fill(mask == 0, -1e9)
 
 
 def toy_scores(n: int, seed: int, d_k: int = 16) -> np.ndarray:
-    """Return scores q · k / √d_k of n random queries and keys, float64 (query, key), fixed for each seed."""
+    """Return scores q · k / √d_k of n random queries and keys, float64 (query, key), determined by the seed."""
     rng = np.random.default_rng([seed, n])
     return rng.standard_normal((n, d_k)) @ rng.standard_normal((d_k, n)) / d_k**0.5 * 1.5
 
 
 def padding_mask(n: int, padded: int) -> np.ndarray:
-    """Mask the last `padded` tokens as keys, bool (query, key). Their own rows stay open, since their outputs are
-    discarded."""
+    """Mask the last `padded` tokens as keys, bool (query, key). Their own rows are not masked, because their outputs
+    are discarded."""
     return np.broadcast_to(np.arange(n) < n - padded, (n, n)).copy()
 
 
 def look_ahead_mask(n: int) -> np.ndarray:
-    """Return the causal mask, bool (query, key): a token attends to itself and to earlier ones (Vaswani et al. 2017,
-    section 3.2.3)."""
+    """Return the causal mask, bool (query, key), which lets each token attend to itself and to earlier ones (Vaswani et
+    al. 2017, section 3.2.3)."""
     return np.tril(np.ones((n, n), bool))
 
 
 def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.ndarray:
     """Compute the weights, float64 (query, key), with one of METHODS.
 
-    before: −∞ on forbidden scores, then softmax; a row without any allowed key is 0/0, NaN. finite: LARGE instead of
-    −∞. after: softmax over everything, then 0 where forbidden. renormalised: the same, and each row divided by its sum.
+    before: set masked scores to −∞, then apply the softmax; fully masked rows are NaN (0/0). finite: the same with
+    LARGE instead of −∞. after: apply the softmax, then set masked weights to 0. renormalised: the same, then divide
+    each row by its sum.
     """
     import torch
 
@@ -55,15 +56,15 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
 
 
 def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray:
-    """Return how a row's visible weights (moved, key) change when its first masked score is shifted by each number in
-    `moved`."""
+    """Return a row's weights on allowed keys (moved, key) after adding each number in `moved` to its first masked
+    score."""
     rows = np.repeat(scores[row][None], len(moved), axis=0)
     rows[:, np.flatnonzero(~allowed[row])[0]] += moved
     return masked_weights(rows, np.repeat(allowed[row][None], len(moved), axis=0), method)[:, allowed[row]]
 
 
 def blind_row(n: int) -> dict[str, str]:
-    """Return in words what a fully masked row becomes, with each method and with torch's two functions."""
+    """Describe the result for a fully masked row with each method and with torch's two functions."""
     import torch
 
     scores, nothing = toy_scores(n, 0), np.zeros((n, n), bool)
@@ -91,11 +92,11 @@ NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 class Shape:
     """The parameters of the patterns."""
 
-    window: int = 2     # keys on each side
+    window: int = 2     # number of keys on each side
     dilation: int = 2   # step between attended tokens
     tokens: int = 1     # number of global tokens at the start
-    random: int = 2     # random keys per row
-    seed: int = 0       # for the random keys
+    random: int = 2     # number of random keys per row
+    seed: int = 0       # seed of the random keys
 
 
 def distance(n: int) -> np.ndarray:
@@ -105,23 +106,24 @@ def distance(n: int) -> np.ndarray:
 
 
 def window(n: int, shape: Shape) -> np.ndarray:
-    """Allow `window` tokens on each side, and the token itself."""
+    """Allow each token to attend to itself and to `window` tokens on each side."""
     return distance(n) <= shape.window
 
 
 def dilated_window(n: int, shape: Shape) -> np.ndarray:
-    """Allow as many tokens, but only every `dilation`-th one: longer reach at the same cost."""
+    """Allow the same number of tokens as `window`, but only every `dilation`-th one, which extends the reach at the
+    same cost."""
     return (distance(n) <= shape.window * shape.dilation) & (distance(n) % shape.dilation == 0)
 
 
 def global_tokens(n: int, shape: Shape) -> np.ndarray:
-    """Let the first `tokens` tokens attend to all, and all attend to them."""
+    """Allow the first `tokens` tokens to attend to all others, and all others to attend to them."""
     first = np.arange(n) < shape.tokens
     return first[:, None] | first[None, :] | np.eye(n, dtype=bool)
 
 
 def random_keys(n: int, shape: Shape) -> np.ndarray:
-    """Let each token attend to itself and to `random` random tokens, fixed for each seed."""
+    """Allow each token to attend to itself and to `random` random tokens, determined by the seed."""
     allowed = np.eye(n, dtype=bool)
     for row in range(n):
         allowed[row, np.random.default_rng([shape.seed, row, n]).choice(n, min(shape.random, n), replace=False)] = True
@@ -129,7 +131,7 @@ def random_keys(n: int, shape: Shape) -> np.ndarray:
 
 
 def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
-    """Return one of NAMES for n tokens; with `causal`, later tokens are masked too."""
+    """Return the mask of a pattern in NAMES for n tokens, bool (query, key). causal: also mask later tokens."""
     parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape),
              "dilated": lambda: dilated_window(n, shape),
              "global": lambda: window(n, shape) | global_tokens(n, shape), "random": lambda: random_keys(n, shape),
@@ -138,11 +140,11 @@ def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray
 
 
 def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
-    """Return the share of pairs (query, key) connected after 1, 2, … layers, until it stops growing; it ends at 1 if
-    every token reaches every other.
+    """Return the share of pairs (query, key) that are connected after 1, 2, … layers, until it stops growing. The last
+    one is 1 if every token reaches every other.
 
-    With `causal`, only pairs with an earlier key count. What a token has seen after L layers is row i of the L-th
-    Boolean power.
+    causal: only count keys that do not follow the query. Row i of the mask's L-th Boolean power contains the tokens
+    that token i reaches in L layers.
     """
     wanted = np.tril(np.ones_like(allowed)) if causal else np.ones_like(allowed)
     seen, step, shares = allowed.copy(), allowed.astype(np.float32), [float((allowed & wanted).sum() / wanted.sum())]
@@ -156,7 +158,7 @@ def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
 
 
 def layers_needed(shares: np.ndarray) -> int | None:
-    """Return after how many layers every token reaches every other, or None if never."""
+    """Return the number of layers after which every token reaches every other, or None if it never does."""
     return len(shares) if shares[-1] == 1 else None
 
 

@@ -1,8 +1,8 @@
 r"""The position schemes of Transformers, as functions of positions only.
 
-Sinusoidal positions (Vaswani et al. 2017, section 3.5) in float64: PE(p, 2c) = sin(p r_c), PE(p, 2c+1) = cos(p r_c),
-r_c = 10000^(−2c/d). Rotary positions (Su et al. 2021), ALiBi (Press et al. 2022), T5's buckets (Raffel et al. 2020).
-Positions count from 0.
+Sinusoidal positions (Vaswani et al. 2017, section 3.5) are PE(p, 2c) = sin(p r_c) and PE(p, 2c+1) = cos(p r_c) with
+r_c = 10000^(−2c/d), in float64. The other schemes are rotary positions (Su et al. 2021), ALiBi (Press et al. 2022) and
+T5's buckets (Raffel et al. 2020). Positions count from 0.
 """
 import json
 from collections.abc import Sequence
@@ -15,29 +15,30 @@ from model.core.limits import seeded
 from model.core.statistics import unit_rows
 
 BEYOND = ASSETS / "lessons" / "positions.json"
-SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model for the shuffled words
+SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # sizes of the small untrained model that reads shuffled words
 
 
 def rates(width: int) -> np.ndarray:
-    """Return the angle in radians by which each pair of dimensions rotates per position, float64 (d/2):
-    10000^(−2c/d)."""
+    """Return the angle in radians by which each pair of dimensions rotates per position, 10000^(−2c/d), float64
+    (d/2)."""
     return 10000.0 ** (-np.arange(0, width, 2) / width)
 
 
 def wavelengths(width: int) -> np.ndarray:
-    """Return the number of positions until each pair of dimensions repeats, float64 (d/2): from 2π to 2π ·
-    10000^((d−2)/d)."""
+    """Return the number of positions after which each pair of dimensions repeats, float64 (d/2), from 2π to
+    2π · 10000^((d−2)/d)."""
     return 2 * np.pi / rates(width)
 
 
 def sinusoidal(positions: np.ndarray | Sequence[float], width: int) -> np.ndarray:
-    """Return PE, float64 (p, d), for any positions, integer or not; d even."""
+    """Return the sinusoidal vectors PE, float64 (p, d), of any positions, which need not be integers. d must be
+    even."""
     angle = np.asarray(positions, np.float64)[:, None] * rates(width)
     return np.stack([np.sin(angle), np.cos(angle)], -1).reshape(len(angle), width)
 
 
 def shift(steps: float, width: int) -> np.ndarray:
-    """Return the matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: each pair is rotated by steps · r_c."""
+    """Return the matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p. It rotates each pair by steps · r_c."""
     matrix = np.zeros((width, width))
     for pair, angle in enumerate(steps * rates(width)):
         a, b = 2 * pair, 2 * pair + 1
@@ -47,8 +48,8 @@ def shift(steps: float, width: int) -> np.ndarray:
 
 
 def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (mean, minimum, maximum) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n −
-    1)."""
+    """Return the mean, minimum and maximum of a square matrix at each distance j − i from −(n−1) to n−1, float64
+    (2n − 1) each."""
     n = len(square)
     diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
     across = lambda kind: np.array([kind(diagonal) for diagonal in diagonals])
@@ -56,22 +57,22 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def strongest_wave(table: np.ndarray) -> np.ndarray:
-    """Return the wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f
-    for the largest magnitude of the discrete Fourier transform at f = 1 … n/2 (f = 0 is the mean). Wavelengths above
-    the number of rows n cannot be detected."""
+    """Return the wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d). It is
+    n / f for the f = 1 … n/2 with the largest magnitude of the discrete Fourier transform (f = 0 is the mean).
+    Wavelengths above the number of rows n cannot be detected."""
     sizes = np.abs(np.fft.rfft(np.asarray(table, np.float64), axis=0))[1:]
     return len(table) / (1.0 + sizes.argmax(0))
 
 
 def compare_rows(table: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p): the comparison in a head
-    with W_Q W_Kᵀ = M."""
+    """Return x_i M x_jᵀ / (‖x_i‖ ‖x_j‖) for every two rows of a table (p, d), float64 (p, p). This is how a head with
+    W_Q W_Kᵀ = M compares them."""
     unit = unit_rows(table)
     return unit @ matrix @ unit.T
 
 
 def rotate(vector: np.ndarray, position: float) -> np.ndarray:
-    """Apply rotary positions: rotate each pair (2c, 2c+1) of the vector (d) by position · 10000^(−2c/d), float64."""
+    """Apply a rotary position: rotate each pair (2c, 2c+1) of the vector (d) by position · 10000^(−2c/d), float64."""
     angle = position * rates(len(vector))
     even, odd = vector[0::2], vector[1::2]
     return np.stack([even * np.cos(angle) - odd * np.sin(angle), even * np.sin(angle) + odd * np.cos(angle)],
@@ -79,15 +80,14 @@ def rotate(vector: np.ndarray, position: float) -> np.ndarray:
 
 
 def rotary_scores(query: np.ndarray, key: np.ndarray, length: int) -> np.ndarray:
-    """Return q · k for the same query at every position i and the same key at every position j, float64 (i, j): a
-    function of j − i only."""
+    """Return q · k for the same query at every position i and the same key at every position j, float64 (i, j). It only
+    depends on j − i."""
     queries, keys = (np.stack([rotate(vector, place) for place in range(length)]) for vector in (query, key))
     return queries @ keys.T
 
 
 def alibi_slopes(heads: int) -> np.ndarray:
-    """Return ALiBi's slopes m = 2^(−8h/H) for h = 1 … H, float64 (h): the geometric sequence with first term and ratio
-    2^(−8/H)."""
+    """Return ALiBi's slopes m = 2^(−8h/H) for h = 1 … H, float64 (h)."""
     return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
 
 
@@ -98,10 +98,10 @@ def alibi_bias(heads: int, length: int) -> np.ndarray:
 
 
 def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, farthest: int = 128) -> np.ndarray:
-    """Return the bucket of each offset j − i, int64: the nearest offsets have their own, farther ones share buckets on
-    a log scale, and all beyond `farthest` share the last.
+    """Return T5's bucket of each offset j − i, int64. Near offsets have buckets of their own, farther ones share
+    buckets on a log scale, and all beyond `farthest` share the last.
 
-    An encoder (`both_ways`) uses half of the buckets per direction; a decoder uses all for earlier positions.
+    An encoder (`both_ways`) uses half of the buckets for each direction; a decoder uses all for earlier positions.
     """
     offset = np.asarray(offset, np.int64)
     count = buckets // 2 if both_ways else buckets
@@ -114,10 +114,10 @@ def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, far
 
 
 def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return (outputs of the words in order, outputs of the same words read in `order`), both float64 (word, d), with
-    row w for word w.
+    """Return the outputs for the words in their original order and in `order`, float64 (word, d) each. Row w belongs to
+    word w in both.
 
-    The model is small and untrained, an encoder or decoder with fixed random weights; `scheme` is one of
+    The model is a small encoder or decoder with fixed random weights. scheme: a position scheme of
     model.scratch.transformer.
     """
     import torch
@@ -137,12 +137,12 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
 
 
 def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return how far each row moved as a share of its length, float64 (row)."""
+    """Return the change of each row relative to its length, float64 (row)."""
     return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
 
 
 @cache
 def beyond() -> dict:
-    """Return the runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, one run's learned
-    table, and the settings."""
+    """Return the results of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of
+    one run, and the settings."""
     return json.loads(BEYOND.read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
-"""Locate where our translator decides between il and elle: silence heads, and replace the encoder's output word by word
-with the twin's."""
+"""Locate where our translator decides between "il" and "elle": silence heads, and replace the encoder's output at one
+word by its twin's."""
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from model.scratch.models import Translator
 
-WORDS = {   # whose encoder output is replaced: name -> positions in the English sentence
+WORDS = {   # words whose encoder output is replaced: {name: positions in the English sentence}
     "it": lambda sentence: [sentence.pronoun], "the adjective": lambda sentence: [sentence.adjective],
     "the first noun": lambda sentence: [sentence.places[0]], "the second noun": lambda sentence: [sentence.places[1]],
     "both nouns": lambda sentence: sentence.places, "everything": lambda sentence: range(len(sentence.english)),
@@ -24,7 +24,7 @@ WORDS = {   # whose encoder output is replaced: name -> positions in the English
 
 @dataclass(frozen=True)
 class DecisionQuery:
-    """One sentence and, if there is one, its twin with the same number of words."""
+    """What does the pronoun in one translation depend on? The twin, if any, has the same number of words."""
 
     model: str
     revision: str
@@ -32,39 +32,39 @@ class DecisionQuery:
     twin: str = ""
 
     def answer(self, models: Models, report: Progress) -> "Decision":
-        """Compute what its pronoun depends on. Raises UserError for any model other than our translator, and for a
-        translation without il or elle."""
+        """Compute what the pronoun depends on. Raises UserError for any model other than our translator, and for a
+        translation without "il" or "elle"."""
         return decide(self, translator_of(models.open(self, report)), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) at the pronoun's position, after the same
-    French words."""
+    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) at the position of the pronoun, after the
+    same French words."""
 
-    said: str                              # il or elle
-    share: float                           # with nothing silenced
-    twin: float | None                     # for the same word with the twin as source; None without a twin
-    heads: tuple[KindHeadId, ...]          # in the order of zero and mean
-    zero: np.ndarray                       # with each head alone silenced to 0, float32 (head)
-    mean: np.ndarray                       # with each head alone silenced to its mean, float32 (head)
-    layers: tuple[tuple[Kind, int], ...]   # in the order of whole
-    whole: np.ndarray                      # with all heads of a layer silenced, float32 (layer)
-    source: tuple[str, ...]                # the words of the sentence
-    patched: np.ndarray  # with the encoder's output at one word replaced by the twin's, float32 (word);
+    said: str                              # "il" or "elle"
+    share: float                           # share without edits
+    twin: float | None                     # share of the same pronoun with the twin as source; None without a twin
+    heads: tuple[KindHeadId, ...]          # in the order of `zero` and `mean`
+    zero: np.ndarray                       # share with each head alone set to 0, float32 (head)
+    mean: np.ndarray                       # share with each head alone set to its mean, float32 (head)
+    layers: tuple[tuple[Kind, int], ...]   # in the order of `whole`
+    whole: np.ndarray                      # share with all heads of a layer silenced, float32 (layer)
+    source: tuple[str, ...]                # words of the sentence
+    patched: np.ndarray  # share with the encoder's output at one word replaced by the twin's, float32 (word);
     # empty without a twin of the same length
 
 
 @dataclass(frozen=True)
 class DecisionSetQuery:
-    """The same over many test sentences, twins with held-out pairs of nouns."""
+    """What do the pronouns in many translations depend on? Uses test twins with held-out pairs of nouns."""
 
     model: str
     revision: str
     pairs: int = 100
 
     def answer(self, models: Models, report: Progress) -> "DecisionSet":
-        """Compute what their pronouns depend on. Raises UserError for any model other than our translator."""
+        """Compute what the pronouns depend on. Raises UserError for any model other than our translator."""
         return decide_set(self, translator_of(models.open(self, report)), report)
 
 
@@ -72,18 +72,18 @@ class DecisionSetQuery:
 class DecisionSet:
     """What the choice of the pronoun depends on, over many sentences."""
 
-    # {words: share of sentences whose il or elle changes when the encoder's output at these words is the twin's}, over
-    # twins whose nouns differ in gender
+    # {words: share of sentences whose pronoun changes if the encoder's output at these words is replaced by the
+    # twin's}, over twins whose nouns differ in gender
     moved: dict[str, float]
-    # {kind: (the head that most often gives the right noun more weight in both twins, its share of twins, its mean
-    # weight on both nouns)}, for the encoder's row of "it" and the cross-attention's row that produces the pronoun
+    # {kind: (the head that most often gives the correct noun more weight in both twins, its share of twins, its mean
+    # weight on both nouns)}, for the encoder's row of "it" and the cross-attention row that produces the pronoun
     points: dict[Kind, tuple[KindHeadId, float, float]]
     sentences: int   # number of sentences
 
 
 def translator_of(opened: OpenModel) -> "Translator":
-    """Return the model if it is our translator. Raises UserError for any other, whose choices are not well enough
-    understood."""
+    """Return the model if it is our translator. Raises UserError for any other model, because its choices are not
+    understood well enough."""
     from model.scratch.models import Translator
 
     if not isinstance(opened, Translator):
@@ -93,7 +93,7 @@ def translator_of(opened: OpenModel) -> "Translator":
 
 
 class _Reading:
-    """One sentence up to its pronoun, and the pronoun's share under edits and with another encoder output."""
+    """A sentence translated up to its pronoun. Computes the pronoun's share with edits or another encoder output."""
 
     def __init__(self, opened: "Translator", text: str) -> None:
         import torch
@@ -117,7 +117,7 @@ class _Reading:
 
     def share(self, silences: Iterable[Silence] = (), memory: "Tensor | None" = None,
               source: "Tensor | None" = None) -> float:
-        """Return the pronoun's share. source: another sentence to read. memory: another encoder output."""
+        """Return the pronoun's share. source: another source sentence. memory: another encoder output."""
         from model.capture import forward_pass
 
         source = self.source if source is None else source
@@ -130,7 +130,7 @@ class _Reading:
 
 
 def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> Decision:
-    """Locate the decision in one sentence. Raises UserError for a translation without il or elle."""
+    """Locate the decision in one sentence. Raises UserError for a translation without "il" or "elle"."""
     reading = _Reading(opened, question.text)
     attentions = [(slot.kind, slot.index) for slot in opened.wiring.slots.values()] if opened.wiring else []
     count = opened.card.heads

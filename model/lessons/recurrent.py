@@ -1,10 +1,11 @@
 """A recurrent encoder–decoder that copies its input, with one fixed context vector or with attention, to show why
 attention was invented.
 
-fixed: the encoder's last state is the context at every step (Cho et al. 2014, arXiv:1406.1078, equations 7 and 8).
-attention: each step mixes all of the encoder's states by additive scores (Bahdanau et al. 2015, arXiv:1409.0473,
-equations 4 to 6, appendix A.1.2), here with a unidirectional encoder. Gated recurrent units, cross-entropy, Adam with
-one cycle, gradients clipped at norm 1.
+- fixed: the encoder's last state is the context of every step (Cho et al. 2014, arXiv:1406.1078, equations 7 and 8).
+- attention: each step mixes all encoder states with additive scores (Bahdanau et al. 2015, arXiv:1409.0473, equations 4
+  to 6, appendix A.1.2), here with a unidirectional encoder.
+
+Uses gated recurrent units, cross-entropy, Adam with a one-cycle learning rate, and gradients clipped at norm 1.
 """
 from collections.abc import Callable, Sequence
 
@@ -13,15 +14,15 @@ from torch import Tensor, nn
 
 from model.core.limits import seeded
 
-SYMBOLS = 12                       # alphabet size; one more id starts every output
+SYMBOLS = 12                       # alphabet size; one additional id starts every output
 D_MODEL = 48
-WIDER = 96                         # for the kind "wide": one fixed context vector, twice as large
+WIDER = 96                         # width for the kind "wide", which has one fixed context vector, twice as large
 BATCH, RATE = 64, 4e-3
-TEXTS = 200                        # texts per length for measuring accuracy
+TEXTS = 200                        # number of texts per length for measuring accuracy
 
 
 class Copier(nn.Module):
-    """A network that reads symbols (b, t) and writes them again."""
+    """A network that reads symbols (b, t) and copies them."""
 
     def __init__(self, kind: str) -> None:
         super().__init__()
@@ -36,13 +37,13 @@ class Copier(nn.Module):
             self.v = nn.Parameter(torch.randn(d_model) * d_model**-0.5)
 
     def weights(self, state: Tensor, keys: Tensor) -> Tensor:
-        """Return the additive attention weights (b, t) of the decoder's state (b, d) over the projected encoder states
+        """Return the additive attention weights (b, t) for a decoder state (b, d). keys: projected encoder states
         (b, t, d)."""
         return torch.softmax(torch.tanh(self.w_query(state)[:, None] + keys) @ self.v, -1)
 
     def forward(self, source: Tensor, given: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return logits (b, t, symbol) and attention weights (b, step, t), all 0 without attention. Each step reads the
-        previous symbol in `given`, or its own previous output."""
+        """Return logits (b, t, symbol) and attention weights (b, step, t), which are 0 without attention. Each step
+        reads the previous symbol in `given`, or else its own previous output."""
         memory, last = self.encoder(self.embedding(source))
         state = context = last[0]
         keys = self.w_key(memory) if self.attends else None
@@ -60,7 +61,7 @@ class Copier(nn.Module):
 
 
 def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int], None]) -> Copier:
-    """Train on random texts of 1 to `longest` symbols, with equal lengths within a batch."""
+    """Train on random texts of 1 to `longest` symbols. All texts in a batch have the same length."""
     draw = torch.Generator().manual_seed(seed)
     with seeded(seed):
         model = Copier(kind)
@@ -80,7 +81,7 @@ def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int]
 
 
 def accuracy(model: Copier, lengths: Sequence[int], seed: int) -> list[float]:
-    """Return the share of correct symbols at each length, on newly drawn texts."""
+    """Return the share of correct symbols at each length, on new random texts."""
     draw = torch.Generator().manual_seed(10_000 + seed)
     shares = []
     with torch.inference_mode():

@@ -1,10 +1,13 @@
-"""Compare additive and dot-product scores, trained on the same data: look up the value of the key that equals the
+"""Compare additive and dot-product scores, trained on the same data to look up the value of the key that equals the
 query.
 
-additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k). scaled (Vaswani et al. 2017, section 3.2.1): q
-· k / √d_k. plain: q · k. A row holds LENGTH different symbols, each with a random class; the query is one of them, and
-its class is the target. Queries and keys start as random vectors (symbol, d_k) of unit variance, the same for all three
-scores; symbols are one-hot, so these are W_q and W_k.
+- additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k)
+- scaled (Vaswani et al. 2017, section 3.2.1): q · k / √d_k
+- plain: q · k
+
+A row contains LENGTH different symbols, each with a random class. The query is one of the symbols, and its class is the
+target. Queries and keys are initialised with random vectors (symbol, d_k) of unit variance, the same for all scores.
+Because symbols are one-hot, these vectors are W_q and W_k.
 """
 import functools
 import time
@@ -24,38 +27,38 @@ if TYPE_CHECKING:
 
 KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
-BATCH, RATE = 64, 1e-2        # Adam's learning rate, shared
+BATCH, RATE = 64, 1e-2        # rows per batch; Adam's learning rate for all scores
 STEPS = 200
-TIMED = 64                    # queries and keys for timing, and the number of repetitions, of which the shortest counts
+TIMED = 64                    # number of queries, of keys and of repetitions for timing; the fastest one counts
 
 
 @dataclass(frozen=True)
 class ScoresQuery:
-    """Train the three kinds of scores on the same data."""
+    """How do the three kinds of scores learn from the same data?"""
 
     d_k: int
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Scores":
-        """Compute the trainings, identical in every process."""
+        """Train all three. The result is the same in every process."""
         with one_thread():
             return side_by_side(self, report)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The results of the three trainings, by kind of score."""
+    """The results of the three training runs, by kind of score."""
 
-    loss: dict[str, np.ndarray]       # for each step's batch before its update, nats (step)
-    accuracy: dict[str, np.ndarray]   # for the same batches, (step)
-    seconds: dict[str, float]         # of the whole training
-    scoring: dict[str, float]         # seconds for the scores of TIMED queries over TIMED keys
-    entropy: dict[str, float]         # of the untrained rows, bits
+    loss: dict[str, np.ndarray]       # loss of each batch before its update, nats (step)
+    accuracy: dict[str, np.ndarray]   # accuracy on the same batches, (step)
+    seconds: dict[str, float]         # duration of the training run
+    scoring: dict[str, float]         # seconds to score TIMED queries and TIMED keys
+    entropy: dict[str, float]         # mean entropy of untrained rows, bits
 
 
 def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
-    """Compute the scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive
-    score's own vector."""
+    """Compute the scores (..., query, key) of queries (..., query, d_k) and keys (..., key, d_k). v: vector (d_k) of
+    the additive score."""
     import torch
 
     from model.core import attention
@@ -66,7 +69,7 @@ def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
 
 
 def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]":
-    """Yield batches of (symbols (b, LENGTH), their classes (b, LENGTH), the query symbol (b), its class (b))."""
+    """Yield batches: symbols (b, LENGTH), their classes (b, LENGTH), the query symbol (b) and its class (b)."""
     import torch
 
     draw = torch.Generator().manual_seed(seed)
@@ -78,7 +81,7 @@ def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tenso
 
 
 def start(d_k: int, seed: int) -> "dict[str, Tensor]":
-    """Return the initial parameters: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
+    """Draw the initial parameters: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
     import torch
 
     draw = torch.Generator().manual_seed(seed)
@@ -91,9 +94,12 @@ def start(d_k: int, seed: int) -> "dict[str, Tensor]":
 
 def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]", seed: int,
           done: Callable[[int], None]) -> tuple[np.ndarray, np.ndarray]:
-    """Train `part` in place; return the loss and the accuracy on each step's batch before its update, (step) each.
-    score(query (b, 1, d_k), key (b, LENGTH, d_k)): the softmax's input. done(step) is called after every step, from
-    1."""
+    """Train the parameters `part` in place. Return the loss and the accuracy on each batch before its update, (step)
+    each.
+
+    score: function of queries (b, 1, d_k) and keys (b, LENGTH, d_k) that returns the softmax's input. done: called
+    after every step with its number, from 1.
+    """
     import torch
 
     curves, optimiser = [], torch.optim.Adam(part.values(), RATE)
@@ -121,7 +127,7 @@ def untrained_entropy(kind: str, d_k: int, seed: int) -> float:
 
 
 def scoring_seconds(kind: str, d_k: int) -> float:
-    """Return the seconds to score TIMED queries against TIMED keys, the shortest of TIMED repetitions."""
+    """Measure the seconds to score TIMED queries and TIMED keys, the shortest of TIMED repetitions."""
     import torch
 
     query, key, v = torch.randn(TIMED, d_k), torch.randn(TIMED, d_k), torch.randn(d_k)
@@ -135,7 +141,7 @@ def scoring_seconds(kind: str, d_k: int) -> float:
 
 
 def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
-    """Train all three on the same rows from the same start."""
+    """Train all three kinds of scores on the same rows with the same initial parameters."""
     found = Scores({}, {}, {}, {}, {})
     for number, kind in enumerate(KINDS):
         part, begun = start(question.d_k, question.seed), time.perf_counter()
@@ -152,6 +158,6 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
 
 
 def operations(kind: str, d_k: int) -> dict[str, int]:
-    """Count the operations of one score, given queries and keys: multiplications, additions and tanh evaluations."""
+    """Count the multiplications, additions and tanh evaluations of one score, given its query and key."""
     return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1,
             "tanh": d_k if kind == "additive" else 0}

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 NextWords = Callable[[tuple[int, ...]], np.ndarray]     # ln P of every word after a prefix
-Path = tuple[int, ...]                                  # the words so far
+Path = tuple[int, ...]                                  # word ids
 STRATEGIES = ("greedy", "beam", "top_k", "top_p")
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the tree: one word."""
+    """A node of the decoding tree: one word."""
 
-    path: Path        # the words up to it, without the prompt
+    path: Path        # the words up to this one, without the prompt
     given: float      # P(word | preceding words)
     whole: float      # P(path | prompt)
-    kept: float       # P of the path under the strategy: 0 if it is cut, 1 if it is certain
+    kept: float       # probability of the path under the strategy, from 0 (pruned) to 1 (certain)
 
 
 def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
-    """Take the most probable word at each step."""
+    """Decode greedily: append the most probable word at each step."""
     written: Path = ()
     for _ in range(steps):
         written += (int(next_words(prompt + written).argmax()),)
@@ -37,8 +37,7 @@ def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
 
 
 def beam(next_words: NextWords, prompt: Path, steps: int, width: int) -> list[list[tuple[Path, float]]]:
-    """Return the `width` most probable (path, ln P) after each step, extending those of the previous step, most
-    probable first."""
+    """Run beam search. Return the `width` most probable (path, ln P) after each step, most probable first."""
     found: list[list[tuple[Path, float]]] = [[((), 0.0)]]
     for _ in range(steps):
         longer = [((*path, word), total + float(log)) for path, total in found[-1]
@@ -48,7 +47,7 @@ def beam(next_words: NextWords, prompt: Path, steps: int, width: int) -> list[li
 
 
 def top_k(probabilities: np.ndarray, k: int) -> np.ndarray:
-    """Keep only the k most probable words, renormalised (word); Fan et al. 2018."""
+    """Keep only the k most probable words and renormalise, (word) (Fan et al. 2018)."""
     kept = np.zeros_like(probabilities)
     likeliest = np.argsort(-probabilities, kind="stable")[:k]
     kept[likeliest] = probabilities[likeliest]
@@ -56,7 +55,7 @@ def top_k(probabilities: np.ndarray, k: int) -> np.ndarray:
 
 
 def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
-    """Keep only the fewest most probable words that together reach p, renormalised (word); Holtzman et al. 2020."""
+    """Keep only the most probable words, as few as reach p together, and renormalise, (word) (Holtzman et al. 2020)."""
     order = np.argsort(-probabilities, kind="stable")
     before = np.cumsum(probabilities[order]) - probabilities[order]
     kept = np.zeros_like(probabilities)
@@ -66,7 +65,7 @@ def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
 
 
 def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
-    """Return the most probable path overall and its P, by exact search with pruning."""
+    """Find the most probable path by exact search with pruning, and return it with its probability."""
     found: Path = ()
     largest, waiting = -np.inf, [(found, 0.0)]
     while waiting:
@@ -81,8 +80,8 @@ def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
 
 def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount: float,
          branches: int = 3) -> list[Node]:
-    """Return the tree's nodes by depth: for every node drawn, its `branches` most probable words, plus those on the
-    strategy's path (greedy and beam). amount: the beam's width, k or p."""
+    """Return the nodes of the tree, level by level. Every node has its `branches` most probable words as children, plus
+    those on the strategy's path (greedy and beam). amount: the beam's width, k or p."""
     ways: set[Path] = set()
     if strategy == "greedy":
         written = greedy(next_words, prompt, steps)
@@ -115,9 +114,9 @@ def _children(node: Node, given: np.ndarray, strategy: str, amount: float, branc
 
 WIDTH, HEADS, TOKENS = 96, 8, 24
 HEAD = WIDTH // HEADS             # d_k = d_v
-INNER = 4 * WIDTH                 # d_ff; two thirds of it for SwiGLU, so that its three matrices cost as much as two
+INNER = 4 * WIDTH                 # d_ff; SwiGLU uses two thirds, for the same cost with three matrices instead of two
 SWITCHES = ("pre", "rms", "swiglu", "rotary", "bare")
-BYTES = 2                         # per number in float16 or bfloat16
+BYTES = 2                         # bytes per number in float16 or bfloat16
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,10 @@ class Design:
     """A block design; the defaults are those of Vaswani et al. 2017."""
 
     pre: bool = False        # norms before attention and feed-forward (Xiong et al. 2020) instead of after the sum
-    rms: bool = False        # RMSNorm (Zhang, Sennrich 2019)
+    rms: bool = False        # RMSNorm (Zhang & Sennrich 2019)
     swiglu: bool = False     # a gated feed-forward layer (Shazeer 2020)
     rotary: bool = False     # rotary positions (Su et al. 2021) instead of vectors added to the stream
-    bare: bool = False       # no biases, in norms neither (PaLM, Chowdhery et al. 2022)
+    bare: bool = False       # no biases, including in norms (PaLM, Chowdhery et al. 2022)
     groups: int = HEADS      # key and value heads, 1 to 8 (Shazeer 2019, Ainslie et al. 2023)
 
 
@@ -138,18 +137,18 @@ TODAY = Design(True, True, True, True, True, 2)
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A block's result for one text, float64."""
+    """The result of a block for one text, float64."""
 
     output: np.ndarray      # output of the block (token, width)
     normal: np.ndarray      # output of the first norm, before its gain (token, width)
-    weights: np.ndarray     # of attention (head, query, key)
-    keys: np.ndarray        # as cached (group, token, d_k)
-    values: np.ndarray      # as cached (group, token, d_v)
+    weights: np.ndarray     # attention weights (head, query, key)
+    keys: np.ndarray        # cached keys (group, token, d_k)
+    values: np.ndarray      # cached values (group, token, d_v)
     inner: np.ndarray       # input of the feed-forward layer's last matrix (token, d_ff)
 
 
 def parameters(design: Design) -> dict[str, int]:
-    """Return the number of trained parameters by part: attention, feed_forward, norms. Sinusoids and rotations have
+    """Count the trained parameters by part: attention, feed_forward and norms. Sinusoidal and rotary positions have
     none."""
     kept, inner = design.groups * HEAD, INNER * 2 // 3 if design.swiglu else INNER
     matrices, biases = (3, 2 * inner + WIDTH) if design.swiglu else (2, inner + WIDTH)
@@ -160,24 +159,24 @@ def parameters(design: Design) -> dict[str, int]:
 
 
 def cache_bytes(design: Design) -> int:
-    """Return the bytes per token in the block's key–value cache: one key and one value per group."""
+    """Return the bytes per token in the block's key–value cache, which stores one key and one value per group."""
     return 2 * design.groups * HEAD * BYTES
 
 
 def merge(matrix: np.ndarray, groups: int) -> np.ndarray:
-    """Merge heads (head, …) into `groups` by averaging neighbours, as Ainslie et al. 2023 initialise: (group, …). With
-    one head fewer, the first two are merged; if 8 does not divide evenly, the first groups are larger."""
+    """Merge heads (head, …) into groups (group, …) by averaging neighbouring heads, as in the initialisation by Ainslie
+    et al. 2023. If the number of heads is not divisible by `groups`, the first groups are larger."""
     return np.stack([part.mean(0) for part in np.array_split(matrix, groups)])
 
 
 def group_of(groups: int) -> np.ndarray:
-    """Return each head's group (head)."""
+    """Return the group of each head, (head)."""
     return np.repeat(np.arange(groups), [len(part) for part in np.array_split(np.arange(HEADS), groups)])
 
 
 @lru_cache(maxsize=1)
 def weights() -> dict[str, np.ndarray]:
-    """Return the block's random weights, drawn once, so that a switch only changes what it affects."""
+    """Draw the block's random weights once for all designs, such that designs only differ where intended."""
     rng = np.random.default_rng(2017)
 
     def drawn(*shape: int) -> np.ndarray:
@@ -194,25 +193,25 @@ def weights() -> dict[str, np.ndarray]:
 
 
 def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
-    """Normalise each row (…, width), before gain and bias; RMSNorm does not subtract the mean."""
+    """Normalise each row (…, width), without gain and bias. RMSNorm does not subtract the mean."""
     centred = x if rms else x - x.mean(-1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
 
 
 def angles(places: np.ndarray, width: int) -> np.ndarray:
-    """Return position · 10000^(−2c/width), (position, width / 2)."""
+    """Return the angles position · 10000^(−2c/width), (position, width / 2)."""
     return places[:, None] / 10_000 ** (np.arange(width // 2) * 2 / width)
 
 
 def turned(x: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Rotate pairs (c, c + d/2) of x (head, token, d) by their positions' angles (Su et al. 2021)."""
+    """Apply rotary positions: rotate pairs (c, c + d/2) of x (head, token, d) by `angles` (Su et al. 2021)."""
     first, second = np.split(x, 2, axis=-1)
     cos, sin = np.cos(angles(places, x.shape[-1])), np.sin(angles(places, x.shape[-1]))
     return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 
 def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return (output (token, width), weights, keys, values) of causal attention over x (token, width)."""
+    """Compute causal attention over x (token, width). Return its output (token, width), weights, keys and values."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
     query, key, value = (np.einsum("td,hde->hte", x, merge(learned[name], count))
                          + offset * merge(learned[f"b_{name}"], count)[:, None]
@@ -229,7 +228,7 @@ def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.nda
 
 
 def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (output, input of the last matrix) of the feed-forward layer for x (token, width)."""
+    """Apply the feed-forward layer to x (token, width). Return its output and the input of its last matrix."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
     if not design.swiglu:
         inner = np.maximum(0, x @ learned["up"] + offset * learned["b_up"])
@@ -241,7 +240,7 @@ def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=256)
 def run(design: Design, start: int = 0) -> Outcome:
-    """Run the text through the block; `start` is the position of its first token."""
+    """Run the text through the block. start: position of its first token."""
     places = np.arange(TOKENS) + start
     x = weights()["text"]
     if not design.rotary:
@@ -263,16 +262,16 @@ def run(design: Design, start: int = 0) -> Outcome:
 class Numbers:
     """Summary numbers of a block."""
 
-    parameters: int    # number in the block
-    cache: int         # bytes per token
+    parameters: int    # number of parameters
+    cache: int         # bytes per token in the cache
     length: float      # mean length of the block's output rows
     mean: float        # largest absolute mean of a row of the first norm's output
     zeros: float       # share of exact zeros in the input of the feed-forward layer's last matrix
-    moved: float       # largest change of an attention weight when the text is shifted by one position
+    moved: float       # largest change in an attention weight if the text is shifted by one position
 
 
 def numbers(design: Design) -> Numbers:
-    """Compute the numbers that the switches change."""
+    """Compute the numbers that depend on the design."""
     here, later = run(design), run(design, 1)
     return Numbers(sum(parameters(design).values()), cache_bytes(design),
                    float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
@@ -281,15 +280,15 @@ def numbers(design: Design) -> Numbers:
 
 FILE = ASSETS / "lessons" / "experts.safetensors"
 EXPERT_WIDTH, EXPERT_HEADS, EXPERTS, EXPERT_INNER = 32, 2, 4, 32
-HELD_OUT = 400        # sentences for counting the experts' shares
+HELD_OUT = 400        # number of sentences for measuring the experts' shares
 
 Weights = dict[str, "Tensor"]
 
 
 def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
-    """Return (logits (b, t, word), the router's probabilities (b, t, expert)) for ids (b, t).
+    """Return the logits (b, t, word) and the router's probabilities (b, t, expert) for ids (b, t).
 
-    All experts are computed and the chosen one is kept; a large model only computes that one.
+    Computes all experts and selects one; a large model only computes the selected one.
     """
     import torch
 
@@ -311,8 +310,9 @@ def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
 
 
 def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
-    """Compute equation (4) of Fedus et al. 2021: the number of experts times Σ f_i P_i, with f_i the share of tokens
-    sent to expert i and P_i its mean router probability; 1 if all are equal. gates (b, t, expert), there (b, t)."""
+    """Compute the balancing loss in equation (4) of Fedus et al. 2021: the number of experts times Σ f_i P_i, where f_i
+    is the share of tokens sent to expert i and P_i its mean router probability. It is 1 if all are equal. gates:
+    (b, t, expert). there: whether a token is not padding, (b, t)."""
     import torch
 
     given = gates[there]
@@ -322,7 +322,7 @@ def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[bool, Weights]:
-    """Return the shipped weights: trained with the balancing loss (True) and without it (False)."""
+    """Return the shipped weights {whether they were trained with the balancing loss: weights}."""
     from safetensors.torch import load_file
 
     stored = load_file(FILE)
@@ -340,7 +340,7 @@ def route(words: list[str], balanced: bool) -> np.ndarray:
 
 
 def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
-    """Return ln P of every next word after these, float64 (word)."""
+    """Return ln P of every word after a prefix, float64 (word)."""
     import torch
 
     with torch.no_grad():
@@ -349,8 +349,9 @@ def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def trainings() -> dict:
-    """Return the results of benchmarks.experts on HELD_OUT unseen sentences, for "balanced" and "free": each expert's
-    `shares` of the tokens and the `nats` of the shipped weights, and the `busiest` expert's share by seed."""
+    """Return the results of benchmarks.experts on HELD_OUT unseen sentences for "balanced" and "free": each expert's
+    share of tokens (`shares`) and the loss (`nats`) with the shipped weights, and the busiest expert's share by seed
+    (`busiest`)."""
     from safetensors import safe_open
 
     with safe_open(FILE, "pt") as file:
@@ -360,7 +361,7 @@ def trainings() -> dict:
 
 @dataclass(frozen=True)
 class RealModel:
-    """A model's sizes from its config.json."""
+    """The sizes of a model, from its config.json."""
 
     name: str
     year: int
@@ -370,24 +371,24 @@ class RealModel:
     groups: int         # key and value heads
     head: int           # d_k
     inner: int          # d_ff
-    words: int          # words in the vocabulary
-    tied: bool          # whether the output shares the embedding table
-    places: int = 0     # learned positions; 0 for rotary ones
-    # whether the design is that of 2017 except for pre-LN (LayerNorm, biases, no gate), instead of RMSNorm and SwiGLU
+    words: int          # vocabulary size
+    tied: bool          # whether the output matrix is the embedding table
+    places: int = 0     # number of learned positions; 0 for rotary positions
+    # whether it has LayerNorm, biases and no gate, as in 2017 except for pre-LN, instead of RMSNorm and SwiGLU
     older: bool = False
 
     @property
     def bytes_per_token(self) -> int:
-        """Bytes per token in the cache: one key and one value per group and layer, in 16 bits."""
+        """Bytes per token in the cache, for one key and one value per group and layer in 16 bits."""
         return 2 * self.layers * self.groups * self.head * BYTES
 
     @property
     def ungrouped(self) -> int:
-        """The same if every query head had its own keys and values."""
+        """Bytes per token in the cache if every query head had its own keys and values."""
         return 2 * self.layers * self.heads * self.head * BYTES
 
     def parts(self) -> dict[str, int]:
-        """Parameters by part: embeddings, attention, feed_forward, norms."""
+        """Count the parameters by part: embeddings, attention, feed_forward and norms."""
         queries, kept = self.heads * self.head, self.groups * self.head
         attention = 2 * self.width * queries + 2 * self.width * kept
         forward, norms = (2 if self.older else 3) * self.width * self.inner, self.width
@@ -400,7 +401,7 @@ class RealModel:
 
     @property
     def parameters(self) -> int:
-        """The model's total number of parameters."""
+        """Total number of parameters."""
         return sum(self.parts().values())
 
 
@@ -414,17 +415,17 @@ MODELS = (
 
 
 def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:
-    """Return the cache's size in bytes after this many tokens of one text."""
+    """Return the size of the cache in bytes for one text of this many tokens."""
     return np.asarray(tokens, np.float64) * model.bytes_per_token
 
 
-PER_TOKEN = 6                       # floating-point operations per parameter and token in training, approximately
+PER_TOKEN = 6                       # approximate floating-point operations per parameter and token in training
 PETAFLOP_DAY = 1e15 * 24 * 3600     # floating-point operations
 
 
 @dataclass(frozen=True)
 class Law:
-    """A scaling law: loss(N, D) = E + A / N^α + B / D^β, nats per token; N parameters, D tokens."""
+    """A scaling law: loss(N, D) = E + A / N^α + B / D^β in nats per token, for N parameters and D tokens."""
 
     floor: float     # E
     a: float         # A
@@ -437,7 +438,7 @@ class Law:
         return self.floor + self.a / np.asarray(parameters)**self.alpha + self.b / np.asarray(tokens)**self.beta
 
     def best(self, compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        """Return (parameters, tokens) with the lowest loss for 6 N D = compute, in closed form."""
+        """Return the (parameters, tokens) with the lowest loss subject to 6 N D = compute, in closed form."""
         pairs = np.asarray(compute, np.float64) / PER_TOKEN
         ratio = (self.alpha * self.a / (self.beta * self.b)) ** (1 / (self.alpha + self.beta))
         parameters = ratio * pairs ** (self.beta / (self.alpha + self.beta))
@@ -449,8 +450,8 @@ BESIROGLU = Law(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 
 
 def kaplan(compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (parameters without embeddings, tokens) recommended by Kaplan et al.: N = 1.3e9 · C^0.73, with C in
-    petaflop-days; tokens from 6 N D = C."""
+    """Return (parameters without embeddings, tokens) as recommended by Kaplan et al.: N = 1.3e9 · C^0.73 with C in
+    petaflop-days, and D from 6 N D = C."""
     parameters = 1.3e9 * (np.asarray(compute, np.float64) / PETAFLOP_DAY) ** 0.73
     return parameters, np.asarray(compute) / PER_TOKEN / parameters
 
@@ -463,5 +464,5 @@ WORDS = ("<start>", ".",
 
 
 def encode(words: list[str]) -> list[int]:
-    """Return the words' ids. Raises ValueError for an unknown word."""
+    """Return the ids of the words. Raises ValueError for an unknown word."""
     return [WORDS.index(word) for word in words]

@@ -1,7 +1,7 @@
-r"""Study one row of logits z through softmax(z / T): its entropy, its effective number of tokens, and its slope.
+r"""Study softmax(z / T) of one row of logits z: entropy, effective number of tokens, and slope.
 
-Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). Entropy: Shannon 1948, in nats;
-2^H (in bits) is the effective number of tokens (perplexity). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
+Weights p are float64 (..., key) and sum to 1; temperatures are positive numbers (...). The effective number of tokens
+is 2^H (perplexity), where H is the entropy in bits (Shannon 1948). The Jacobian ∂p/∂z is (diag p − p pᵀ) / T.
 """
 import math
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from model.core.statistics import cosine, entropy
 
 def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
                  allowed: np.ndarray | None = None) -> np.ndarray:
-    """Return softmax(z / T) at every temperature, float64 (temperature, key), over the keys in `allowed` (bool, key).
+    """Return softmax(z / T) for every temperature, float64 (temperature, key), over the keys in `allowed`, bool (key).
 
-    The same function trains the from-scratch model and draws every head. It subtracts the row's maximum before dividing
-    by T, so small temperatures do not overflow.
+    Uses the same function as the from-scratch model and every drawn head. It subtracts the maximum of the row before
+    dividing by T, so small temperatures do not overflow.
     """
     import torch
 
@@ -31,15 +31,15 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
 
 
 def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:
-    """Return exp(z / T) divided by its sum along the last axis, in precision `dtype`, literally as in the formula: NaN
-    as soon as an exponential overflows."""
+    """Compute exp(z / T) divided by its sum over the last axis, in precision `dtype`, without any safeguard. The result
+    is NaN if an exponential overflows."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         raised = np.exp(np.asarray(logits, dtype) / dtype(temperature))
         return raised / raised.sum(-1, keepdims=True)
 
 
 def effective_tokens(weights: np.ndarray) -> np.ndarray:
-    """Return 2^H with H in bits (...): m for a row spread evenly over m tokens."""
+    """Return 2^H (...), with H in bits. It is m for uniform weights on m tokens."""
     return np.exp(entropy(weights, base=math.e))
 
 
@@ -49,22 +49,21 @@ def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.ndarray:
-    """Return the Jacobian's Frobenius norm (...) without forming it: the root of Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i²
-    p_j².
+    """Return the Frobenius norm of the Jacobian (...), √(Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j²) / T.
 
-    All terms are positive, and 1 − p of the largest weight is computed as the sum of the others, so nothing cancels
-    where the norm is tiny.
+    All terms are positive, and 1 − p of the largest weight is computed as the sum of the others, which avoids
+    cancellation where the norm is tiny.
     """
     ranked = -np.sort(-weights, axis=-1)
     others = 1 - ranked
     others[..., 0] = ranked[..., 1:].sum(-1)
     squares = ranked**2
-    behind = np.cumsum(squares[..., :0:-1], axis=-1)[..., ::-1]   # sum over all smaller ones, for each but the last
+    behind = np.cumsum(squares[..., :0:-1], axis=-1)[..., ::-1]   # sum over all smaller weights, for all but the last
     return np.sqrt((squares * others**2).sum(-1) + 2 * (squares[..., :-1] * behind).sum(-1)) / temperatures
 
 
 def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows at T → 0 (argmax over the allowed keys, with exact ties shared) and at T → ∞ (uniform over the
+    """Return the weights for T → 0 (argmax over the allowed keys, shared between ties) and T → ∞ (uniform over the
     allowed keys)."""
     logits = np.asarray(logits, np.float64)
     best = allowed & (logits == logits[allowed].max())
@@ -72,13 +71,13 @@ def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return the total variation distance ½ Σ_j |w'_j − w_j| of rows (..., key): the share of attention that moved, 0
-    to 1."""
+    """Return the total variation distance ½ Σ_j |w'_j − w_j| between rows (..., key), which is the share of attention
+    that moved, 0 to 1."""
     return np.abs(after.astype(np.float64) - before).sum(-1) / 2
 
 
 def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) -> dict[HeadId, float]:
-    """Return {(layer, head): share of attention that moved}, averaged over the text's queries."""
+    """Return {(layer, head): share of attention that moved}, averaged over queries."""
     moved: dict[HeadId, float] = {}
     for old, new in zip(before[kind].layers, after[kind].layers, strict=True):
         totals = np.zeros(old.heads)
@@ -89,7 +88,8 @@ def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) ->
 
 
 def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
-    """Arrange numbers as float64 (layer, head), NaN for missing heads, and return them with the layers' numbers."""
+    """Arrange values as float64 (layer, head), with NaN for missing heads. Return them and the indices of the
+    layers."""
     layers = sorted({layer for layer, _ in values})
     grid = np.full((len(layers), 1 + max(head for _, head in values)), np.nan)
     for (layer, head), value in values.items():
@@ -98,9 +98,9 @@ def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
 
 
 def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float]:
-    """Return (what was compared, its change): "vector" with 1 − cosine of the sentence vectors; "probability" with the
-    change of the best guess's probability at the last position; "none" if the model predicts nothing or its best guess
-    is no longer among the twenty kept."""
+    """Return (what was compared, its change): "vector" and 1 − cosine of the sentence vectors, or "probability" and the
+    change in the best guess's probability at the last position. Returns "none" if there is no prediction, or if the
+    best guess is no longer among the top twenty."""
     if before is not None and after is not None:
         if before.vector is not None and after.vector is not None:
             return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can make it negative

@@ -1,4 +1,4 @@
-"""Show why scores are divided by √d_k, with random draws, real heads and three trainings."""
+"""Show why scores are divided by √d_k, with random vectors, real heads and three training runs."""
 import functools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
 KINDS = ("normal", "uniform", "sign")
-FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest argument of exp in float32
-INTEGRATED = 4_000                                             # query lengths in the integral
-GROWN = 60.0                                                   # growth of the queries in the overflow test
+FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72, the largest argument of exp in float32
+INTEGRATED = 4_000                                             # number of query lengths in the integral
+GROWN = 60.0                                                   # factor on the queries in the overflow test
 
 
 def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
-    """Draw independent float32 numbers with mean 0 and variance 1: normal, uniform from −√3 to √3, or −1 and 1 with
-    equal probability."""
+    """Draw independent float32 numbers with mean 0 and variance 1. kind: normal, uniform from −√3 to √3, or −1 and 1
+    with equal probability."""
     if kind == "normal":
         return rng.standard_normal(shape, np.float32)
     if kind == "uniform":
@@ -36,14 +36,14 @@ def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> n
 
 
 def draws(n_keys: int) -> int:
-    """Return the number of rows to draw: more for short ones, whose medians vary more between seeds."""
+    """Return the number of rows to draw. Short rows need more, because their medians vary more between seeds."""
     return DRAWS * min(4, max(1, 64 // n_keys))
 
 
 def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return queries, keys and their products q · k for `draws` rows, fixed for each seed. Wide heads are fewer (200
-    down to 20) with correspondingly more queries each, to bound the time. With few keys, a head's queries use several
-    sets of them."""
+    """Return queries, keys and their products q · k for `draws` rows, determined by the seed. To limit the time, there
+    are fewer wide heads (200 down to 20), with more queries each. With few keys, the queries of a head use several sets
+    of keys."""
     rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
     sets = draws(n_keys) // DRAWS
     queries = np.repeat(components((fewer, DRAWS // fewer, d_k), rng, kind), sets, axis=0)
@@ -52,7 +52,7 @@ def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np
 
 
 def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
-    """Return softmax(q · k / divisor), float64 (head, query, key), with the function that draws every head."""
+    """Return softmax(q · k / divisor), float64 (head, query, key), with the same function as for every drawn head."""
     import torch
 
     from model.core import attention
@@ -68,11 +68,11 @@ def distances(keys: np.ndarray) -> np.ndarray:
 
 
 def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.ndarray:
-    """Return the Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (head, query): the gradient that reaches the
-    query and, through it, W_Q.
+    """Return the Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (head, query), the gradient that reaches the
+    query and thus W_Q.
 
-    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² is computed from the distances between keys,
-    `apart` (head, key, key).
+    The rows of (diag p − p pᵀ) K are p_i (k_i − m) with the mean key m = Σ p_j k_j. |k_i − m|² is computed from the
+    squared distances between keys. apart: (head, key, key).
     """
     from_mean = weights @ apart
     squares = from_mean - (from_mean * weights).sum(-1, keepdims=True) / 2
@@ -81,18 +81,18 @@ def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """The measurements at each width, float64 (width, draw), or (draw) for one width. `plain` is without the division,
-    `scaled` with it."""
+    """The measurements at each width, float64 (width, draw), or at one width, (draw). The keys are "plain" (without the
+    division) and "scaled" (with it)."""
 
-    variance: np.ndarray              # of the row's products
+    variance: np.ndarray              # variance of the products q · k in a row
     entropy: dict[str, np.ndarray]    # bits
     slope: dict[str, np.ndarray]      # ‖diag p − p pᵀ‖
     gradient: dict[str, np.ndarray]   # ‖∂p/∂q‖
 
 
-@functools.lru_cache(maxsize=64)   # half a megabyte each
+@functools.lru_cache(maxsize=64)   # half a megabyte per entry
 def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.ndarray]:
-    """Return the measurements at one width, and its rows' q · k, float64 (head, query, key)."""
+    """Return the measurements at one width, and the products q · k, float64 (head, query, key)."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
     apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
@@ -105,8 +105,8 @@ def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.nd
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
-    """Measure every width of WIDTHS."""
-    with ThreadPoolExecutor() as pool:   # numpy releases Python's lock while drawing and multiplying
+    """Measure all WIDTHS."""
+    with ThreadPoolExecutor() as pool:   # numpy releases the GIL while drawing and multiplying
         found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind)[0], WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
               for name in ("entropy", "slope", "gradient")}
@@ -114,8 +114,8 @@ def survey(n_keys: int, seed: int, kind: str) -> Survey:
 
 
 def crossing(found: Survey) -> float | None:
-    """Return the d_k from which the median gradient is smaller without the division than with it, interpolated between
-    WIDTHS on a log scale; None if it never is."""
+    """Return the d_k above which the median gradient is smaller without the division than with it, or None if there is
+    none. Interpolates between WIDTHS on a log scale."""
     plain, scaled = (np.log(np.maximum(np.median(found.gradient[which], axis=1), 1e-300))
                      for which in ("plain", "scaled"))
     ahead, widths = plain - scaled, np.log(np.array(WIDTHS))
@@ -128,15 +128,15 @@ def crossing(found: Survey) -> float | None:
 
 
 def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return median, 5th and 95th percentile over the draws of (width, draw)."""
+    """Return the median and the 5th and 95th percentiles over draws, from numbers (width, draw)."""
     low, middle, high = np.percentile(numbers, [5, 50, 95], axis=1)
     return middle, low, high
 
 
 @functools.cache
 def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
-    """Return the variance of undivided q · k if W_Q is initialised with standard deviation (d_model · d_k)^−½ and W_K
-    with d_model^−½, as in T5; (width, start)."""
+    """Return the variance of q · k without the division if W_Q is initialised with the standard deviation
+    (d_model · d_k)^−½ and W_K with d_model^−½, as in T5, (width, start)."""
     rng = np.random.default_rng(0)
     variances = np.empty((len(WIDTHS), starts))
     for place, d_k in enumerate(WIDTHS):
@@ -150,11 +150,10 @@ def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.nda
 
 @functools.lru_cache(maxsize=256)
 def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
-    """Return the share of rows in which e^(q · k / divisor) of some key exceeds float32's largest number, for normal
-    components.
+    """Return the share of rows in which e^(q · k / divisor) overflows float32 for some key, for normal components.
 
-    The share is integrated, not drawn: for a query of length r, where r² has a χ² distribution with d_k degrees of
-    freedom, its keys' scores are independent and normal with deviation r / divisor.
+    The share is computed by integration. For a query of length r, the scores of its keys are independent and normal
+    with standard deviation r / divisor, and r² has a χ² distribution with d_k degrees of freedom.
     """
     from scipy import stats
 
@@ -164,15 +163,15 @@ def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-    """Return the entropy in bits of softmax(q · k / T), (temperature, draw); √d_k is one of the temperatures."""
+    """Return the entropy in bits of softmax(q · k / T), (temperature, draw). T = √d_k is the usual division."""
     return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
 
 
 @functools.lru_cache(maxsize=64)
 def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
-    """Measure the textbooks' four reasons on the rows of one width, {name_plain and name_scaled: number}: medians of
-    `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard deviation) of the softmax's
-    input, and root mean square of a component of the `output` for values of variance 1."""
+    """Measure the four reasons given in textbooks at one width, {NAME_plain and NAME_scaled: number}. NAME is entropy,
+    slope, gradient or largest (the largest weight), which are medians; gradient_mean; spread, the standard deviation of
+    the softmax's input; or output, the root mean square of an output component for values of variance 1."""
     found, dots = at_width(d_k, n_keys, seed, kind)
     values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
     numbers: dict[str, float] = {}
@@ -189,17 +188,17 @@ def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
 class HeadScale:
     """The effect of the division by √d_k in one head."""
 
-    divisor: float                   # the head's actual divisor
-    d_k: int                         # dimension of its queries and keys
-    component: tuple[float, float]   # mean square of a component of q and of k
+    divisor: float                   # divisor used by the head
+    d_k: int                         # dimension of queries and keys
+    component: tuple[float, float]   # mean squares of the components of q and of k
     predicted: float                 # standard deviation of q · k for independent components
-    measured: float                  # actual standard deviation
-    entropy: dict[str, np.ndarray]   # {"own" or "undone": entropy of each row, bits (query)}
-    absorbed: float                  # largest difference of weights between q · k · scale and (q · scale) · k
+    measured: float                  # measured standard deviation of q · k
+    entropy: dict[str, np.ndarray]   # {"own" or "undone": entropy of each row in bits (query)}
+    absorbed: float                  # largest difference in weights between q · k · scale and (q · scale) · k
 
 
 def head_scale(layer: Layer, head: int) -> HeadScale:
-    """Measure the effect of the division in this head, and the head without it."""
+    """Measure one head with and without the division."""
     import torch
 
     from model.core import attention
@@ -209,7 +208,7 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
     dots = query @ key.T
     scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
     allowed = ~torch.isnan(scores)
-    rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias, and the soft-cap's reduction
+    rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias and the effect of a soft cap
     own = attention.softmax(torch.nan_to_num(scores), allowed).numpy()
     undone = attention.softmax(torch.from_numpy(dots) + rest, allowed).numpy()
     folded = attention.softmax(torch.from_numpy((query * layer.scale) @ key.T) + rest, allowed).numpy()
@@ -222,41 +221,41 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
 DIVISORS = ("none", "root", "width")
 STEPS, EVERY = scores.STEPS, 10     # training steps; steps between two snapshots
-LAST = 20                           # steps averaged for the final value
+LAST = 20                           # number of steps averaged for the final value
 
 
 @dataclass(frozen=True)
 class TrainingQuery:
-    """Train a model with each of DIVISORS from the same start."""
+    """How does a model learn with each of DIVISORS?"""
 
     d_k: int
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Trainings":
-        """Compute the trainings, identical in every process."""
+        """Train all models. The result is the same in every process."""
         with one_thread():
             return run(self, report)
 
 
 @dataclass(frozen=True, eq=False)
 class Trainings:
-    """The trainings from one start, by divisor, float64."""
+    """The training runs by divisor, all with the same initial parameters, float64."""
 
-    right: dict[str, np.ndarray]   # accuracy on each step's batch before its update (step)
-    film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (snapshot, query, key)
+    right: dict[str, np.ndarray]   # accuracy on each batch before its update (step)
+    film: dict[str, np.ndarray]    # weights between all symbols (snapshot, query, key)
 
     def end(self, which: str) -> float:
-        """Return the final accuracy, averaged over the last LAST steps."""
+        """Return the final accuracy, the mean over the last LAST steps."""
         return float(self.right[which][-LAST:].mean())
 
     def bits(self, which: str) -> float:
-        """Return the mean entropy in bits of a symbol's untrained row over all symbols."""
+        """Return the mean entropy of the rows before training, in bits."""
         return float(entropy(self.film[which][0], base=2).mean())
 
 
 def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
-    """Train all three from the same start on the same rows, with a snapshot before the first step and after every EVERY
-    steps; report may raise to stop."""
+    """Train all three models on the same rows with the same initial parameters. Takes a snapshot before the first step
+    and after every EVERY steps. `report` may raise an exception to stop."""
     right, film = {}, {}
     for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
         part = scores.start(question.d_k, question.seed)
@@ -277,7 +276,7 @@ def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
 
 
 def _all_weights(part: dict, divisor: float) -> np.ndarray:
-    """Return the weights of every symbol's query over all symbols' keys, float64 (query, key)."""
+    """Return the attention weights between all symbols, float64 (query, key)."""
     import torch
 
     with torch.no_grad():

@@ -1,7 +1,7 @@
-"""Follow one pass of a decoder stage by stage, from a text to its next word, at the text's last token.
+"""Follow one pass of a decoder stage by stage, from a text to its next word, at the last token.
 
-All numbers come from one pass's record, trace and answer; nothing is fitted or rounded here. Vectors are rows; T
-tokens, d_model dimensions, layers and heads count from 0.
+All numbers are taken from the record, trace and answer of one pass, without fitting or rounding. Vectors are rows;
+layers and heads count from 0. T is the number of tokens.
 """
 from dataclasses import dataclass
 
@@ -22,8 +22,8 @@ class StoryQuery:
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "Story":
-        """Compute every stage. Raises NoNextWord for a model that is not a decoder, UserError for one that cannot be
-        traced."""
+        """Compute every stage. Raises NoNextWord for a model that is not a decoder, and UserError for one that cannot
+        be traced."""
         word = NextWordQuery(self.query).answer(models, report)
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         if not all(block.norm_first and block.feed_forward is not None for block in trace.blocks):
@@ -40,25 +40,25 @@ class StoryQuery:
 
 @dataclass(frozen=True, eq=False)
 class Story:
-    """One pass, seen from its last token."""
+    """The stages of one pass at the last token."""
 
-    card: Card                        # of the model
-    tokens: Tokens                    # pieces and ids
-    embedded: np.ndarray              # (T, d_model): rows of the table, scaled as in the model
-    placed: np.ndarray                # (T, d_model): the first block's input, including positions that are added
-    rows: np.ndarray                  # (layer, head, T): the last token's weights; each row sums to 1
+    card: Card                        # card of the model
+    tokens: Tokens                    # tokens and ids
+    embedded: np.ndarray              # embeddings with the model's scale (T, d_model)
+    placed: np.ndarray                # input of the first block, with any position vectors (T, d_model)
+    rows: np.ndarray                  # weights of the last token; each row sums to 1 (layer, head, T)
     lengths: "Lengths"
-    hidden: tuple[np.ndarray, ...]    # by layer, (d_ff): the last token's activations before W_2
+    hidden: tuple[np.ndarray, ...]    # activations of the last token before W_2, (d_ff) per layer
     word: NextWord
 
     @property
     def positions_added(self) -> bool:
-        """Whether a position vector is added before the first block; otherwise positions act inside attention."""
+        """Whether position vectors are added before the first block. Otherwise, attention uses positions."""
         return not np.array_equal(self.embedded, self.placed)
 
     @property
     def probabilities(self) -> np.ndarray:
-        """The softmax of all logits, float64 (vocabulary)."""
+        """Softmax of all logits, float64 (vocabulary)."""
         powers = np.exp(self.word.logits.astype(np.float64) - float(self.word.logits.max()))
         return powers / powers.sum()
 
@@ -67,14 +67,14 @@ class Story:
 class Lengths:
     """Euclidean lengths of the last token's vectors, one per layer."""
 
-    before: tuple[float, ...]         # the residual stream entering the layer
-    attention: tuple[float, ...]      # what attention adds
-    feed_forward: tuple[float, ...]   # what the feed-forward layer adds
-    after: tuple[float, ...]          # the residual stream leaving the layer
+    before: tuple[float, ...]         # residual stream before the layer
+    attention: tuple[float, ...]      # output of attention
+    feed_forward: tuple[float, ...]   # output of the feed-forward layer
+    after: tuple[float, ...]          # residual stream after the layer
 
 
 def lengths(trace: Trace) -> Lengths:
-    """Return the lengths of the last token's vectors by layer."""
+    """Measure the lengths of the last token's vectors in every layer."""
     parts = [(block.before, block.attentions[0].output, _feed_forward(block).output, block.after)
              for block in trace.blocks]
     return Lengths(*(tuple(float(np.linalg.norm(rows[-1].astype(np.float64))) for rows in each)
@@ -87,21 +87,20 @@ def _feed_forward(block: Block) -> FeedForwardTrace:
 
 
 def looks_back(rows: np.ndarray) -> np.ndarray:
-    """Return (layer, head): the largest weight on a token after the first, where many heads rest, and before the last
-    token's neighbour; 0 if there is none."""
+    """Return the largest weight on a token that is neither the first, which many heads use as a sink, nor one of the
+    last two, (layer, head); 0 if there is no such token."""
     between = rows[:, :, 1:-2]
     return between.max(-1) if between.shape[-1] else np.zeros(rows.shape[:2], np.float32)
 
 
 def clearest_head(rows: np.ndarray) -> HeadId:
-    """Return (layer, head) of the head with the largest weight on one token, as measured by `looks_back`."""
+    """Return the (layer, head) with the largest value of `looks_back`."""
     layer, head = np.unravel_index(int(np.argmax(looks_back(rows))), rows.shape[:2])
     return int(layer), int(head)
 
 
 def strongest_share(values: np.ndarray, share: float = 0.1) -> tuple[int, float]:
-    """Return (count, their share): the part of the sum of absolute values held by the strongest `share` of all
-    neurons."""
+    """Return the number of neurons in the strongest `share`, and their share of the sum of absolute values."""
     sizes = np.sort(np.abs(values.astype(np.float64)))[::-1]
     count = max(1, round(len(sizes) * share))
     return count, float(sizes[:count].sum() / max(sizes.sum(), np.finfo(float).tiny))

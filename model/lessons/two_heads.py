@@ -1,5 +1,5 @@
-"""Two heads of our induction decoder that together implement one rule: what each attends to, what each writes, and what
-remains when one is silenced (Elhage et al. 2021; Olsson et al. 2022)."""
+"""Examine two heads of our induction decoder that implement one rule together: what each head attends to and writes,
+and how silencing one changes the answer (Elhage et al. 2021; Olsson et al. 2022)."""
 import random
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ from model.core.trace import AttentionTrace
 MODEL = "induction"
 PREVIOUS: HeadId = (0, 1)                      # attends to the previous token
 INDUCTION: tuple[HeadId, ...] = (1, 0), (1, 1)   # attend to the token after the earlier copy
-SIGNS = tuple("abcdefghij")                    # those whose vectors are compared
-LENGTH = 8                                     # characters before the repeated one
-SEQUENCES = 32                                 # sequences averaged
-# which heads are silenced
+SIGNS = tuple("abcdefghij")                    # characters whose vectors are compared
+LENGTH = 8                                     # number of characters before the repeated one
+SEQUENCES = 32                                 # number of sequences averaged
+# {case: silenced heads}
 BROKEN: dict[str, tuple[HeadId, ...]] = {"none": (), "previous": (PREVIOUS,), "one": INDUCTION[:1], "both": INDUCTION,
                                          "other": ((0, 0),)}
 
 
 def sequence(seed: int) -> tuple[str, int]:
-    """Return a text of different characters whose last one repeats an earlier one, and the position of its earlier copy
-    among the model's tokens."""
+    """Return a text of different characters followed by a repetition of one of them, and the position of that
+    character's first occurrence among the tokens."""
     rng = random.Random(seed)
     signs, repeated = rng.sample(SIGNS, LENGTH), rng.randrange(LENGTH - 2)   # not next to the last character
-    return " ".join([*signs, signs[repeated]]), repeated + 1   # [BOS] comes first
+    return " ".join([*signs, signs[repeated]]), repeated + 1   # [BOS] is at position 0
 
 
 def silenced(broken: str) -> frozenset[Silence]:
@@ -35,13 +35,13 @@ def silenced(broken: str) -> frozenset[Silence]:
 
 @dataclass(frozen=True)
 class TwoHeadsQuery:
-    """Measure the two heads in their weights and over SEQUENCES sequences."""
+    """What do the two heads do, according to their weights and over SEQUENCES sequences?"""
 
     model: str
     revision: str
 
     def answer(self, models: Models, report: Progress) -> "TwoHeads":
-        """Return the circuits of the weights, and the mean probability of the right character in every case."""
+        """Compute the circuits of the weights, and the mean probability of the correct character in every case."""
         opened = models.open(self, report)
         trace = models.trace(Query(self.model, self.revision, sequence(1)[0]), report)
         embedding = opened.network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
@@ -65,25 +65,25 @@ class TwoHeadsQuery:
 
 @dataclass(frozen=True, eq=False)
 class TwoHeads:
-    """Three maps between characters, float64 (character, character), without norms, and the effect of silencing."""
+    """Three maps between characters without norms, float64 (character, character), and the effect of silencing."""
 
-    direct: np.ndarray           # score of the induction head between two characters, each by its embedding
-    through: np.ndarray          # the same with the previous-token head's output for the key's character as key
-    copies: np.ndarray           # the logit that the induction head adds for a character when it attends to another
-    chances: dict[str, float]    # {case of BROKEN: mean probability of the right character}
+    direct: np.ndarray           # score of the induction head between the embeddings of two characters
+    through: np.ndarray          # the same, but with the previous-token head's output for the second character as key
+    copies: np.ndarray           # logits that the induction head adds for every character when it attends to another
+    chances: dict[str, float]    # {case of BROKEN: mean probability of the correct character}
 
     nbytes = 3000
 
 
 def question(attention: AttentionTrace, head: int, looking: np.ndarray, looked_at: np.ndarray) -> np.ndarray:
-    """Return a head's QK circuit, the products x W_Q (y W_K)ᵀ, (query, key)."""
+    """Compute a head's QK circuit x W_Q (y W_K)ᵀ for query vectors x and key vectors y, (query, key)."""
     query, key = (getattr(attention, name).weight[head].astype(np.float64) for name in ("query", "key"))
     scores: np.ndarray = looking @ query @ (looked_at @ key).T
     return scores
 
 
 def written(attention: AttentionTrace, head: int, looked_at: np.ndarray) -> np.ndarray:
-    """Return a head's OV circuit, y W_V W_O for the vectors it attends to, (key, d_model)."""
+    """Compute a head's OV circuit y W_V W_O for attended vectors y, (key, d_model)."""
     value, output = attention.value.weight[head].astype(np.float64), attention.w_output[head].astype(np.float64)
     vectors: np.ndarray = looked_at @ value @ output
     return vectors

@@ -1,4 +1,4 @@
-"""Split words into pieces, and show how a token's vector depends on its context."""
+"""Split texts into subword tokens, and show how a token's vector depends on its context."""
 import functools
 import itertools
 import json
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 MODELS = ("minilm", "smollm2")
-LARGEST = 512      # most merges for a user's text
+LARGEST = 512      # maximum number of merges for a user's text
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A text on its way to ids. Sequences over pieces have equal lengths."""
+    """The stages of tokenizing a text. All sequences over pieces have the same length."""
 
-    normalised: str             # the text after normalisation
-    words: tuple[str, ...]      # pieces never cross their boundaries
-    pieces: tuple[str, ...]     # as in the vocabulary
-    labels: tuple[str, ...]     # the pieces, readable
-    ids: tuple[int, ...]        # their numbers
-    unknown: tuple[bool, ...]   # which are [UNK]
-    special: tuple[bool, ...]   # which the model adds
+    normalised: str             # text after normalisation
+    words: tuple[str, ...]      # words, which limit the pieces
+    pieces: tuple[str, ...]     # pieces in the vocabulary's spelling
+    labels: tuple[str, ...]     # pieces in readable form
+    ids: tuple[int, ...]        # ids of the pieces
+    unknown: tuple[bool, ...]   # whether a piece is [UNK]
+    special: tuple[bool, ...]   # whether the model added the piece
     vocabulary: int             # size of the vocabulary
 
     @property
@@ -47,8 +47,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Merges:
-    """BPE trained on one text. pairs: in the order of merging. words: the distinct words with their counts. lengths:
-    pieces in the whole text after 0, 1, 2, … merges. Pieces use GPT-2's byte alphabet."""
+    """BPE trained on one text. Pieces use GPT-2's byte alphabet.
+
+    pairs: merged pairs, in order. words: distinct words with their counts. lengths: number of pieces in the whole text
+    after 0, 1, 2, … merges.
+    """
 
     pairs: tuple[Pair, ...]
     words: tuple[tuple[str, int], ...]
@@ -65,7 +68,7 @@ def on_disk(model: str) -> bool:
 
 @functools.lru_cache(4)
 def tokenizer_of(model: str) -> "Tokenizer":
-    """Return the tokenizer of a catalogue model on disk, without truncation and padding."""
+    """Return the tokenizer of a catalogue model on disk, with truncation and padding disabled."""
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
@@ -79,8 +82,8 @@ def tokenizer_of(model: str) -> "Tokenizer":
 
 @functools.lru_cache(16)
 def train_bpe(text: str) -> "Tokenizer":
-    """Train byte-level BPE on this text only, with the tokenizers library: merges of pairs that occur at least twice,
-    at most LARGEST."""
+    """Train byte-level BPE on this text only, with the tokenizers library. Merges at most LARGEST pairs, which must
+    occur at least twice."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     made = Tokenizer(models.BPE())
@@ -145,7 +148,7 @@ def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
 
 
 def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
-    """Return a word's pieces after applying these merges in order (Sennrich et al. 2016, algorithm 1)."""
+    """Split a word by applying these merges in order (Sennrich et al. 2016, algorithm 1)."""
     pieces = tuple(word)
     for pair in pairs:
         pieces = merge_pair(pieces, pair)
@@ -163,11 +166,10 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
 
 
 def show_piece(piece: str) -> str:
-    """Return a byte-level piece as text with a visible space; bytes that are not a whole character appear in
-    hexadecimal."""
+    """Return a byte-level piece as text with a visible space. Incomplete characters are shown as hexadecimal bytes."""
     from model.pretrained.tokens import bytes_by_sign, visible
 
-    # an invalid byte b becomes U+DC00 + b
+    # surrogateescape decodes an invalid byte b as U+DC00 + b
     text = bytes(bytes_by_sign()[sign] for sign in piece).decode("utf-8", "surrogateescape")
     parts = re.split("([\udc80-\udcff]+)", text)
     numbers = [" ".join(f"{ord(sign) - 0xDC00:02X}" for sign in part) if place % 2 else visible(part)
@@ -176,13 +178,13 @@ def show_piece(piece: str) -> str:
 
 
 NEAREST = 12
-DRAWN = 10_000     # random pairs of pieces for the baseline
-TABLES = 50        # random tables averaged for the null
+DRAWN = 10_000     # number of random pairs of pieces for the baseline
+TABLES = 50        # number of random tables for the null value
 
 
 @dataclass(frozen=True)
 class TableQuery:
-    """A word's nearest neighbours in a model's embedding table, and the rows of `ids`."""
+    """Which words are nearest in a model's embedding table? Also returns the rows of `ids`."""
 
     model: str
     revision: str
@@ -190,7 +192,7 @@ class TableQuery:
     ids: tuple[int, ...]
 
     def answer(self, models: Models, report: Progress) -> "Table":
-        """Find the neighbours. Raises UserError for a word of more than one piece or an unknown one."""
+        """Find the neighbours. Raises UserError if the word is unknown or has more than one piece."""
         return look_up(models.open(self, report), self, report)
 
 
@@ -198,23 +200,23 @@ class TableQuery:
 class Table:
     """A word's nearest neighbours in an embedding table."""
 
-    rows: np.ndarray                         # of the requested ids, (id, d_model)
-    piece: str                               # the vocabulary's string for the word
+    rows: np.ndarray                         # rows of the requested ids, (id, d_model)
+    piece: str                               # the word in the vocabulary's spelling
     nearest: tuple[tuple[str, float], ...]   # (piece, cosine), most similar first
-    cosines: np.ndarray                      # of the piece with all others, (vocabulary − 1)
-    pairs: np.ndarray                        # of random pairs of pieces, at most DRAWN
+    cosines: np.ndarray                      # cosines of the piece with all others, (vocabulary − 1)
+    pairs: np.ndarray                        # cosines of at most DRAWN random pairs of pieces
     luck: float                              # expected largest cosine in a table of random directions
 
 
 @dataclass(frozen=True)
 class ContextsQuery:
-    """One word in three texts."""
+    """How similar are a word's vectors in different contexts?"""
 
     first: Query    # a text with the word
     second: Query   # a text in which it has another meaning
     third: Query    # a text in which it has the same meaning as in the first
-    others: Query   # a text of unrelated words
-    word: str       # as spelled in the texts
+    others: Query   # a text with unrelated words
+    word: str       # spelling in the texts
 
     def answer(self, models: Models, report: Progress) -> "Contexts":
         """Compare the word's vectors. Raises UserError if one of the first three texts lacks it."""
@@ -229,27 +231,27 @@ class ContextsQuery:
 class Contexts:
     """Cosines by layer: 0 is the embedding table, 1 the first block's input, 2 its output, and so on."""
 
-    apart: np.ndarray         # between the word in the first and in the second text, (layer)
-    alike: np.ndarray         # between the word in the first and in the third text, (layer)
-    unrelated: np.ndarray     # mean over pairs of different words, (layer)
-    low: np.ndarray           # 10th percentile of those pairs, (layer)
-    high: np.ndarray          # 90th percentile of those pairs, (layer)
+    apart: np.ndarray         # cosine between the word in the first and in the second text, (layer)
+    alike: np.ndarray         # cosine between the word in the first and in the third text, (layer)
+    unrelated: np.ndarray     # mean cosine over pairs of different words, (layer)
+    low: np.ndarray           # 10th percentile of these pairs, (layer)
+    high: np.ndarray          # 90th percentile of these pairs, (layer)
     pairs: int                # number of pairs of different words
     pieces: tuple[str, ...]   # the word's pieces in the model
-    unknown: bool             # whether one of them is [UNK]
-    leads: bool               # whether the word comes first in one of the texts
+    unknown: bool             # whether one of the pieces is [UNK]
+    leads: bool               # whether the word is the first one in some text
 
 
 def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
-    """Find the neighbours of a word that is a single piece in a pretrained model's vocabulary. Raises UserError for a
-    word of more than one piece or an unknown one."""
+    """Find the neighbours of a word in a pretrained model's embedding table. Raises UserError if the word is unknown or
+    has more than one piece."""
     report(0.3, "looking through the vocabulary")
     tokenizer, title = opened.tokenizer, opened.card.title
 
     def name_of(id: int) -> str:
         return visible(tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(id)]))
 
-    # byte-level pieces include the space before a word
+    # byte-level pieces include the preceding space
     ids = plain_ids(tokenizer, f" {question.word}")
     if len(ids) != 1:
         raise UserError(f"“{question.word}” is not one piece for {title} but {len(ids)} "
@@ -265,8 +267,8 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
 
 
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Return the NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of
-    random pairs of rows, in the table's own precision."""
+    """Return the NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all other rows, and the
+    cosines of random pairs of rows, in the precision of the table."""
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-30)
     similar = unit @ unit[place]
     order = [int(each) for each in np.argsort(-similar, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
@@ -279,8 +281,8 @@ def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np
 def luck(vocabulary: int, d_model: int) -> float:
     """Return the expected largest cosine of one vector with a table of random directions, averaged over TABLES tables.
 
-    A random direction is a normal vector, so its cosine with a fixed one is z/√(z² + χ²), with z its first component
-    and χ² the squared length of the rest.
+    A normal vector has a random direction. Its cosine with a fixed vector is z/√(z² + χ²), where z is its first
+    component and χ² the squared length of the others.
     """
     rng = np.random.default_rng(0)
     z, rest = rng.standard_normal((TABLES, vocabulary)), rng.chisquare(d_model - 1, (TABLES, vocabulary))
@@ -288,7 +290,7 @@ def luck(vocabulary: int, d_model: int) -> float:
 
 
 def members(tokens: Tokens) -> dict[int, list[int]]:
-    """Return each word's tokens, leaving out special ones."""
+    """Return {word: its tokens} without special tokens."""
     by_word: dict[int, list[int]] = {}
     for place, word in enumerate(tokens.words):
         if word >= 0 and not tokens.special[place]:
@@ -297,14 +299,14 @@ def members(tokens: Tokens) -> dict[int, list[int]]:
 
 
 def spelling(tokens: Tokens, text: str, places: list[int]) -> str:
-    """Return the text typed for these tokens, in lower case."""
+    """Return the text that these tokens cover, in lower case."""
     spans = [tokens.spans[place] for place in places]
     return text[min(start for start, _ in spans):max(end for _, end in spans)].casefold()
 
 
 def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
-    """Return the tokens where the text first has this word, or else these characters. Raises UserError if it has
-    neither."""
+    """Return the tokens of the first occurrence of a word in the text, or else of a string. Raises UserError if there
+    is none."""
     for places in members(tokens).values():
         if spelling(tokens, text, places) == wanted.casefold():
             return places
@@ -317,17 +319,20 @@ def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
 
 
 def layers(trace: Trace) -> list[np.ndarray]:
-    """Return the embedding table's vectors, the first block's input and each block's output: (t, d_model) each."""
+    """Return the token embeddings, the first block's input and each block's output, (t, d_model) each."""
     start = trace.embedded[0]
     own = [part for name, part in start.parts if name == "token"]
     return [own[0] if own else start.output, start.output, *(block.after for block in trace.blocks)]
 
 
 def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: list[list[np.ndarray]]) -> Contexts:
-    """Compare the word across three texts, and with every differently spelled word of the fourth; a word's vector is
-    the mean over its pieces. The first word of each text is left out there: in a decoder it only attends to itself, and
-    its vector is unlike all others. states: for each text one (t, d_model) per layer. Raises UserError if one of the
-    texts lacks the word."""
+    """Compare a word's vectors in three texts. The baseline compares all words of these texts with differently spelled
+    words of the fourth text.
+
+    A word's vector is the mean over its pieces. The baseline excludes the first word of each text: in a decoder, it
+    only attends to itself, and its vector differs from all others. states: one (t, d_model) per layer for each text.
+    Raises UserError if one of the three texts lacks the word.
+    """
     places = [find(tokens[side], texts[side], word) for side in (0, 1, 2)]
     apart, alike = ([cosines(one[places[0]].mean(0, keepdims=True), other[places[side]].mean(0, keepdims=True))[0, 0]
                      for one, other in zip(states[0], states[side], strict=True)] for side in (1, 2))
@@ -347,7 +352,7 @@ def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: lis
 
 
 def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
-    """Return the words after the first, with a letter or digit and without unknown pieces: spelling and tokens."""
+    """Return (spelling, tokens) of all words after the first that contain a letter or digit and no unknown piece."""
     later = list(members(tokens).values())[1:]
     words = [(spelling(tokens, text, places), places) for places in later
              if not any(tokens.unknown[place] for place in places)]
