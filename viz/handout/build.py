@@ -1,4 +1,4 @@
-"""Create items from what is on screen: the figure, a proposed caption in words, its origin, and the link back."""
+"""Create handout items from the screen: the figure, a proposed caption, its origin, and the link back."""
 import json
 import math
 from dataclasses import replace
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WORDS = strings("handout")["proposed"]
-LARGEST = 3   # tokens listed with their weights
+LARGEST = 3   # number of tokens listed with their weights
 COVER = Guess("cover", marking=True, alone=True)
 
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, where: str = "",
               id: str = "") -> Item:
-    """Return the open head in its lens; covered: to be predicted first. Raises UserError if the view cannot be
-    shown."""
+    """Create an item of the open head in its lens. covered: readers predict the head before it is revealed. Raises
+    UserError if the view cannot be shown."""
     if view.lens == "picture" and record.picture is not None:
         shown = PatchState(view.token, hidden=rows.hidden_tokens(record))
         return picture_item("picture_view", picture_payload.body(rows.patches_of(record, view.kind), room=""),
@@ -47,8 +47,8 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
 
 def head_messages(record: AttentionRecord, view: View, covered: bool = False,
                   scores: bool = True) -> tuple[bytes, bytes]:
-    """Return the two messages of the open head; scores: include those before the softmax, half of its numbers. Raises
-    UserError if the view cannot be shown."""
+    """Return the two messages of the open head. scores: include the scores before the softmax, which are half of the
+    data. Raises UserError if the view cannot be shown."""
     shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
     shown = shown if scores else replace(shown, scores=None)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
@@ -57,7 +57,7 @@ def head_messages(record: AttentionRecord, view: View, covered: bool = False,
 
 
 def grid_item(record: AttentionRecord, view: View, *, link: str = "", where: str = "", id: str = "") -> Item:
-    """Return all heads of the view's kind. Raises UserError if the record has none."""
+    """Create an item of all heads of the view's kind. Raises UserError if the record has none."""
     displayed_head(record, view)
     overview = heads.overview(record[view.kind])
     state = grid_payload.state(overview, grid_state(record, replace(view, order="layer"))[0], room="")
@@ -67,8 +67,8 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", where: str
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
                  view: View | None = None, where: str = "", link: str = "", id: str = "") -> Item:
-    """Return a component as it was drawn. records, view: what it shows, two records for a difference; where: the page's
-    title."""
+    """Create an item of a component as drawn. records: the records shown, two for a difference. view: the view shown.
+    where: the page's title."""
     asked: list[str] = []
     about, source = [where] if where else [], ""
     for record in records:
@@ -77,19 +77,19 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
     item = make_item(kind, body, state, id=id, link=link, source=source,
                      about=" · ".join(dict.fromkeys(about))[:LIMITS.handout_about])
-    caption = " ".join([proposed_caption(item), *dict.fromkeys(asked)])   # name what two records share only once
+    caption = " ".join([proposed_caption(item), *dict.fromkeys(asked)])   # without repeating what two records share
     return item.with_caption(caption[:LIMITS.handout_caption])
 
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
-    """Return a chart in the light theme; its caption is the alternative text."""
+    """Create an item of a chart in the light theme, with the alternative text as its caption."""
     body = json.dumps(_finite(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":")).encode("ascii")
     return make_item("chart", body, link=link, caption=alt[:LIMITS.handout_caption],
                      about=where[:LIMITS.handout_about])
 
 
 def _finite(value: object) -> object:
-    """Replace NaN and infinity, which JSON lacks, by null."""
+    """Replace NaN and infinity, which JSON cannot represent, with None."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -98,7 +98,7 @@ def _finite(value: object) -> object:
 
 
 def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "") -> Item:
-    """Return a table, without its index. Raises UserError if it is too large."""
+    """Create an item of a table without its index. Raises UserError if it is too large."""
     cells = [[_cell(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
     body = json.dumps({"columns": list(table), "rows": cells}, allow_nan=False).encode("ascii")
     return make_item("table", body, link=link, caption=alt[:LIMITS.handout_caption],
@@ -116,7 +116,7 @@ def _cell(value: object) -> str | float | None:
 
 
 def proposed_caption(item: Item) -> str:
-    """Describe in words what a component shows."""
+    """Describe a component's content in words."""
     if item.kind in CAPTIONS:
         return CAPTIONS[item.kind](item)
     header, how = unpack(item.body)[0], unpack(item.state)[0]
@@ -138,7 +138,7 @@ def _sentence(text: str) -> str:
 
 
 def _head(item: Item) -> str:
-    """Describe which head it is, and the weights of the token in focus."""
+    """Name the head and describe the weights of the token in focus or of the pair."""
     saved = head_of(item)
     shown, view = saved.pictures[0], saved.view
     named = {"layer": shown.layer, "head": shown.head, "kind": shown.kind.label(WORDS["kinds"])}
@@ -146,7 +146,7 @@ def _head(item: Item) -> str:
         return WORDS["covered"].format(**named)
     if saved.bound is not None:
         return WORDS["change"].format(bound=saved.bound)
-    sentences = [WORDS["head"].format(**named)]   # the lens is left out, because a reader can choose another
+    sentences = [WORDS["head"].format(**named)]   # without the lens, because readers can choose another one
     if len(saved.pictures) > 1:
         sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
                                                                  for picture in saved.pictures[1:])))
@@ -162,7 +162,7 @@ def _head(item: Item) -> str:
 
 
 def _grid(item: Item) -> str:
-    """Describe how many heads there are, and what their order and badges mean."""
+    """State the number of heads and explain their order and badges."""
     grid = grid_of(item)
     shown, values = grid.state, grid.state.values
     name = "grid_values" if values else "grid" if grid.behind is None else "grid_picture"
@@ -178,7 +178,7 @@ def _grid(item: Item) -> str:
 
 
 def _picture(item: Item) -> str:
-    """Describe what is drawn over which picture, with its largest numbers."""
+    """Describe the picture and the numbers drawn over it, listing the largest."""
     saved = picture_of(item)
     patches, values, focus = saved.patches, saved.values, saved.shown.focus
     if values.kind == "none":

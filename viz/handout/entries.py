@@ -1,5 +1,5 @@
-"""My lesson as stored in a link: each entry's text and the address of its state, without figures and answers.
-Ready-made lists use the same format."""
+"""Encode My lesson in a link: each entry's text and the URL of its state, without figures and answers. Ready-made lists
+use the same format."""
 import json
 import re
 import tomllib
@@ -14,13 +14,13 @@ from viz.link import MOST_PACKED, pack, unpack
 from viz.text import FOLDER, strings
 
 ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # controls that store answers
-FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # of an entry, in this order
+FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # an entry's fields in order
 DRAWN = ("head_view", "head_grid")   # figures that can be redrawn from the state
-Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption) returns such a figure, or None
+Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption) returns one of DRAWN, or None
 
 
 def target(link: str) -> tuple[str, dict[str, str]]:
-    """Return the page that an address opens and its parameters, without answers."""
+    """Return a URL's page and its parameters without answers."""
     address = urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
     return (address.path.rstrip("/").rsplit("/", 1)[-1] or "heads",
@@ -28,13 +28,13 @@ def target(link: str) -> tuple[str, dict[str, str]]:
 
 
 def without_answers(link: str, **more: str) -> str:
-    """Return the address without answers, and with `more` parameters."""
+    """Return the URL without answers and with `more` parameters added."""
     params = target(link)[1] | more
     return link.partition("?")[0] + ("?" + urlencode(params) if params else "")
 
 
 def packed(handout: Handout) -> str:
-    """Encode the list for a link. Raises UserError if it is too long for one."""
+    """Encode the list for a link. Raises UserError if it is too long."""
     rows = []
     for item in handout.items:
         page, params = target(item.link)
@@ -49,8 +49,8 @@ def packed(handout: Handout) -> str:
 
 
 def unpacked(text: str, base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
-    """Decode a list from a link. base: the common prefix of all addresses. draw: creates the figures that a state
-    draws; if it returns None, the entry becomes a screen. Raises UserError for an invalid list."""
+    """Decode a list from a link. base: common prefix of all URLs. draw: creates the figures in DRAWN; if it returns
+    None, the entry becomes a screen. Raises UserError for an invalid list."""
     try:
         title, rows = parse_json((unpack(text) or "").encode(), "The list of this link")
         entries = [dict(zip(FIELDS, row, strict=True)) for row in rows[:LIMITS.handout_items]]
@@ -60,7 +60,7 @@ def unpacked(text: str, base: str, draw: Draw = lambda kind, link, caption: None
 
 
 def ready(base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
-    """Return the ready-made list for a first lecture: assets/text/en/ninety_minutes.toml."""
+    """Return the ready-made list for a first lecture, assets/text/en/ninety_minutes.toml."""
     read = tomllib.loads((FOLDER / "ninety_minutes.toml").read_text(encoding="utf-8"))
     return Handout(read["title"], tuple(_entry(entry, base, draw) for entry in read["entry"]))
 

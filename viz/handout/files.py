@@ -1,7 +1,7 @@
-"""A handout (My lesson on the pages): figures, page screens, texts and questions in order; and its file, JSON in UTF-8
-with the messages in base64.
+"""A handout (called My lesson on the pages) is a list of figures, page screens, texts and questions. Its file is JSON
+in UTF-8, with the messages in base64.
 
-Everything that enters a handout, from the page or from a file, is validated by `make_item`, and only there.
+`make_item` validates everything that enters a handout, from the page or from a file.
 """
 import base64
 import json
@@ -14,35 +14,35 @@ from urllib.parse import urlsplit
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
 
-WRITTEN = 2   # most file bytes per byte of a figure: base64 and JSON syntax
+WRITTEN = 2   # upper bound on the file's bytes per byte of a figure, because of base64 and JSON syntax
 MADE_BY, VERSION = "Clearhead handout", 1
-# kinds as named in files saved before 2026-12
+# old names of kinds, in files saved before 2026-12
 RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
-ID = re.compile(r"[0-9a-f]{12}")   # of a figure; the same on two servers that read one file
+ID = re.compile(r"[0-9a-f]{12}")   # a figure's id, which is stored, so that two servers sharing a file agree on it
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
          "transformer_diagram", "story", "chart", "table")
-WORDS = ("screen", "text", "question")   # entries without a figure; a screen belongs to the page in its link
+WORDS = ("screen", "text", "question")   # entries without a figure; a screen shows the page in its link
 
 
 @dataclass(frozen=True)
 class Item:
-    """A figure with its texts; created by `make_item`."""
+    """An entry of a handout, usually a figure, with its texts; created by `make_item`."""
 
-    kind: str           # one of KINDS (the component that draws it, a chart or a table) or of WORDS
-    # the component's message (viz/components/messages.py), plotly's JSON, or a table's cells as JSON; for WORDS a
-    # `Said`
+    kind: str           # one of KINDS (the component, a chart or a table) or of WORDS
+    # the component's message (viz/components/messages.py), plotly's JSON, a table's cells as JSON or, for WORDS, a
+    # `Said` as JSON
     body: bytes
-    state: bytes        # the component's second message; charts and tables have none
+    state: bytes        # the component's second message; empty for charts and tables
     id: str             # the item's id in its handout
     caption: str = ""   # text for the reader
-    about: str = ""     # its origin, in words
-    link: str = ""      # the address of the state, "" if there is none
-    source: str = ""    # its provenance as JSON, for machines
+    about: str = ""     # the figure's origin in words
+    link: str = ""      # URL of the state, or ""
+    source: str = ""    # machine-readable provenance as JSON
 
     @property
     def nbytes(self) -> int:
-        """Size of the figure and its texts in bytes."""
+        """Size of the entry and its texts in bytes."""
         return sum(map(len, (self.body, self.state, self.caption, self.about, self.link, self.source)))
 
     @property
@@ -51,14 +51,14 @@ class Item:
         return json.loads(self.body) if self.kind in WORDS else {}
 
     def with_caption(self, caption: str) -> "Item":
-        """Return the figure with another caption."""
+        """Return a copy with another caption."""
         return replace(self, caption=caption)
 
 
 def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", caption: str = "", about: str = "",
               link: str = "", source: str = "") -> Item:
-    """Create a validated figure with its texts. Raises UserError for anything invalid."""
-    from viz.handout.schema import checked  # the first page does not need pydantic
+    """Validate an entry and return it. Raises UserError for invalid input."""
+    from viz.handout.schema import checked  # imported here because the first page does not need pydantic
 
     if kind not in (*KINDS, *WORDS):
         raise UserError("This handout contains a figure that this version of Clearhead cannot draw; save it again with "
@@ -78,7 +78,7 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
 
 
 def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: object) -> Item:
-    """Create an entry without a figure. said: its title, minutes, answer. Raises UserError for invalid input."""
+    """Create an entry without a figure. said: title, minutes and answer. Raises UserError for invalid input."""
     return make_item(kind, json.dumps(said).encode(), caption=caption, link=link, id=id)
 
 
@@ -93,7 +93,7 @@ def _is_object(source: str) -> bool:
 
 @dataclass(frozen=True)
 class Handout:
-    """A title and figures in order."""
+    """A title and an ordered list of entries."""
 
     title: str = ""
     items: tuple[Item, ...] = ()
@@ -105,12 +105,12 @@ class Handout:
 
     @property
     def nbytes(self) -> int:
-        """Size of all figures in bytes."""
+        """Size of all entries in bytes."""
         return sum(item.nbytes for item in self.items)
 
 
 def save(handout: Handout) -> bytes:
-    """Save the handout as a file for `load`."""
+    """Return the handout as a file that `load` can read."""
     items = [{"id": item.id, "kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link,
               "source": item.source, "body": base64.b64encode(item.body).decode("ascii"),
               "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
@@ -119,7 +119,7 @@ def save(handout: Handout) -> bytes:
 
 
 def load(content: bytes) -> Handout:
-    """Load a handout from an untrusted file. Raises UserError for a file that is not one, too large or damaged."""
+    """Load a handout from an untrusted file. Raises UserError if the file is too large, damaged or not a handout."""
     LIMITS.refuse_above("handout_bytes", len(content) / WRITTEN, "The handout in this file", "choose another file")
     try:
         document = parse_json(content, "This handout")
@@ -133,7 +133,7 @@ def load(content: bytes) -> Handout:
             figure: dict[str, Any] = {name: _text(item[name]) for name in FIELDS}
             figure |= {name: base64.b64decode(figure[name], validate=True) for name in ("body", "state")}
             figure["kind"] = RENAMED.get(figure["kind"], figure["kind"])
-            known = {each.get("id") for each in figures}   # two figures with one name would be the same widget
+            known = {each.get("id") for each in figures}   # two figures with the same id would be the same widget
             if isinstance(name := item.get("id"), str) and ID.fullmatch(name) and name not in known:
                 figure["id"] = name
             figures.append(figure)

@@ -1,9 +1,9 @@
-"""A lesson's downloadable notebook: about ten lines that compute what its page shows, and one exercise that checks
-itself.
+"""Create a lesson's downloadable notebook: about ten lines that compute the numbers of its page, and one self-checking
+exercise.
 
-A notebook is assets/text/en/notebooks/NAME.py, which is valid Python: "# %% [markdown]" starts a text cell, with "# "
-before each line, and "# %%" a code cell. The one line that ends in "# solution" is the exercise; the students' copy has
-"..." instead, which fails the assert below it.
+The source is assets/text/en/notebooks/NAME.py, which is valid Python: "# %% [markdown]" starts a text cell, whose lines
+begin with "# ", and "# %%" starts a code cell. The line that ends with "# solution" is the exercise; in the students'
+copy, its value is "...", which fails the assert below it.
 """
 import json
 import re
@@ -18,13 +18,13 @@ SOLUTION = re.compile(r"(?m)^( *\w+ = ).*  # solution$")
 
 
 def notebook_names() -> list[str]:
-    """Return the lessons that have a notebook."""
+    """Return the names of all lessons with a notebook."""
     return sorted(path.stem for path in PLACE.glob("*.py"))
 
 
 def cells(name: str, solution: bool) -> list[tuple[str, str]]:
-    """Return (markdown or code, text) of each cell in a lesson's notebook, with or without the exercise's solution.
-    Raises UserError for a lesson without a notebook."""
+    """Return ("markdown" or "code", text) of each cell in a lesson's notebook, with or without the solution. Raises
+    UserError for a lesson without a notebook."""
     if name not in notebook_names():
         raise UserError(strings("sheets")["notebook"]["unknown"].format(name=name, names=", ".join(notebook_names())))
     source = (PLACE / f"{name}.py").read_text(encoding="utf-8")
@@ -38,13 +38,13 @@ def cells(name: str, solution: bool) -> list[tuple[str, str]]:
 
 
 def file_name(name: str, solution: bool) -> str:
-    """Return the file's name."""
+    """Return the notebook's file name."""
     return f"{name}-solution.ipynb" if solution else f"{name}.ipynb"
 
 
 def notebook(name: str, link: str = "", solution: bool = False) -> bytes:
-    """Return the .ipynb file in nbformat 4.5. link: the lesson's address, included only if others can open it. Raises
-    UserError for a lesson without a notebook."""
+    """Return the .ipynb file in nbformat 4.5. link: the lesson's URL, which is included only if others can open it.
+    Raises UserError for a lesson without a notebook."""
     words = strings("sheets")["notebook"]
     written = cells(name, solution)
     place = f"[{link}]({link})" if link and opens_elsewhere(link) else state_in_words(f"/{name}")

@@ -1,7 +1,7 @@
-"""A record's output in a notebook: all heads with the clicked one beside them, or a single head.
+"""Create a record's output in a notebook: all heads with the clicked one beside them, or a single head.
 
-Like a handout (page.py), it is a self-contained page that holds the heads' numbers, so it stays interactive in a
-notebook that is saved, sent or converted.
+Like a handout (page.py), it is a self-contained page that includes the heads' numbers, so it stays interactive when the
+notebook is saved, sent or converted.
 """
 import base64
 import html
@@ -22,12 +22,12 @@ from viz.handout.page import as_json, component, policy, visible_lines
 from viz.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
-CELL = 2   # bytes of a weight, or of a score, in a message
+CELL = 2   # bytes per weight or score in a message
 
 
 def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
-    """Return the page for an iframe with this name. whole: all heads of every kind, the view's kind first; else only
-    the view's head. Raises UserError if the view cannot be shown."""
+    """Return the page for an iframe with this name. whole: show all heads of all kinds, the view's kind first, instead
+    of only the view's head. Raises UserError if the view cannot be shown."""
     handout, words = strings("handout"), strings("handout")["notebook"]
     named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
     named |= {"kinds": {kind: kind.label(words["kinds"]) for kind in record.kinds}}
@@ -59,14 +59,14 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
 
 
 def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:
-    """Return how many numbers per cell fit into one page for every head: 2 (weight and score), 1 (weight) or 0."""
+    """Return how many numbers per cell fit on the page for all heads: 2 (weight and score), 1 (weight) or 0."""
     cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
     return min(2, LIMITS.handout_bytes // (CELL * cells))
 
 
 def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str:
-    """Return one kind of attention: its thumbnails, and the messages of all heads or only the view's, with `room`
-    numbers per cell."""
+    """Return the HTML of one kind of attention: its thumbnails, and the messages of all heads or only the view's head,
+    with `room` numbers per cell."""
     overview = heads.overview(record[view.kind])
     every = grid_payload.head_ids(overview)
     chosen = (view.layer, view.head)

@@ -1,8 +1,8 @@
-"""Export the handout as one HTML file, with the components' own code and messages, and without external resources.
+"""Export a handout as one HTML file that contains the components' code and messages and needs no external resources.
 
-Texts of figures are never treated as markup; numbers are stored as zlib-compressed base64, in JSON without "<". The
+Texts of figures are never treated as markup; messages are zlib-compressed base64, and JSON is written without "<". The
 page's content security policy only allows scripts with listed hashes and forbids all requests, so even an escaping
-error could not run anything.
+error could not run code.
 """
 import base64
 import hashlib
@@ -23,15 +23,15 @@ from viz.text import show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
-LINE = '<p class="line"></p>'   # a line to write on, in print
-SMALL = 300    # height in points up to which a figure is printed beside its caption, so that three fill a page
-NAME = 28   # longest unbroken name, in characters
-# characters that need no escaping in a quoted data: address
+LINE = '<p class="line"></p>'   # a line for handwriting in print
+SMALL = 300    # largest height in points of a figure printed beside its caption, so that three fill a page
+NAME = 28   # longest name that is not wrapped, in characters
+# characters that need no escaping in a quoted data: URL
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
 
 def page(handout: Handout) -> bytes:
-    """Return the whole file. Raises UserError if the handout is empty."""
+    """Return the HTML file. Raises UserError if the handout is empty."""
     words = strings("handout")["page"]
     if not handout.items:
         raise UserError(strings("handout")["empty"])
@@ -65,8 +65,8 @@ def page(handout: Handout) -> bytes:
 
 
 def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
-    """Return (attributes, text) of every script that may run: plotly if there is a chart, and the components used, with
-    the code that mounts them."""
+    """Return (attributes, text) of each script: plotly if there is a chart, and the components that are used, with the
+    code that mounts them."""
     kinds = {item.kind for item in handout.items}
     components = sorted(kinds - {"chart", "table", *WORDS})
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
@@ -82,12 +82,12 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
 
 
 def component(name: str) -> str:
-    """Return the JavaScript expression that handout.js mounts."""
+    """Return the JavaScript property that describes a component to handout.js."""
     return f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
 
 
 def policy(scripts: list[tuple[str, str]]) -> str:
-    """Return a content security policy that allows only these scripts and no requests."""
+    """Return a content security policy that allows these scripts and no requests."""
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
                        for _, text in scripts)
     return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -95,7 +95,7 @@ def policy(scripts: list[tuple[str, str]]) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return JSON that cannot end an HTML element."""
+    """Return JSON that can be embedded in an HTML element, because it cannot end the element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -124,14 +124,14 @@ def _figure(item: Item, number: int, words: dict) -> str:
 
 
 def _printed_as(printed: str) -> str:
-    """Return the CSS class for printing a figure: as shapes or not, and beside its caption or not."""
+    """Return the class attribute that determines whether a figure is printed as shapes and beside its caption."""
     size = re.search(r'<svg [^>]*?height="([\d.]+)pt"', printed)
     return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
 
 
 def _words(item: Item, words: dict) -> str:
-    """Return an entry without a figure: a text, a question with room to write and a folded answer, or a page's screen
-    with its link."""
+    """Return the HTML of an entry without a figure: a text, a question with room for writing and a folded answer, or a
+    page's screen with its link."""
     said, text = item.said, html.escape(visible_lines(item.caption))
     title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
     under = ""
@@ -152,13 +152,12 @@ def _words(item: Item, words: dict) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """Return visible text that keeps its line breaks."""
+    """Return the text with invisible characters made visible and line breaks kept."""
     return "\n".join(show_invisibles(line) for line in text.splitlines())
 
 
 def _place(item: Item) -> str:
-    """Return which question a grid or head answers, and which head it is, so that a click in the grid finds the
-    head."""
+    """Return data attributes that identify a figure's question and head, so that a click in a grid finds the head."""
     try:
         source = json.loads(item.source)
         question = [source[name]
@@ -174,8 +173,8 @@ def _place(item: Item) -> str:
 
 
 def table_html(body: bytes) -> str:
-    """Return a table that sorts by its header (viz/components/handout/table.js) and is static without scripts. Columns
-    of names do not wrap; columns of sentences do."""
+    """Return an HTML table, which viz/components/handout/table.js sorts when a header is clicked. Columns of names do
+    not wrap; columns of sentences do."""
     heads, columns = "", []
     for name, cells in table_of(body).items():
         number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
@@ -183,7 +182,7 @@ def table_html(body: bytes) -> str:
         kind = ' class="number"' if number else ' class="name"' if short else ""
         heads += f'<th{kind if number else ""} scope="col"><button type="button">{_cell(name)}</button></th>'
         largest = max((abs(cell) for cell in cells if isinstance(cell, float)), default=0.0)
-        # enough decimals in the whole column to give its largest number four significant digits
+        # the same number of decimals in the whole column: four significant digits for its largest number
         places = max(0, min(3 - math.floor(math.log10(largest)), 12)) if largest else 0
         columns.append([f"<td{kind}>{_cell(cell, places)}</td>" for cell in cells])
     lines = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))

@@ -1,7 +1,7 @@
-"""Print the handout, or any other HTML file, as PDF with a local Chromium, one at a time.
+"""Print handouts and other HTML files as PDF with a local Chromium, one at a time.
 
-Chromium's sandbox does not work for root. A public server sets CLEARHEAD_PDF_SANDBOX=1: it then only prints inside the
-sandbox, and offers no PDF as root.
+Chromium's sandbox does not work for root. A public server sets CLEARHEAD_PDF_SANDBOX=1 to print only inside the
+sandbox; as root, it then offers no PDF.
 """
 import os
 import shutil
@@ -26,13 +26,13 @@ WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrom
 MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
 FLAGS = ("--headless", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--no-first-run", "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
-SECONDS, PATIENCE, WAITING = 120, 60, 3   # seconds for one print, seconds in the queue, and most waiting prints
+SECONDS, PATIENCE, WAITING = 120, 60, 3   # seconds per print, longest wait in seconds, largest number waiting
 _turn, _places = threading.Lock(), threading.BoundedSemaphore(1 + WAITING)
 
 
 def browser() -> str | None:
-    """Return the path of a Chromium from BROWSER_PATH, the PATH or the usual folders; None if there is none that may
-    print."""
+    """Return the path of a Chromium from BROWSER_PATH, the PATH or the usual folders; None if there is none or if the
+    sandbox is required but unavailable."""
     if _needs_sandbox() and _is_root():
         return None
     return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed_browsers()))),
@@ -48,7 +48,7 @@ def _is_root() -> bool:
 
 
 def installed_browsers() -> list[str]:
-    """Return the usual locations of browsers on Windows and macOS, where they are not on the PATH."""
+    """Return the usual locations of browsers on Windows and macOS, which are not on the PATH there."""
     if sys.platform == "win32":
         folders = (os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))
         return [rf"{folder}\{program}" for folder in folders if folder for program in WINDOWS]
@@ -56,8 +56,8 @@ def installed_browsers() -> list[str]:
 
 
 def pdf(handout: Handout) -> bytes:
-    """Return the PDF, with matrices and lines as vectors. Raises UserError if there is no Chromium or printing
-    fails."""
+    """Print the handout as PDF, with matrices and lines as vector graphics. Raises UserError if there is no Chromium or
+    printing fails."""
     return printed(page(handout))
 
 
@@ -67,7 +67,7 @@ def printed(content: bytes) -> bytes:
     if chromium is None:
         raise UserError(words["no_browser"])
     tries: list[tuple[str, ...]] = [] if _is_root() else [FLAGS]
-    if not _needs_sandbox():   # some systems forbid sandboxes for user programs
+    if not _needs_sandbox():   # some systems do not allow user programs to create sandboxes
         tries.append((*FLAGS, "--no-sandbox"))
     with _one_at_a_time(), TemporaryFolder("pdf") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
@@ -87,7 +87,8 @@ def printed(content: bytes) -> bytes:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Wait for this process's single browser. Raises UserError if too many are waiting or the wait is too long."""
+    """Wait until no other print of this process is running. Raises UserError if too many prints are waiting or the wait
+    is too long."""
     if not _places.acquire(blocking=False):
         raise UserError(strings("handout")["queue_full"].format(count=WAITING))
     try:

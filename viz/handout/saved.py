@@ -1,4 +1,4 @@
-"""Decode the messages of a validated figure, for its caption and its printed picture."""
+"""Decode the messages of a validated figure for its caption and its printed picture."""
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,9 @@ class SavedHead:
     """An open head as displayed."""
 
     pictures: tuple[DisplayedHead, ...]   # the overlaid heads, the open one first
-    view: View                            # the view
-    bound: float | None  # for differences of two heads, the range from −bound to bound; NaN if one lacks the token
-    covered: bool                         # whether it is to be predicted first
+    view: View
+    bound: float | None  # for a difference of two heads, from −bound to bound, with NaN if one head lacks a token
+    covered: bool                         # whether readers predict the head before it is revealed
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class SavedPicture:
 
 
 def head_of(item: Item) -> SavedHead:
-    """Return the open head of a figure."""
+    """Decode a figure of an open head."""
     (header, arrays), (how, _) = unpack(item.body), unpack(item.state)
     rows = _units(header["rows"])
     columns = rows if header["columns"] is None else _units(header["columns"])
@@ -89,7 +89,7 @@ def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.
 
 
 def grid_of(item: Item) -> SavedGrid:
-    """Return the grid of a figure."""
+    """Decode a figure of all heads."""
     (header, arrays), (how, columns) = unpack(item.body), unpack(item.state)
     cells = tuple(np.split(arrays["cells"], np.cumsum(header["heads"])[:-1]))
     overview = Overview(Kind.SELF, tuple(header["layers"]), cells, tuple(header["pool"]))
@@ -106,7 +106,7 @@ def grid_of(item: Item) -> SavedGrid:
 
 
 def picture_of(item: Item) -> SavedPicture:
-    """Return the picture of a figure."""
+    """Decode a figure of a picture with patches."""
     (header, arrays), (how, numbers) = unpack(item.body), unpack(item.state)
     patches = Patches(arrays["picture"], tuple(header["texts"]), arrays["boxes"], tuple(header["places"]),
                       tuple(header["grid"]), header["label"])
@@ -117,7 +117,7 @@ def picture_of(item: Item) -> SavedPicture:
 
 
 def table_of(body: bytes) -> "DataFrame":
-    """Return the table of a validated body, with each cell as written."""
+    """Return the table of a validated body with unconverted cells."""
     from pandas import DataFrame
 
     table = json.loads(body)
@@ -125,8 +125,7 @@ def table_of(body: bytes) -> "DataFrame":
 
 
 def paper_svg(item: Item) -> str:
-    """Return what is printed instead of a canvas: the picture of a head, a grid or patches as shapes; "" for figures
-    that print as they are."""
+    """Return the SVG that is printed in place of a head, a grid or a picture, or "" if a figure prints as drawn."""
     with pen():
         plan = _plan(item)
         return "" if plan is None else save(whole_page(plan, "", [], []), "svg").decode()

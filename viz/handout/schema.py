@@ -1,8 +1,8 @@
-"""Validate untrusted figures of a handout, with one schema per kind of figure.
+"""Validate the untrusted figures of a handout, with one schema per kind of figure.
 
-`checked` is called once per figure, when its bytes enter a handout from the page or a file. It keeps what the schema
-names and replaces a component's own colours and texts by the app's. Figures in a handout cannot be dragged, painted or
-written in, since captions and other figures would not follow.
+`checked` is called once per figure, when its bytes enter a handout from the page or a file. It keeps only fields of the
+schema and adds the app's colours and texts. Figures in a handout cannot be dragged or painted on, because captions and
+other figures would not be updated.
 """
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -27,15 +27,15 @@ from viz.components.messages import pack, unpack
 
 BROKEN = "A figure in this handout is damaged; remove it, or save the handout again."
 FOREIGN = "A chart in this handout was not drawn by Clearhead; remove it, or save the handout again."
-PIXELS = 2048   # a side of a picture, at most
-TALL = 480      # pixels: no head of a handout is smaller, whatever room its page had
+PIXELS = 2048   # largest side of a picture
+TALL = 480      # smallest height of a head in pixels, however small it was on its page
 TRACES = ("scatter", "bar", "heatmap")
 LAYOUT = frozenset({
     "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode",
     "hovermode", "barcornerradius", "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend",
     "uniformtext", *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
 Arrays = Mapping[str, np.ndarray]
-Own = dict[str, dict[str, object]]   # the app's own part of a body and of a state
+Own = dict[str, dict[str, object]]   # the parts of body and state that the app supplies
 
 
 def require(true: bool) -> None:
@@ -68,19 +68,19 @@ Some = Field(min_length=1, max_length=LIMITS.handout_parts)
 
 
 class Axis(BaseModel):
-    """The tokens of one side."""
+    """The tokens of the rows or columns."""
 
     texts: list[Text]
     tokens: list[Count]
     flags: list[Annotated[int, Field(strict=True, ge=0, le=7)]]
 
     def names(self, count: int) -> bool:
-        """Return whether it names `count` tokens, all different."""
+        """Return whether there are `count` distinct tokens."""
         return len(self.texts) == len(self.flags) == len(self.tokens) == len(set(self.tokens)) == count
 
 
 class HeadBody(BaseModel):
-    """The open head and overlaid ones: their tokens; the arrays are encoded weights and scores."""
+    """The open head and overlaid heads, with their tokens. The arrays are encoded weights and scores."""
 
     kind: Annotated[str, AfterValidator(lambda name: Kind(name).value)]
     heads: Annotated[list[tuple[Count, Count]], Field(min_length=1, max_length=8)]
@@ -97,7 +97,7 @@ class HeadBody(BaseModel):
 
 
 class HeadState(BaseModel):
-    """How a head is viewed; marking: it is covered, to be predicted first."""
+    """How a head is viewed. marking: the head is covered until the reader has predicted it."""
 
     lens: Annotated[str, _one_of(LENSES)]
     scale: Annotated[str, _one_of(SCALES)]
@@ -124,7 +124,7 @@ def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own
 
 
 class GridBody(BaseModel):
-    """All heads: their layers; the arrays are a thumbnail per head and optionally the picture behind them."""
+    """All heads with their layers. The arrays are a thumbnail per head and optionally the picture behind them."""
 
     layers: list[Count]
     heads: list[Annotated[int, Field(strict=True, ge=0, le=1024)]]
@@ -139,7 +139,7 @@ class GridBody(BaseModel):
 
 
 class GridState(BaseModel):
-    """The open head, the heads' order, their badges, and an array with a number per head."""
+    """The open head, the heads' order and badges. The array is a number per head."""
 
     open: Count | None
     order: list[Count] | None
@@ -165,7 +165,7 @@ def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own
 
 
 class PictureBody(BaseModel):
-    """A picture and its patches; the arrays are its pixels and the tokens' boxes."""
+    """A picture and its patches. The arrays are the pixels and the tokens' boxes."""
 
     texts: list[Text]
     places: list[Annotated[int, Field(strict=True, ge=-1, lt=1024**2)]]
@@ -175,7 +175,7 @@ class PictureBody(BaseModel):
 
 
 class PictureState(BaseModel):
-    """An array with a number per token, its colouring, and the selection."""
+    """The colouring and the selection. The array is a number per token."""
 
     name: Text
     what: Text
@@ -214,7 +214,7 @@ def _require_pixels(pixels: np.ndarray, most: int) -> None:
 
 
 class BlockBody(BaseModel):
-    """A block's boxes from the bottom up, and its connections."""
+    """The boxes of a block, from the bottom up, and their connections."""
 
     alt: Text
     size: tuple[Number, Number]
@@ -235,7 +235,7 @@ def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> 
 
 
 class HandlesBody(BaseModel):
-    """The description of the handles."""
+    """The fixed parts of the handles."""
 
     mode: Annotated[str, _one_of(handles.MODES)]
     labels: Annotated[list[Text], Some]
@@ -261,7 +261,7 @@ def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Array
 
 
 class MaskBody(BaseModel):
-    """The tokens of a painted square."""
+    """The tokens of a mask."""
 
     labels: Annotated[list[Text], Some]
 
@@ -307,7 +307,7 @@ def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> 
 
 
 class Door(BaseModel):
-    """The description of a box."""
+    """The lesson of a box."""
 
     words: Text
     minutes: Annotated[int, Field(strict=True, ge=0, le=999)]
@@ -315,13 +315,13 @@ class Door(BaseModel):
 
 
 class DiagramBody(BaseModel):
-    """The Transformer's figure with the description of each box; its lessons are the app's."""
+    """The Transformer diagram, with the lesson of each box."""
 
     doors: dict[Annotated[str, _one_of({box[0] for box in diagram.BOXES})], Door]
 
 
 class DiagramState(BaseModel):
-    """The figure has no state."""
+    """The empty state of the diagram."""
 
 
 def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
@@ -329,7 +329,7 @@ def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Array
 
 
 class StoryBody(BaseModel):
-    """One text on its way to the next word."""
+    """The parts of a text's way through a decoder to the next word."""
 
     alt: Text
     line: Annotated[list[tuple[Text, StrictBool]], Few]
@@ -375,8 +375,8 @@ def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> 
 
 
 class Schema(NamedTuple):
-    """The schema of one kind: its two headers, and the function that validates them with their arrays and returns the
-    app's own part of each."""
+    """The schema of a kind of figure: its two headers, and a function that validates them with their arrays and returns
+    the parts that the app supplies."""
 
     body: type[BaseModel]
     state: type[BaseModel]
@@ -393,7 +393,7 @@ WITH_ARRAYS = ("head_view", "head_grid", "picture_view", "story")
 
 
 class Said(BaseModel):
-    """An entry without a figure: its title, minutes, and a question's answer."""
+    """An entry without a figure: its title, its minutes, and the answer to a question."""
 
     title: Text = ""
     minutes: Annotated[int, Field(strict=True, ge=0, le=999)] = 0
@@ -401,7 +401,7 @@ class Said(BaseModel):
 
 
 class Table(BaseModel):
-    """A table's cells, without its index."""
+    """The cells of a table, without its index."""
 
     columns: Annotated[list[Text], Field(min_length=1, max_length=LIMITS.table_columns)]
     rows: Annotated[list[list[StrictStr | StrictBool | StrictInt | StrictFloat | None]],
@@ -409,7 +409,8 @@ class Table(BaseModel):
 
 
 def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, bytes]:
-    """Return a figure's two validated messages, under this key. Raises UserError for invalid content."""
+    """Validate a figure and return its two messages. room: the key in the messages. Raises UserError for invalid
+    content."""
     try:
         if kind == "chart":
             return _chart(body), b""
@@ -430,8 +431,8 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
 
 
 def _chart(body: bytes) -> bytes:
-    """Validate a chart. plotly draws anything in a specification, including remote pictures and maps, so only the
-    traces and layout parts that this project uses are accepted, and plotly validates every property."""
+    """Validate a chart. plotly would draw anything in a specification, including remote pictures and maps, so only
+    trace types and layout parts of this project are accepted, and plotly validates all properties."""
     from plotly.graph_objects import Figure
 
     LIMITS.refuse_above("chart_bytes", len(body), "A chart of this handout", "take it out")
@@ -443,7 +444,7 @@ def _chart(body: bytes) -> bytes:
 
 
 def _leads_away(value: Any) -> bool:
-    """Return whether any text in it is a link or names a resource."""
+    """Return whether any string in the value contains a link or refers to an external resource."""
     if isinstance(value, str):
         return "<a" in value.lower() or "url(" in value.lower()
     parts = value.values() if isinstance(value, dict) else value

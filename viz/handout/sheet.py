@@ -1,9 +1,9 @@
-"""The downloadable classroom sheets: the students' copy with lines to write on, the teachers' with answers and advice;
-as Markdown, as HTML for word processors, and as PDF made from that.
+"""Create the downloadable classroom sheets: the students' copy with lines for writing, and the teachers' copy with
+answers and advice; as Markdown, as HTML for word processors, and as PDF printed from the HTML.
 
-A sheet is assets/text/en/sheets/NAME.md: a title, and paragraphs separated by empty lines. Those that begin with
-"Answer:" or "Teacher:" only appear in the teachers' copy, so both copies come from one text. Formulas are plain text;
-pictures are files of assets/images.
+The source is assets/text/en/sheets/NAME.md: a title, and paragraphs separated by empty lines. Paragraphs that begin
+with "Answer:" or "Teacher:" only appear in the teachers' copy. Formulas are plain text; pictures are files in
+assets/images.
 """
 import base64
 import html
@@ -23,7 +23,7 @@ IMAGES = ASSETS / "images"
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 LINK = r"(?<!!)\[([^\]]*)\]\(([^)\s]*)\)"
 LINE = '<p class="line">&#160;</p>'
-SIGNS = 90         # characters of an answer per line in the students' copy
+SIGNS = 90         # characters of the answer per line for writing in the students' copy
 MOST_LINES = 5
 STYLE = """
 body { font-family: Georgia, "DejaVu Serif", serif; font-size: 11pt; line-height: 1.4; max-width: 42em;
@@ -49,10 +49,10 @@ p.made { break-before: avoid; }
 class Sheet:
     """One copy of a sheet."""
 
-    name: str                     # of its file, without extension
+    name: str                     # file name without extension
     title: str
     teacher: bool                 # whether it is the teachers' copy
-    paragraphs: tuple[str, ...]   # Markdown below the title; in HTML, answers become lines
+    paragraphs: tuple[str, ...]   # Markdown below the title, with HTML lines in place of the answers for students
 
 
 def sheet_names() -> list[str]:
@@ -61,12 +61,12 @@ def sheet_names() -> list[str]:
 
 
 def sheet(name: str, teacher: bool) -> Sheet:
-    """Return a sheet's copy for teachers or for students."""
+    """Read a sheet and return its copy for teachers or for students."""
     return copy_of(name, (FOLDER / "sheets" / f"{name}.md").read_text(encoding="utf-8"), teacher)
 
 
 def copy_of(name: str, source: str, teacher: bool) -> Sheet:
-    """Return the copy of a sheet's text."""
+    """Return the copy of a sheet for teachers or for students, from its source text."""
     title, text = source.split("\n", 1)
     words, paragraphs = strings("sheets"), []
     for paragraph in filter(str.strip, re.split(r"\n[ \t]*\n", text)):
@@ -82,8 +82,8 @@ def copy_of(name: str, source: str, teacher: bool) -> Sheet:
 
 
 def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
-    """Return the copy as Markdown. deeper: levels by which headings are lowered, as on a page, in which case the title
-    is left out. base: prefix of its links; "" leaves them relative, for Clearhead's own pages."""
+    """Return the copy as Markdown. base: prefix of the links, or "" to keep them relative for Clearhead's own pages.
+    deeper: number of levels by which headings are lowered; if not 0, the title is left out, as for a page."""
     words = strings("sheets")
     parts = [] if deeper else [f"# {copy.title}", words["of_teachers" if copy.teacher else "of_students"]]
     parts += ["#" * deeper + part if part.startswith("#") else part for part in copy.paragraphs if LINE not in part]
@@ -92,14 +92,14 @@ def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
 
 
 def _reachable(words: str, link: str) -> str:
-    """Return a Markdown link, or if others cannot open it, its text and the state in words."""
+    """Return a Markdown link or, if others cannot open it, its text and a description of the state."""
     return f"[{words}]({link})" if opens_elsewhere(link) else f"{words} ({state_in_words(link)})"
 
 
 def page(copy: Sheet, base: str) -> bytes:
-    """Return the copy as an HTML file: plain elements, embedded pictures, and links as endnotes with their addresses,
-    for print. base: prefix of the links, including its last "/"; if others cannot open it, the notes describe the state
-    in words."""
+    """Return the copy as an HTML file of plain elements, with embedded pictures and, for print, endnotes with the links'
+    URLs. base: prefix of the links, ending with "/"; if others cannot open it, the notes describe the state in
+    words."""
     from markdown_it import MarkdownIt
 
     words, notes = strings("sheets"), list[str]()
@@ -129,8 +129,8 @@ def page(copy: Sheet, base: str) -> bytes:
 
 
 def _children(tokens: list["Token"], base: str, notes: list[str]) -> list["Token"]:
-    """Convert the parts of a paragraph: links with note numbers (each note added once), pictures as embedded data, d_k
-    and e^x as subscripts and superscripts, which word processors keep."""
+    """Convert the parts of a paragraph: number links and add their notes once, embed pictures, and write d_k and e^x
+    with sub- and superscripts, which word processors keep."""
     from markdown_it.token import Token
 
     found, number, opens = [], 0, False

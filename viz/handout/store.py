@@ -1,8 +1,9 @@
 """Store the handouts of a server's visitors, each under a random name that only its browser knows.
 
-They are kept in memory, so that a handout survives a reload and is shared by all tabs. With a folder, each is also kept
-in a file, so that it survives a restart and is shared by two servers of one person, whose browser uses one name for
-both. Both are bounded, evicting the handout that was not changed or opened for the longest time.
+Handouts are kept in memory, so that they survive a reload and are shared by all tabs. If there is a folder, they are
+also written to files, so that they survive a restart and are shared by two servers of the same user, whose browser uses
+one name for both. Memory and folder are bounded: the handout that has not been changed or opened for the longest time
+is dropped first.
 """
 import logging
 import os
@@ -22,7 +23,7 @@ from model.core.query import UserError, first_line
 from viz.handout.files import Handout, load, save
 
 NAME = re.compile(r"[0-9a-f]{32}")
-ENDING, ASIDE = ".handout.json", ".set-aside.json"   # extension of a handout's file, and of one that could not be read
+ENDING, ASIDE = ".handout.json", ".set-aside.json"   # extensions of handouts and of unreadable files
 log = logging.getLogger("clearhead")
 
 State = tuple[int, int, int]   # identity of a file's content: inode, size, modification time
@@ -34,9 +35,9 @@ class Stored:
     """A handout in memory, and the known state of its file."""
 
     handout: Handout = EMPTY
-    seen: State | None = None   # the file's state when last read or written; None for no file
-    unsaved: str = ""           # a sentence on why the file does not contain this handout, or ""
-    aside: str = ""             # a sentence on why its file could not be read, and its new location, or ""
+    seen: State | None = None   # the file's state when last read or written; None if there was no file
+    unsaved: str = ""           # why the file does not contain this handout, as a sentence, or ""
+    aside: str = ""             # new location of an unreadable file and why it could not be read, or ""
 
     @property
     def nbytes(self) -> int:
@@ -45,8 +46,9 @@ class Stored:
 
 
 class HandoutStore:
-    """Handouts by name. Safe for threads, and for several processes with one folder: a change is made under a lock, on
-    the current handout. folder: returns the folder for files, or None if nothing may be written."""
+    """Handouts by name, for several threads and for several processes that share a folder: a change is applied to the
+    current handout under a lock. most: limit in bytes. folder: returns the folder for files, or None if no files may be
+    written."""
 
     def __init__(self, most: int = LIMITS.handouts_bytes, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
@@ -54,7 +56,7 @@ class HandoutStore:
 
     @staticmethod
     def name(wanted: str | None) -> str:
-        """Return the name if it is valid, else a new one."""
+        """Return the name if it is valid, otherwise a new random name."""
         return wanted if wanted and NAME.fullmatch(wanted) else secrets.token_hex(16)
 
     def get(self, name: str) -> Handout:
@@ -62,10 +64,10 @@ class HandoutStore:
         return self.stored(name).handout
 
     def stored(self, name: str) -> Stored:
-        """Return the handout with this name, and whether its file contains it."""
+        """Return the handout with this name and the state of its file."""
         with self._lock:
             known: Stored | None = self._stored.get(name)
-        now = self._as_on_disk(name, known)   # without holding the lock, for which others would wait
+        now = self._as_on_disk(name, known)   # outside the lock, so that other threads do not wait for the disk
         with self._lock:
             if self._stored.get(name) is known and now != (known or Stored()):
                 self._stored[name] = now
@@ -73,7 +75,7 @@ class HandoutStore:
             return newest
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
-        """Replace the handout by how(handout). Raises what `how` raises, leaving the handout unchanged."""
+        """Replace the handout with how(handout) and return it. If `how` raises, the handout is unchanged."""
         self.stored(name)
         with self._lock, self._alone() as problem:
             before = self._as_on_disk(name, self._stored.get(name), locked=True)
@@ -87,7 +89,7 @@ class HandoutStore:
 
     @contextmanager
     def _alone(self) -> Iterator[str]:
-        """Lock the folder's files against other processes within the block; yields "" or why that is impossible."""
+        """Lock the folder against other processes for the block. Yields "", or a sentence if that is impossible."""
         folder, lock, problem = self._folder(), None, ""
         if folder is not None:
             try:
@@ -105,7 +107,7 @@ class HandoutStore:
                 lock.release()
 
     def _as_on_disk(self, name: str, known: Stored | None, locked: bool = False) -> Stored:
-        """Return the known handout, or what another process has written since; nothing of either is lost."""
+        """Return the known handout, or the newer one that another process has written. Unsaved entries are merged."""
         file, known = self._file(name), known or Stored()
         if file is None or _state_at(file) == known.seen or not file.parent.is_dir():
             return known
@@ -116,15 +118,15 @@ class HandoutStore:
         if known.unsaved:
             there = {item.id for item in handout.items}
             own = tuple(item for item in known.handout.items if item.id not in there)
-            with suppress(UserError):   # too many or too large together: keep ours
+            with suppress(UserError):   # if both together are too large, keep the known one
                 return replace(known, handout=replace(handout, items=handout.items + own), seen=seen)
             return replace(known, seen=seen)
         return replace(known, handout=handout, seen=seen)
 
     def _set_aside(self, file: Path, known: Stored, error: Exception, locked: bool) -> Stored:
-        """Rename a file that cannot be read, so that the next change does not overwrite it."""
+        """Rename an unreadable file, so that the next change does not overwrite it."""
         if not locked:
-            with self._alone():   # another process may have written a valid one since
+            with self._alone():   # another process may have written a valid file in the meantime
                 return self._as_on_disk(file.name.removesuffix(ENDING), known, locked=True)
         place = file.with_name(f"{file.name.removesuffix(ENDING)}-{secrets.token_hex(4)}{ASIDE}")
         log.warning("a handout's file cannot be read and is set aside as %s: %s", place, error)
@@ -136,7 +138,7 @@ class HandoutStore:
         return replace(known, seen=None, aside=f"{place}: {reason}")
 
     def _written(self, name: str, stored: Stored) -> Stored:
-        """Write the handout's file; if the disk is full or read-only, it stays in memory."""
+        """Write the handout's file. If the disk is full or read-only, the handout is only kept in memory."""
         file = self._file(name)
         if file is None:
             return stored
@@ -153,7 +155,7 @@ class HandoutStore:
         return replace(stored, seen=_state_at(file), unsaved="")
 
     def _clear(self, newest: Path) -> None:
-        """Delete files beyond the limit, oldest first, but never the newest, whatever its timestamp."""
+        """Delete the oldest files beyond the limit, but never the file `newest`, whatever its timestamp."""
         total = newest.stat().st_size
         others = [path for path in newest.parent.iterdir() if path != newest and path.name.endswith((ENDING, ASIDE))]
         for file in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True):
@@ -163,7 +165,7 @@ class HandoutStore:
 
 
 def _read(file: Path) -> tuple[Handout, State | None]:
-    """Read a file's handout, or an empty one if there is no file, and the file's state. Raises OSError and
+    """Return (handout, state) of a file, or an empty handout and None if there is no file. Raises OSError and
     UserError."""
     try:
         with file.open("rb") as opened:

@@ -1,5 +1,5 @@
-"""A worksheet about the user's sentence: the sentence, all heads or one as a figure, and questions with room to write;
-a second page has the answers, computed from the record."""
+"""Create a worksheet about the user's sentence: the sentence, a figure of all heads or of one, and questions with room
+for writing. A second page has the answers, which are computed from the record."""
 import base64
 import html
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ img { max-width: 100%; max-height: var(--figure); }
 p.line { height: 1.6em; }
 li { margin: 0.3em 0; }
 """
-Question = tuple[str, str]   # and its answer
+Question = tuple[str, str]   # (question, answer)
 
 
 def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Question]:
-    """Return questions with their answers by name, about all heads (grid) or the view's head."""
+    """Return questions and answers by name. grid: ask about all heads instead of the view's head."""
     words, attention_map = strings("worksheet")["asked"], record[view.kind]
     facts: dict[str, object] = {"head": head_label(view.layer, view.head)}
     if grid:
@@ -53,8 +53,8 @@ def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Ques
 
 
 def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *, grid: bool) -> bytes:
-    """Return the worksheet as an HTML file with a pupils' and a teacher's page. Raises UserError if the view cannot be
-    shown."""
+    """Return the worksheet as an HTML file with a page for students and a page for the teacher. Raises UserError if the
+    view cannot be shown."""
     words = strings("worksheet")
     made = grid_item(record, view) if grid else head_item(record, view)
     drawn = base64.b64encode(paper_svg(made).encode()).decode()
