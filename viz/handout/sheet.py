@@ -97,8 +97,8 @@ def _reachable(words: str, link: str) -> str:
 
 
 def page(copy: Sheet, base: str) -> bytes:
-    """Return the copy as an HTML file of plain elements, with embedded pictures and, for print, endnotes with the links'
-    URLs. base: prefix of the links, ending with "/"; if others cannot open it, the notes describe the state in
+    """Return the copy as an HTML file of plain elements, with embedded pictures and, for print, endnotes with the URLs
+    of the links. base: prefix of the links, ending with "/"; if others cannot open it, the notes describe the state in
     words."""
     from markdown_it import MarkdownIt
 
