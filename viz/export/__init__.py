@@ -17,18 +17,18 @@ from viz.paper.columns import figure as paper_figure
 from viz.paper.sheet import pen, save
 
 PICTURES = ("matrix", "lines", "text", "picture", "grid")
-LIMIT = 512 * 2**20   # most bytes of weights in one NPZ, which is created in memory for downloading
+LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because it is created in memory
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options for a picture or a file of numbers. Raises ValueError for an invalid zoom."""
+    """Options of an export. Raises ValueError for an invalid zoom."""
 
-    grid: bool = False     # all heads instead of the open one
+    grid: bool = False     # export all heads instead of the open one
     zoom: int = 2          # pixels per point, for PNG
-    caption: bool = True   # whether to print the provenance below
-    link: str = ""         # the view's address
-    paths: bool = False    # whether to include full paths of this machine's folders
+    caption: bool = True   # print the provenance below
+    link: str = ""         # URL of the view
+    paths: bool = False    # include full paths of folders on this machine
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= 8:
@@ -41,10 +41,10 @@ class Format:
     """A file format."""
 
     name: str                   # display name
-    suffix: str                 # file extension, with its dot
-    mime: str                   # for a browser
-    subjects: tuple[str, ...]   # what it can contain: PICTURES or numbers
-    about: str                  # a line for the menu
+    suffix: str                 # file extension with its dot
+    mime: str                   # MIME type
+    subjects: tuple[str, ...]   # supported contents: PICTURES or "numbers"
+    about: str                  # description in the menu
     make: Callable[[AttentionRecord, View, Options], bytes]
 
 
@@ -52,8 +52,8 @@ PLAIN = Options()
 
 
 def export(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
-    """Create the file for a file extension such as ".png". Raises UserError for an unknown format, or one that cannot
-    contain this."""
+    """Return the exported file for a file extension such as ".png". Raises UserError if the format is unknown or cannot
+    contain the requested picture."""
     form = FORMATS.get(suffix.lower())
     if form is None:
         raise UserError(f"There is no export to {suffix or 'a file without an extension'}; choose one of "
@@ -66,7 +66,7 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
-    """Return a descriptive file name that is valid on every system, whatever the model's name is."""
+    """Return a descriptive file name that is valid on all systems, whatever the model's name."""
     model = name_for(provenance.public_name(record.query.model), "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
@@ -76,16 +76,18 @@ def filename(suffix: str, record: AttentionRecord, view: View, options: Options 
 
 def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId, ...], width: str | float, *,
             title: bool = False, zoom: int = 4, paths: bool = False) -> bytes:
-    """Create a figure for a paper as png, svg or pdf: these heads on one scale, or all of them, exactly `width` wide (a
-    name in `viz.paper.columns.WIDTHS`, or millimetres). The provenance is inside the file, without a caption. Raises
-    UserError if that is impossible."""
+    """Return a figure for a paper as png, svg or pdf. The provenance is embedded in the file, without a caption.
+
+    chosen: the heads, on one colour scale; empty for all heads. width: a name in `viz.paper.columns.WIDTHS`, or
+    millimetres. Raises UserError if the figure cannot be drawn.
+    """
     with pen():
         drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
         return save(drawn, kind, zoom, provenance.dumps(record, view, paths=paths))
 
 
 def caption(record: AttentionRecord) -> str:
-    """Return a paper figure's caption as text: the question, the model and its revision, how far it was verified, and
+    """Return the caption of a paper figure as text: the query, the model and its revision, how it was verified, and
     Clearhead's version."""
     texts, lines = provenance.sentences(record)
     return " ".join([*texts, "; ".join([*lines, provenance.stamp()]) + "."])
@@ -98,7 +100,7 @@ def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -
 
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """Return a handout with a single figure, so that interactive exports share one implementation."""
+    """Return a handout page with a single figure, so that all interactive exports share one implementation."""
     from viz.handout.build import grid_item, head_item
     from viz.handout.files import Handout
     from viz.handout.page import page
@@ -112,8 +114,8 @@ def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 
 def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """Return the unfiltered weights of every head of every kind, in the layout of `model.core.npz.write_npz`, with the
-    provenance in the entry "provenance". Raises UserError above LIMIT before computing anything."""
+    """Return the unfiltered weights of all heads of all kinds in the format of `model.core.npz.write_npz`, with an
+    entry "provenance". Raises UserError, before computing anything, if the weights would exceed LIMIT."""
     size = 4 * sum(len(each.layers) * max(math.prod(layer.shape) for layer in each.layers) for each in record.maps)
     if size > LIMIT:
         raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB, but the limit is "

@@ -1,4 +1,4 @@
-"""Export a comparison: the first head, the second and their difference as one picture."""
+"""Export a comparison as one picture of the first head, the second head and their difference."""
 import json
 from dataclasses import dataclass
 
@@ -20,19 +20,19 @@ ZOOM = 3   # pixels per point in a PNG
 class SavedComparison:
     """A comparison as shown on the page."""
 
-    shown: tuple[DisplayedHead, ...]                   # the first, the second, their difference
-    view: View                                         # the view
+    shown: tuple[DisplayedHead, ...]                   # the first head, the second head, their difference
+    view: View
     bound: float                                       # the difference at full colour
-    titles: tuple[str, ...]                            # of each
-    records: tuple[AttentionRecord, AttentionRecord]   # both sides
-    link: str = ""                                     # the page's address
-    # for pictures: the row of the token in focus in each of the three, over that side's tokens; () for texts
+    titles: tuple[str, ...]                            # titles of the three
+    records: tuple[AttentionRecord, AttentionRecord]   # records of the two heads
+    link: str = ""                                     # URL of the page
+    # for pictures, each of the three's row for the token in focus, over the tokens of its side; () for texts
     values: tuple[PatchValues, ...] = ()
 
 
 def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
-    """Return all three on one page as png, svg or pdf, with their provenance. Raises UserError if a PNG would be too
-    large."""
+    """Return the three pictures on one page as png, svg or pdf, with their provenance. Raises UserError if a PNG would
+    be too large."""
     sentences = [provenance.sentences(record, comparison.link) for record in comparison.records]
     source = json.dumps([json.loads(provenance.dumps(record, comparison.view, comparison.link))
                          for record in comparison.records])
@@ -46,7 +46,8 @@ def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
 
 
 def _over_pictures(comparison: SavedComparison) -> list[PicturePlan]:
-    """Return the row in focus over the first picture, over the second, and the difference over the second."""
+    """Plan three pictures: the first head's row over its picture, the second head's row over its picture, and the
+    difference over the second picture."""
     plans, focus = [], comparison.view.token or 0
     for side, values in enumerate(comparison.values):
         record = comparison.records[min(side, 1)]

@@ -1,10 +1,10 @@
-"""CSV for spreadsheets and scripts: the open head, a comparison, and the table of heads.
+"""Write CSV for spreadsheets and scripts: the open head, a comparison, and the table of heads.
 
-UTF-8 without a byte order mark, comma, CRLF (RFC 4180). Text cells are guarded against spreadsheets, which execute
-cells that begin with = + - @: an apostrophe is put before such a cell, or before apostrophes that precede such a
-character; a token ' is unchanged. The same applies after semicolons, tabs and line breaks, which separate cells in some
-locales. Removing one apostrophe at each of these positions restores the token. NUL and lone surrogates, which are
-invalid in UTF-8, are written as U+0000 and so on.
+The files are UTF-8 without a byte order mark and use commas and CRLF (RFC 4180). Spreadsheets execute cells that begin
+with = + - @, so an apostrophe is inserted before such a cell, or before apostrophes followed by such a character; the
+token ' is unchanged. The same applies after semicolons, tabs and line breaks, which separate cells in some locales.
+Removing one apostrophe at each of these positions restores the token. NUL and lone surrogates, which are invalid in
+UTF-8, are written as U+0000 and so on.
 """
 import csv
 import io
@@ -18,31 +18,34 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
 
-if TYPE_CHECKING:   # the first page only has tables of charts, not of heads
+if TYPE_CHECKING:   # the first page does not need these modules
     from pandas import DataFrame
 
     from model.core.heads import HeadMeasures
     from model.studies.patterns import HeadFits
     from model.studies.silencing import Silencing
 
-SIDES = ("first", "second", "difference")   # of a comparison
+SIDES = ("first", "second", "difference")   # the parts of a comparison
 ACTS = "=+-@＝＋－＠\t\r\n"   # characters that make a spreadsheet execute a cell, including full-width ones
-BEGINS = r"(\A|[;\t\r\n])"   # where a spreadsheet may see the start of a cell
-RUNS = f"(?='* *[{re.escape(ACTS)}])"   # the cell would be executed, or looks like a guarded one
+BEGINS = r"(\A|[;\t\r\n])"   # positions that a spreadsheet may treat as the start of a cell
+RUNS = f"(?='* *[{re.escape(ACTS)}])"   # matches cells that would be executed or look like guarded cells
 
 
 def guard_cell(text: str) -> str:
-    """Return the text as a cell that no spreadsheet executes."""
+    """Guard a text cell against execution by spreadsheets."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
     return re.sub(BEGINS + RUNS, r"\1'", plain)
 
 
 def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
-    """Return the open head: key tokens in the header, then one query per row with its token and one weight per key, in
-    the fewest digits that restore the same float32, or no numbers in fully masked rows. Rows are queries even if the
-    picture is transposed; words and filters are the view's. The provenance is the last column of the first row. pandas
-    reads the tokens, including "NA", with `read_csv(file, dtype={"query": str}, keep_default_na=False)`. Raises
-    UserError if the view cannot be shown."""
+    """Return the open head as CSV: a header with the key tokens, then a row per query with its token and a weight per
+    key.
+
+    Weights have the fewest digits that restore the same float32; fully masked rows are empty. Rows are queries even if
+    the picture is transposed; the view's word grouping and filters apply. The provenance is in the last column of the
+    first row. pandas reads the tokens, including "NA", with `read_csv(file, dtype={"query": str},
+    keep_default_na=False)`. Raises UserError if the view cannot be shown.
+    """
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
     if longest > MAX_UNPOOLED:
         raise UserError(f"A table of {longest:,} × {longest:,} weights is too large for a spreadsheet; shorten the "
@@ -58,8 +61,8 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
 
 
 def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
-    """Return each aligned pair of tokens with its weight in the first, in the second, and the difference; empty where
-    one side has no such token."""
+    """Return a CSV row for each aligned pair of tokens: its weight in the first head, its weight in the second, and the
+    difference. A weight is empty if that side lacks a token."""
     from pandas import DataFrame, MultiIndex
 
     rows, columns = ([guard_cell(unit.text) for unit in units] for units in (shown[0].rows, shown[0].columns))
@@ -72,15 +75,15 @@ def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
 
 
 def head_table(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None") -> "DataFrame":
-    """Return one row per head, in model order, indexed by (layer, head): pattern, fit, silenced (if measured), then the
-    measures."""
+    """Return a table of all heads, in model order, indexed by (layer, head), with the columns pattern, fit, silenced
+    (if measured) and the measures."""
     table = fits.best()
     return (table if silencing is None else table.join(silencing.frame())).join(measures.frame())
 
 
 def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None", provenance: str) -> bytes:
-    """Return the same table with the fit of every pattern and the uniform value of every measure; numbers have the
-    fewest digits that restore them. The provenance is the last column of the first row."""
+    """Return `head_table` as CSV, with the fits of all patterns and the measures' values for uniform weights added.
+    Numbers have the fewest digits that restore them. The provenance is in the last column of the first row."""
     table = head_table(measures, fits, silencing)
     if silencing is not None:
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})

@@ -1,1 +1,1 @@
-"""What server.py adds to the app: enforced limits, closed endpoints, and a log that cannot be flooded."""
+"""Protection for a public server, used by server.py: enforced limits, closed endpoints, and a bounded log."""

@@ -1,4 +1,4 @@
-"""Protect the app on a public server: security headers on every response, no metrics, and few uploads at a time."""
+"""Protect the app on a public server: add security headers to all responses, hide metrics, and limit uploads."""
 import asyncio
 import base64
 import hashlib
@@ -12,20 +12,20 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 METRICS, UPLOADS = "/_stcore/metrics", "/_stcore/upload_file/"
-AT_ONCE = 4        # uploads; each is held in memory as a whole
-PATIENCE = 120.0   # seconds for an upload, and for waiting for its turn
+AT_ONCE = 4        # simultaneous uploads, each of which is completely held in memory
+PATIENCE = 120.0   # seconds for an upload, including its wait
 
 
 def inline_scripts() -> str:
-    """Return the hashes of the inline scripts in Streamlit's page, in CSP notation."""
+    """Return the hashes of the inline scripts in Streamlit's page, as written in a content security policy."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     hashes = [hashlib.sha256(script.encode()).digest()
               for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
     return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
 
 
-# Streamlit's components load their JavaScript from blob: URLs, and a figure's camera saves through them; every library
-# on the page sets styles
+# blob: URLs are needed for the JavaScript of Streamlit's components and for saving figures with plotly's camera;
+# 'unsafe-inline' is needed because all libraries on the page set styles
 POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; style-src 'self' 'unsafe-inline'; "
           "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
           "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'")
@@ -35,13 +35,13 @@ HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff
 
 
 class Guard:
-    """Add security headers to every response."""
+    """ASGI middleware that adds security headers to all responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the app does, with the headers added."""
+        """Forward a request and add the headers to the response."""
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
@@ -51,14 +51,14 @@ class Guard:
 
 
 class Doors:
-    """Close Streamlit's metrics unless CLEARHEAD_METRICS=1, and admit few uploads at a time."""
+    """ASGI middleware that closes Streamlit's metrics, unless CLEARHEAD_METRICS=1, and limits simultaneous uploads."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app, self.uploads = app, asyncio.Semaphore(AT_ONCE)
         self.metrics = os.environ.get("CLEARHEAD_METRICS") == "1"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the app does, but with 404 for metrics and 503 if uploads take too long."""
+        """Forward a request, but answer 404 for metrics and 503 if an upload takes too long."""
         path = scope.get("path", "")
         if path.rstrip("/").endswith(METRICS) and not self.metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
@@ -68,7 +68,7 @@ class Doors:
             await self.app(scope, receive, send)
 
     async def admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on an upload when its turn comes."""
+        """Forward an upload once fewer than AT_ONCE others are running."""
         try:
             async with asyncio.timeout(PATIENCE), self.uploads:
                 await self.app(scope, receive, send)

@@ -1,4 +1,4 @@
-"""The log of a public server: warnings on standard error that nobody can flood and that never contain typed text."""
+"""The log of a public server: warnings on standard error, limited in number and without any text typed by visitors."""
 import logging
 import time
 import traceback
@@ -8,22 +8,22 @@ from types import TracebackType
 
 from viz import streamlit_patch
 
-MOST, SECONDS = 5, 60.0   # lines per this many seconds, for each logging line of code
+MOST, SECONDS = 5, 60.0   # most lines per this many seconds, for each location in the code
 LONGEST = 300             # characters per line
-FRAMES = 12               # per exception
+FRAMES = 12               # stack frames per exception
 
 
 class Sparing(logging.Filter):
-    """Let a few lines a minute pass for each location in the code and count the others; the number of locations is
-    bounded, whatever visitors do. Exceptions lose their message, which may contain typed text."""
+    """Pass a few lines per minute for each location in the code and count the others; visitors cannot increase the
+    number of locations. Exceptions are logged without their messages, which may contain typed text."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__()
         self.clock = clock
-        self.written: dict[tuple[str, int], tuple[float, int]] = {}   # start of the minute and lines in it, by location
+        self.written: dict[tuple[str, int], tuple[float, int]] = {}   # by location: start of the minute, lines since
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to write the record, which becomes one line plus its exception's frames."""
+        """Return whether to write the record, after reducing it to one line and its exception's stack frames."""
         place, now = (record.pathname, record.lineno), self.clock()
         start, count = self.written.get(place, (now, 0))
         more = ""
@@ -47,17 +47,17 @@ def _one_line(record: logging.LogRecord) -> str:
 
 
 def frames(kind: type[BaseException], place: TracebackType | None) -> str:
-    """Return an exception's last stack frames and its class, without its message."""
+    """Format an exception's last stack frames and its class, without its message."""
     way = traceback.extract_tb(place)[-FRAMES:]
     lines = [f"    {Path(each.filename).name}:{each.lineno} {each.name}" for each in way]
     return "\n".join(["Traceback, the last places:", *lines, kind.__name__])
 
 
 def begin() -> None:
-    """Route all logging of this process through the one bounded handler."""
+    """Route all logging of this process through a single bounded handler."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.addFilter(Sparing())
     streamlit_patch.log_through(handler)
-    logging.captureWarnings(True)   # Pillow's warnings differ for every damaged picture
+    logging.captureWarnings(True)   # otherwise each damaged picture would print a different warning from Pillow

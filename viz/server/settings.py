@@ -1,7 +1,7 @@
-"""The settings of a public server: written before anything reads them, and read back before anybody is served.
+"""The settings of a public server, which are set before anything reads them and verified before the first request.
 
-The largest file size is set in two places, Clearhead's limits and Streamlit's configuration. Streamlit's flag
---server.maxUploadSize, or its variable, takes precedence over CLEARHEAD_FILE_MB.
+The largest file size is set twice, in Clearhead's limits and in Streamlit's configuration. Streamlit's flag
+--server.maxUploadSize, or its environment variable, takes precedence over CLEARHEAD_FILE_MB.
 """
 import math
 import os
@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 from viz import streamlit_patch
 
-UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"  # megabytes: of a file, and of what a control sends
+UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"  # megabytes per file, and per widget message
 STATE_MB = 4
-PRINTED = "logger.enableRich"   # otherwise page errors are printed outside the log, with their messages
+PRINTED = "logger.enableRich"   # if true, page errors are printed outside the log, including their messages
 
 
 def put(defaults: Mapping[str, str]) -> None:
-    """Set environment variables that are not set yet; call before importing anything from model."""
+    """Set the environment variables that are not set yet. Call it before importing anything from model."""
     flag = streamlit_patch.flag(UPLOAD)
     if flag is not None:
         os.environ["CLEARHEAD_FILE_MB"] = str(flag)
@@ -24,7 +24,7 @@ def put(defaults: Mapping[str, str]) -> None:
 
 
 def hold() -> None:
-    """Apply the limits and read them back; exit with one sentence if one is not in force."""
+    """Apply the limits and verify them. Exits with one sentence if a limit is not in force."""
     from model.core.limits import LIMITS, MB, from_environment
 
     if from_environment(os.environ) != LIMITS:
