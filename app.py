@@ -1,7 +1,7 @@
 """Clearhead on your own machine: `streamlit run app.py`.
 
-Streamlit reads this file twice: as a module, for the server, which should respond before the pages are loaded; and as a
-script in every run of a visitor's page, whose frame is viz/frame.py.
+Streamlit reads this file twice: as a module for the server, which should respond before the pages are loaded, and as a
+script in every run of a page, whose frame is viz/frame.py.
 """
 import streamlit as st
 
@@ -15,5 +15,5 @@ else:
     from viz.components.files import NotedRequests, routes
     from viz.startup import local_lifespan
 
-    # without compression, which takes longer than a local browser takes to read the data
+    # no compression, because it takes longer than a local browser needs to read uncompressed data
     app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[Middleware(NotedRequests)])

@@ -1,14 +1,14 @@
 """Clearhead on a public server: `streamlit run server.py`. The same pages as app.py, with limits and security headers.
 
 Each setting below is an environment variable with a default for public servers, which the operator can override. The
-server reads its limits back before it answers anybody, and does not start without them; SECURITY.md lists its
-guarantees. Behind a proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health: GET
-/_stcore/health answers 200. SIGTERM, or Ctrl-C, ends it, its trainings with it.
+server verifies its limits before it answers the first request, and does not start without them; SECURITY.md lists its
+guarantees. Behind a proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health check: GET
+/_stcore/health returns 200. SIGTERM or Ctrl-C stops the server and its training runs.
 
-To run several behind one address, give each process its own port and all the same path, and use a proxy that forwards
-WebSockets and keeps a visitor on one process, because a session's state, imported files, handout and trainings live
-there. The proxy's cookie should identify the server, as HAProxy's does, not the visitor: a visitor whose server ended
-then stays on the next one when the first comes back.
+To run several processes behind one address, give each its own port and all of them the same path. Use a proxy that
+forwards WebSockets and keeps each visitor on one process, which holds the session's state, imported files, handout and
+training runs. The proxy's cookie should identify the server, like HAProxy's, not the visitor: a visitor whose server
+stopped then stays on the next one when the first restarts.
 
     backend replicas
         balance leastconn
@@ -20,30 +20,30 @@ then stays on the next one when the first comes back.
         server a 127.0.0.1:8501 cookie a
         server b 127.0.0.1:8502 cookie b
 
-If one ends, its visitors' pages connect to another within seconds and show the same text and head, which are in the
-address. What was only in its memory is lost: imported files (the page says so), the handout, a training.
-CLEARHEAD_HOME, the folder of the models, may be shared, since it is only read. The server itself does not log requests;
-a proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages ask
+If a process stops, its visitors' pages connect to another within seconds and show the same text and head, which are in
+the URL. Data that was only in its memory is lost: imported files (the page says so), handouts and training runs.
+CLEARHEAD_HOME, the folder of the models, can be shared, because it is only read. The server does not log requests; a
+proxy should log without query strings (HAProxy's %HP, nginx's $uri), because they contain typed text. Pages tell
 browsers not to send a referrer.
 """
 from viz.server import settings
 
 settings.put({
-    "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folders and no hub ids
+    "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folders or hub ids as models
     "CLEARHEAD_FETCH": "0",             # no downloads by visitors; the operator runs: python -m model fetch ID
     "CLEARHEAD_LONGEST_TEXT": "20000",  # characters
     "CLEARHEAD_LONGEST_WAIT": "60",     # seconds per answer, estimated
-    "CLEARHEAD_TRAININGS": "1",         # at a time
+    "CLEARHEAD_TRAININGS": "1",         # simultaneous training runs
     "CLEARHEAD_MEASURE_MB": "256",      # memory per measurement on the page What it costs
     "CLEARHEAD_RECORDS": "0",           # visitors' texts are not stored on disk
     "CLEARHEAD_HANDOUTS": "0",          # in memory only: visitors' collections are not written to disk
     "CLEARHEAD_FILE_MB": "32",          # one uploaded file; --server.maxUploadSize takes precedence
     "CLEARHEAD_IMPORT_MB": "64",        # attention in an imported file
-    # uploaded files per visitor, and as much again for imported ones; the oldest are dropped
+    # uploaded files per visitor, and the same amount for imported files; the oldest are dropped
     "CLEARHEAD_SESSION_MB": "128",
     "CLEARHEAD_TOTAL_MB": "256",        # the same for all visitors
-    "CLEARHEAD_PDF_SANDBOX": "1",       # PDFs are printed in Chromium's sandbox or, as root, which has none, not at all
-    "CLEARHEAD_METRICS": "0",           # 1 opens /_stcore/metrics to everybody
+    "CLEARHEAD_PDF_SANDBOX": "1",       # print PDFs only in Chromium's sandbox; as root it is unavailable: no PDFs
+    "CLEARHEAD_METRICS": "0",           # 1 makes /_stcore/metrics public
 })
 
 from typing import Any  # noqa: E402
@@ -58,9 +58,9 @@ from viz.startup import lifespan  # noqa: E402
 
 settings.hold()
 log.begin()
-parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also used by the server that a benchmark watches
+parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also used by a benchmark's server
                          "middleware": [Middleware(Guard), Middleware(Doors), COMPRESSION]}
 app = st.App("app.py", **parts)
 
-if __name__ == "__main__":   # otherwise it would end silently; Streamlit's own entry point accepts none of its flags
+if __name__ == "__main__":   # otherwise `python server.py` would exit silently
     raise SystemExit("Error: server.py is started as `streamlit run server.py`.")
