@@ -4,27 +4,27 @@
     m = clearhead.open("minilm")             # a name, a folder, a hub id, or a transformers model with tokenizer
     r = m("The animal didn't cross the street because it was too tired.")
 
-    r                                        # one line and its badge; in a notebook the grid of all heads
+    r                                        # a summary; in a notebook the grid of all heads
     r.weights(3, 1)                          # numpy (query, key); r.weights() is (layer, head, query, key)
     r.query(3, 1), r.key(3, 1), r.value(3, 1), r.output(3, 1)
-    r.tokens, r.verified, r.verification     # strings; a bool; the figures behind it
+    r.tokens, r.verified, r.verification     # strings; a bool; the measured errors
     r.frame(query="it")                      # pandas: layer, head, query, key, weight
-    r.show(3, 1, query="it")                 # alive in Jupyter, VS Code and Colab
+    r.show(3, 1, query="it")                 # interactive in Jupyter, VS Code and Colab
     r.figure([(3, 1), (5, 11)], width="two-column").save("fig.pdf")
 
     quiet = m(r.text, silence=[(3, 1)])      # also temper=, hide=, window=, patch=[((3, 1), other_record)]
-    quiet.logits                             # numpy (token, vocabulary), where the model has them
-    r.why(3, 1, query="it", key="animal")    # a score, split by what wrote its query and its key
-    quiet.writes(" Mary", " John")           # a logit difference, split by what wrote it; also lens() and paths()
-    m.circuits()                             # what heads are made to do, from the weights alone
-    clearhead.compare(r, quiet).frame()      # head by head: layer, head, divergence
-    clearhead.score(m, cases, find=("verb", "subject"))   # every head by a rule of your own
-    clearhead.look(my_module, inputs)        # any torch module; the same kind of record
+    quiet.logits                             # numpy (token, vocabulary), if the model has logits
+    r.why(3, 1, query="it", key="animal")    # a score, decomposed by what wrote its query and its key
+    quiet.writes(" Mary", " John")           # a logit difference, decomposed by component; also lens() and paths()
+    m.circuits()                             # what heads do according to their weights alone
+    clearhead.compare(r, quiet).frame()      # one row per head: layer, head, divergence
+    clearhead.score(m, cases, find=("verb", "subject"))   # score every head on your own rule
+    clearhead.look(my_module, inputs)        # the record of any torch module
     clearhead.load(r.save("r.safetensors"))  # a saved record
 
-Layers and heads count from 0. A token is its text ("it", or "it#2" for the second) or its position. A model with
-several kinds of attention has several maps: r.maps names them, and map="cross" selects one. Whatever cannot be done
-raises clearhead.Error with one sentence that says why and what to do instead.
+Layers and heads count from 0. A token is given by its text ("it", or "it#2" for the second occurrence) or its position.
+A model with several kinds of attention has several maps; r.maps lists their names, and map="cross" selects one. Errors
+are clearhead.Error, with one sentence that says what is wrong and what to do instead.
 """
 from pathlib import Path
 

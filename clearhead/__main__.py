@@ -1,5 +1,5 @@
-"""The command `clearhead`: opens the app, serves it to strangers, and everything `python -m model` and `python -m viz`
-do."""
+"""The command `clearhead`, which opens or serves the app and includes all commands of `python -m model` and
+`python -m viz`."""
 import os
 import subprocess
 import sys
@@ -18,10 +18,10 @@ PASSED_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_opt
 
 
 class Everything(Commands):
-    """The commands of `model` and `viz`; without a command, the app."""
+    """A command group that opens the app if no command is given."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; nothing typed means the app."""
+        """Like click.Group, but without arguments the command is `app`."""
         return super().parse_args(ctx, args or ["app"])
 
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def start(script: str, options: list[str]) -> int:
-    """Run Streamlit on app.py or server.py with its own options, and return its exit code."""
+    """Run Streamlit on app.py or server.py with these options, and return its exit code."""
     root = HERE / "run" if (HERE / "run").is_dir() else HERE.parent
     paths = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH", ""))))
     return subprocess.run([sys.executable, "-m", "streamlit", "run", str(root / script), *options], check=False,
@@ -59,7 +59,7 @@ for _commands in (model_commands, viz_commands):
 
 
 def console(*_: Any) -> None:
-    """The console script."""
+    """Run the console script `clearhead`."""
     run(main, "clearhead")
 
 

@@ -24,17 +24,20 @@ class Comparison:
                 f"{most['divergence']:.3f} bits>")
 
     def frame(self) -> "DataFrame":
-        """Return one row a head, the most different first: layer, head and divergence, the mean Jensen–Shannon
-        divergence of its rows in bits (0 for equal rows, 1 for rows that share nothing; Lin 1991). Over many texts also
+        """Return one row per head, most different first: layer, head and divergence, the mean Jensen–Shannon divergence
+        of its rows in bits (Lin 1991): 0 for equal rows, 1 for rows without overlap. Comparisons over texts also have
         low and high, the 95 % interval over texts."""
         return self._table.copy()
 
 
 def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[str] = (),
             map: str | None = None) -> Comparison:
-    """Compare two records over the tokens they share (two texts, one text with and without edits, or one text in two
-    models of the same shape), or two models of the same shape over `texts`. map: the kind of attention. Raises Error if
-    the heads or the tokens have no counterparts."""
+    """Compare two records over their common tokens, or two models over `texts`.
+
+    The records can be of two texts, of one text with and without edits, or of one text in two models. Two models must
+    have the same number of layers and heads. map: the kind of attention. Raises Error if heads or tokens have no
+    counterparts.
+    """
     if isinstance(first, Model) and isinstance(second, Model):
         chosen = tuple(texts)
         if not chosen:

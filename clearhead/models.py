@@ -1,4 +1,4 @@
-"""Open a model, and ask it about a text with or without edits."""
+"""Open a model and run it on a text, with or without edits."""
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ HeadId = tuple[int, int]
 
 
 class Model:
-    """A model that is open. Call it with a text to get a `Record`."""
+    """An open model. Call it with a text to get a `Record`."""
 
     def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None) -> None:
         self.name, self.revision = name, sources.revision(name)
@@ -33,11 +33,11 @@ class Model:
 
     @property
     def card(self) -> Card:
-        """What the model is: title, architecture, sizes, licence, revision."""
+        """The model's card: title, architecture, sizes, licence and revision."""
         return self._opened.card
 
     def tokens(self, text: str, text_b: str | None = None, *, target: str | None = None) -> tuple[str, ...]:
-        """Return the tokens of a text as the model reads it."""
+        """Return the tokens that the model reads for a text."""
         return self._opened.tokens(sources.open_query(self.name, text, text_b, target)).source.texts
 
     def __call__(self, text: str, text_b: str | None = None, *, target: str | None = None,
@@ -46,11 +46,12 @@ class Model:
                  patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None) -> Record:
         """Return the record of a text, of a pair of texts, or of a text and a decoder's target.
 
-        silence: heads whose output becomes zero. temper: {head: T}, scores divided by T before the softmax. hide:
-        tokens of the source that nobody may look at. window: (width, first) for a decoder, whose tokens then see only
-        their last `width` keys and the `first` ones of the text. patch: heads that take their output from another
-        record of this model, which must have as many tokens. map: the kind of attention that these heads belong to,
-        needed if the model has several. Raises Error for what the model cannot do. """
+        silence: heads whose output is set to 0. temper: {head: T}, temperatures that divide the head's scores before
+        the softmax. hide: source tokens to mask for all queries. window: (width, first); each token of a decoder then
+        only attends to the last `width` keys and the `first` keys of the text. patch: heads whose output is taken from
+        another record of this model with the same number of tokens. map: the kind of attention of these heads, required
+        if the model has several. Raises Error for anything the model cannot do.
+        """
         plain = sources.open_query(self.name, text, text_b, target)
         silence, patch, hide = [*silence], [*patch], [*hide]
         edits: set[Edit] = set()
@@ -66,12 +67,12 @@ class Model:
             edits.add(Window(*window))
         query = sources.open_query(self.name, text, text_b, target, edits=edits)
         answer = answer_to(query)
-        if answer.verification.status == "kept":   # from this disk; the open model confirms it in one pass
+        if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
             answer = answer_to(sources.CheckQuery(query))
         return Record(answer, self._opened)
 
     def _kind(self, plain: Query, map: str | None) -> Kind:
-        """Return the kind of attention that the heads of an edit belong to."""
+        """Return the kind of attention of the heads in an edit."""
         kinds = answer_to(plain).kinds
         if map is not None and map not in kinds:
             raise UserError(f"{self.card.title} has no {map} attention; choose {' or '.join(kinds)}.")
@@ -81,14 +82,15 @@ class Model:
         return Kind(map or kinds[0])
 
     def circuits(self) -> Mechanisms:
-        """Measure what every head is made to do, from the weights alone. frame() has copying, matching and, for a
-        decoder, previous, duplicate and induction; pairs() the pairs of heads that compose more than random ones."""
+        """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
+        for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than random
+        ones."""
         return answer_to(MechanismsQuery(self.name, self.revision))
 
 
 def load(path: str | Path) -> Record:
-    """Open a record that `record.save` wrote, or attention that another tool saved as .npz. Raises Error if the file is
-    neither."""
+    """Load a record written by `Record.save`, or attention weights that another tool saved as .npz. Raises Error for
+    any other file."""
     place = Path(path).expanduser()
     try:
         content = place.read_bytes()
@@ -98,12 +100,13 @@ def load(path: str | Path) -> Record:
 
 
 def open(model: Any, tokenizer: Any = None) -> Model:
-    """Open a model by its name in the catalogue, its folder, its hub id (if fetched), or as a transformers model in
-    memory together with its tokenizer.
+    """Open a model, given by its name in the catalogue, its folder, its hub id (if already downloaded), or as a
+    transformers model with its tokenizer.
 
-    A model in memory is copied as it is now: its weights and its tokenizer are saved into a temporary folder, which is
-    opened and checked like any other. Raises Error if the model is not on this disk (the sentence says how to fetch
-    it), or if its picture could not be trusted. """
+    The weights and tokenizer of a transformers model are saved to a temporary folder, which is opened and verified like
+    any other; later changes to the model have no effect. Raises Error if the model is not on this disk (the error says
+    how to download it), or if its attention could not be shown correctly.
+    """
     if isinstance(model, str | Path):
         if Path(model).suffix == ".safetensors":
             raise UserError(f"{model} is a file; clearhead.load opens records, and a model is opened by its folder.")
@@ -121,9 +124,10 @@ def open(model: Any, tokenizer: Any = None) -> Model:
 
 def look(network: Any, inputs: Any, *, tokens: Sequence[str] | tuple[Sequence[str], Sequence[str]] | None = None,
          tokenizer: Any = None, batch: int = 0) -> Record:
-    """Return the record of one forward pass of any torch module, each layer checked against its own output.
+    """Return the record of one forward pass of any torch module. Every layer is verified against its own output.
 
-    inputs: a tensor, a tuple of tensors, keyword arguments in a dictionary, or with a tokenizer a text. tokens: a name
-    for each position, or (source, target). batch: which item of a batch. Raises Error if no attention can be seen and
-    proved. """
+    inputs: a tensor, a tuple of tensors, a dictionary of keyword arguments, or, with a tokenizer, a text. tokens: a
+    name for each position, or (source, target) names. batch: index of the item in the batch. Raises Error if no
+    attention is found and verified.
+    """
     return Record(module.look(network, inputs, tokens=tokens, tokenizer=tokenizer, batch=batch))

@@ -1,4 +1,4 @@
-"""A record: what every head of a model did with one text, as arrays, a table, a live picture and a figure."""
+"""The record of a forward pass: every head's attention as arrays, a table, an interactive view or a figure."""
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from viz.notebook import Figure as LiveFigure
 
 Token = int | str
-MOST_WEIGHTS = 2**28   # float32 numbers that `weights()` returns at once: 1 GB
+MOST_WEIGHTS = 2**28   # maximum count of float32 numbers (1 GB) that `weights()` returns
 
 
 class Record:
-    """The attention of one forward pass. `answer` is the `AttentionRecord` with everything that was captured."""
+    """The attention in one forward pass. `answer` is the `AttentionRecord` with all captured data."""
 
     def __init__(self, answer: AttentionRecord, opened: OpenModel | None = None) -> None:
         self.answer, self._opened = answer, opened
@@ -40,51 +40,51 @@ class Record:
 
     @property
     def text(self) -> str:
-        """The text the model read."""
+        """The input text."""
         return self.answer.query.text
 
     @property
     def model(self) -> str:
-        """The title of the model that answered."""
+        """The title of the model."""
         return self.answer.card.title
 
     @property
     def maps(self) -> tuple[str, ...]:
-        """The kinds of attention: self, causal or cross, and such as "self 2" for a second stream of tokens."""
+        """The kinds of attention: "self", "causal" or "cross"; "self 2" for a second stream of tokens."""
         return tuple(str(kind) for kind in self.answer.kinds)
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens that look, of the first map; `keys` gives those looked at."""
+        """The query tokens of the first map. `keys()` returns the key tokens."""
         return self.answer.maps[0].queries.texts
 
     def queries(self, map: str | None = None) -> tuple[str, ...]:
-        """Return the tokens that look."""
+        """Return the query tokens."""
         return self.map_named(map).queries.texts
 
     def keys(self, map: str | None = None) -> tuple[str, ...]:
-        """Return the tokens that are looked at."""
+        """Return the key tokens."""
         return self.map_named(map).keys.texts
 
     @property
     def verified(self) -> bool:
-        """Whether the weights were checked against the output that the model produced in this very pass."""
+        """Whether the weights were verified against the model's output in the same pass."""
         return self.answer.verification.status == "verified"
 
     @property
     def verification(self) -> Verification:
-        """The status and the figures behind it: the largest errors, rows checked, reasons."""
+        """The status of the verification, with the largest errors, the number of rows checked, and reasons."""
         return self.answer.verification
 
     @property
     def prediction(self) -> Prediction | None:
-        """What the model answered: its best candidates, or its sentence vector; None if it predicts nothing."""
+        """The model's best candidates or its sentence vector; None if it predicts nothing."""
         return self.answer.prediction
 
     @cached_property
     def logits(self) -> np.ndarray:
-        """Logits, float32 (token, vocabulary), of a second pass with the same edits. Raises Error for a model without
-        logits, such as one that answers with a sentence vector."""
+        """Logits from a second pass with the same edits, float32 (token, vocabulary). Raises Error for a model without
+        logits, such as one that returns a sentence vector."""
         opened = self._behind("logits")
         if opened.task in ("vector", "none"):
             raise UserError(f"{self.model} predicts no tokens, so it has no logits; its answer is in "
@@ -93,10 +93,12 @@ class Record:
         return np.asarray(done.outputs()[0].detach().float().numpy())
 
     def weights(self, layer: int | None = None, head: int | None = None, *, map: str | None = None) -> np.ndarray:
-        """Return attention weights, float32: (query, key) of one head, (head, query, key) of a layer, or (layer, head,
-        query, key) of all. Each row sums to 1, to 1 minus the sink's share, or to 0 where it may look at nothing.
+        """Return attention weights, float32: (query, key) for a head, (head, query, key) for a layer, or (layer, head,
+        query, key) for all layers. Each row sums to 1, to 1 minus the weight of an attention sink, or to 0 if it is
+        fully masked.
 
-        Raises Error for a layer or head that is not there, and for all layers if they have different shapes. """
+        Raises Error if the layer or head does not exist, or if all layers are requested but differ in shape.
+        """
         chosen = self.map_named(map)
         if layer is None:
             shapes = {each.shape for each in chosen.layers}
@@ -109,7 +111,7 @@ class Record:
         return _all_heads(self._layer(layer, map)) if head is None else heads.weights(*self._head(layer, head, map))
 
     def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
-        """Return the scores before mask and softmax, float32 (query, key), NaN where the mask forbids."""
+        """Return the scores before the softmax, float32 (query, key); NaN for masked cells."""
         found = heads.scores(*self._head(layer, head, map))
         if found is None:
             raise self._reported_only("scores")
@@ -130,13 +132,13 @@ class Record:
         return captured.value[head // (captured.heads // len(captured.value))]
 
     def output(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
-        """Return weights · value, float32 (query, d_v): what the head passes on, before the output projection."""
+        """Return the head's output before the output projection, weights · value, float32 (query, d_v)."""
         return heads.weights(*self._head(layer, head, map)) @ self.value(layer, head, map=map)
 
     def frame(self, query: Token | None = None, key: Token | None = None, *, layer: int | None = None,
               head: int | None = None, map: str | None = None) -> "DataFrame":
-        """Return the weights as a pandas frame with the columns layer, head, query, key and weight, and the positions
-        query_position and key_position. query, key, layer and head each narrow it to one."""
+        """Return the weights as a pandas DataFrame with the columns layer, head, query, key and weight, and the
+        positions query_position and key_position. The arguments select one query, key, layer or head."""
         from pandas import DataFrame, concat
 
         chosen = self.map_named(map)
@@ -159,9 +161,10 @@ class Record:
 
     def show(self, layer: int | None = None, head: int | None = None, *, query: Token | None = None,
              key: Token | None = None, map: str | None = None, **view: Any) -> "LiveFigure":
-        """Return a live picture for a notebook: all heads, or one head with a token or a pair of tokens marked.
+        """Return an interactive view for a notebook: all heads, or one head with a selected token or pair of tokens.
 
-        view: further fields of `model.core.view.View`, such as lens="lines", words=True or transpose=True. """
+        view: further fields of `model.core.view.View`, such as lens="lines", words=True or transpose=True.
+        """
         from viz import notebook
 
         chosen, wanted = self.map_named(map), dict(view)
@@ -176,10 +179,11 @@ class Record:
     def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
                width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
                map: str | None = None, title: bool = False, **view: Any) -> "Figure":
-        """Return a figure for a paper: one head, several heads on one colour scale, or without `heads` all of them.
+        """Return a figure for a paper, with one head, several heads on one colour scale, or by default all heads.
 
         heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. title: whether
-        the figure names its heads and model; the caption is text to copy, `figure.caption`. """
+        the figure names its heads and model. The text of the caption is `Figure.caption`.
+        """
         chosen = self.map_named(map)
         wanted = dict(view)
         if query is not None:
@@ -193,10 +197,11 @@ class Record:
         return Figure(self.answer, View(chosen.kind, *first, **wanted), tuple(drawn), width, title)
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
-        """Split one score before the softmax into a sum over what wrote its query and what wrote its key.
+        """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
 
-        The answer has score, total (their sum), terms (biases by position), and frame(): query_from, key_from, value.
-        Writers are the embedding, earlier heads (L·H), earlier feed-forward layers (mlp L) and bias. """
+        The result has score, total (the sum), terms (such as a position bias), and frame() with query_from, key_from
+        and value. Writers are the embedding, earlier heads (L·H), earlier feed-forward layers (mlp L) and bias.
+        """
         self._behind("writers")
         chosen = self.map_named(map)
         self._head(layer, head, map)
@@ -204,49 +209,53 @@ class Record:
                                            chosen.keys.index(key)))
 
     def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> circuits.Writes:
-        """Split the logit of a token, or its difference to a rival's, by what wrote into the residual stream (direct
-        logit attribution).
+        """Decompose a token's logit, or its difference from a rival's logit, by what wrote to the residual stream
+        (direct logit attribution).
 
-        answer, rival: tokens of the vocabulary, or their ids. The answer has difference, total, embedding, heads
-        (layer, head), feed_forward (layer), bias, and frame(): layer, head, value. """
+        answer, rival: tokens of the vocabulary, or their ids. The result has difference, total, embedding, heads
+        (layer, head), feed_forward (layer), bias, and frame() with layer, head and value.
+        """
         self._behind("writers")
         return answer_to(circuits.WritesQuery(self.answer.query, self._position(position), answer, rival))
 
     def lens(self, position: Token = -1) -> circuits.Lens:
-        """Read the residual stream behind every layer with the model's own unembedding (logit lens). frame() has layer
-        (-1 is the embedding), tokens, probabilities, entropy and divergence from the final answer in bits."""
+        """Apply the model's unembedding to the residual stream after every layer (logit lens). frame() has layer (-1 is
+        the embedding), tokens, probabilities, and entropy and divergence from the final answer in bits."""
         self._behind("lens")
         return answer_to(circuits.LensQuery(self.answer.query, self._position(position)))
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
               reads: Sequence[str] = READS, position: Token = -1) -> Paths:
-        """Patch every path into one head, or without `receiver` to the logits, alone: what it carries in the twin, all
-        else frozen. frame() has layer, head and effect on the logit of `answer` minus that of `rival`. reads: which of
-        query, key and value of the receiver read the path."""
+        """Patch each path into one head, by default to the logits: replace its value by the twin's, with everything
+        else frozen.
+
+        frame() has layer, head and the effect on the logit of `answer` minus that of `rival`. reads: which of the
+        receiver's query, key and value read the path.
+        """
         self._behind("paths")
         return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), answer, rival,
                                     receiver, tuple(reads)))
 
     def _behind(self, what: str) -> OpenModel:
-        """The model that answered. Raises Error for a record without one."""
+        """Return the open model of this record. Raises Error if it has none."""
         if self._opened is None:
             raise UserError(f"This record of {self.model} has no {what}, as there is no model behind it; ask a model "
                             f"that clearhead.open returns.")
         return self._opened
 
     def _position(self, token: Token) -> int:
-        """The position of a token of the text that is written; -1 is the last."""
+        """Return the position of a token in the generated text; -1 is the last one."""
         tokens = self.answer.maps[-1].queries
         return tokens.index(len(tokens) + token if isinstance(token, int) and token < 0 else token)
 
     def save(self, path: str | Path) -> Path:
-        """Write the record into a .safetensors file, which the app, `clearhead export --record` and `clearhead.load`
+        """Write the record to a .safetensors file, which the app, `clearhead export --record` and `clearhead.load` can
         read."""
         return self.answer.save(path)
 
     def map_named(self, name: str | None) -> AttentionMap:
-        """Return the map of this name; without a name the only one. Raises Error if there are several, or none of the
-        name."""
+        """Return the map with this name, by default the only one. Raises Error if there is no such map, or if a name is
+        required because there are several."""
         if name is None and len(self.answer.maps) == 1:
             return self.answer.maps[0]
         if name is None:
@@ -279,7 +288,7 @@ class Record:
 
 
 def map_shape(shape: tuple[int, int, int]) -> str:
-    """Return a layer's shape in words."""
+    """Describe the shape of a layer."""
     return f"{shape[0]} heads of {shape[1]}×{shape[2]}"
 
 
@@ -288,7 +297,7 @@ def _all_heads(layer: Layer | Reported) -> np.ndarray:
 
 
 class Figure:
-    """A figure for a paper. In a notebook it is drawn in place; `save` writes it, and `caption` is text to copy."""
+    """A figure for a paper. Notebooks display it; `save` writes it to a file, and `caption` is its caption."""
 
     def __init__(self, answer: AttentionRecord, view: View, heads: tuple[tuple[int, int], ...], width: str | float,
                  title: bool) -> None:
@@ -299,14 +308,14 @@ class Figure:
 
     @property
     def caption(self) -> str:
-        """What was asked, of which model and revision, how far it was checked, and the version of Clearhead."""
+        """A caption with the text, the model and its revision, the verification, and the version of Clearhead."""
         from viz.export import caption
 
         return caption(self.answer)
 
     def save(self, path: str | Path, *, zoom: int = 4) -> Path:
-        """Write the figure as .pdf, .svg or .png (zoom: pixels a point) with its provenance inside. Raises Error for
-        another format."""
+        """Write the figure as .pdf, .svg or .png with embedded provenance. zoom: pixels per point. Raises Error for any
+        other format."""
         from model.core import files
         from viz.paper.sheet import SUFFIXES
 
@@ -317,7 +326,7 @@ class Figure:
         return place
 
     def content(self, kind: str, zoom: int = 4) -> bytes:
-        """Return the figure as png, svg or pdf."""
+        """Return the bytes of the figure as "png", "svg" or "pdf"."""
         from viz import export
 
         return export.columns(self.answer, self.view, kind, self.heads, self.width, title=self.title, zoom=zoom)

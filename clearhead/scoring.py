@@ -1,4 +1,4 @@
-"""Score every head of a model by a rule of one's own."""
+"""Score every head of a model on a user's rule."""
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Score:
-    """Every head's score on a rule, beside what position alone, chance and an untrained model give."""
+    """Every head's score on a rule, with positional, chance and untrained baselines."""
 
     def __init__(self, answer: rule.RuleReport, untrained: rule.RuleReport | None) -> None:
         self.answer = answer
@@ -24,7 +24,7 @@ class Score:
         return f"<Score over {self.answer.pairs:,} pairs: {self.summary()}>"
 
     def summary(self) -> str:
-        """Say in one line what decides: held out first, then the best head, the best offset and the null."""
+        """Summarise the result in one line: held-out accuracy, the best head, the best offset and the null."""
         best = self.answer.accuracy_of_best
         layer, head = self.answer.best
         held = "" if self.answer.held_out is None else f"held out {self.answer.held_out.accuracy.value:.1%}; "
@@ -34,25 +34,26 @@ class Score:
 
     @property
     def best(self) -> HeadId:
-        """(layer, head) with the highest accuracy."""
+        """The (layer, head) with the highest accuracy."""
         return self.answer.best
 
     def frame(self) -> "DataFrame":
-        """Return one row a head, the best first: layer, head, accuracy with low and high (95 % interval), weight (the
-        mean weight on the wanted words)."""
+        """Return one row per head, best first: layer, head, accuracy with low and high (95 % interval), and weight (the
+        mean weight on the target words)."""
         return self.answer.frame().reset_index()
 
 
 def score(model: Model, cases: str | Path | Iterable[str | Mapping[str, Any]], find: tuple[rule.Side, rule.Side] | int,
           *, untrained: bool = True) -> Score:
-    """Score every head by "from words matching A to words matching B": the share of A's words whose most attended word,
-    themselves left out, is one of B's.
+    """Score every head on the rule "from words matching A to words matching B": how often the word that A attends to
+    most, other than itself, matches B.
 
     cases: texts; mappings such as {"text": "The cat sat.", "verb": "sat", "subject": "cat"}, whose marks are words or
-    (start, end) spans; or the path of a treebank (.conllu), a table (.csv, .jsonl) or texts (.txt). find: (A, B), each
-    a key of the cases, a list of words, a compiled regular expression or "word"; with a treebank a part of speech
-    (VERB) or a relation (nsubj). B, or find itself, may be an offset in words. untrained: whether the same is measured
-    on the model with random weights. Raises Error if no pair can be tested. See `model.studies.rule` for the baselines.
+    (start, end) spans; or the path of a treebank (.conllu), table (.csv, .jsonl) or text file (.txt). find: (A, B).
+    Each is a key of the cases, a list of words, a compiled regular expression or "word" for any word; with a treebank
+    also a part of speech (VERB) or a relation (nsubj). B, or `find` itself, can be an offset in words. untrained:
+    whether to also score the model with random weights. Raises Error if no pair can be tested. See `model.studies.rule`
+    for the baselines.
     """
     if isinstance(cases, str | Path):
         path = Path(cases)

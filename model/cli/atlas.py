@@ -1,4 +1,4 @@
-"""python -m model atlas: measure every head over a corpus, locally, in processes or on Ray; resumable."""
+"""python -m model atlas: measure every head over a corpus, in one process, in several or on Ray. Builds can resume."""
 import datetime
 import os
 import platform
@@ -24,8 +24,8 @@ from model.studies.corpus import FIELD
 
 
 def open_worker(task: Task) -> ShardWorker:
-    """Return the worker for this process or machine, with its model opened and verified. Raises UserError if the model
-    or the software differs from where the atlas is built."""
+    """Open the model and return a worker for this process or machine. Raises UserError if its model or software differs
+    from those of the machine that builds the atlas."""
     task.check(sources.revision(task.model))
     return ShardWorker(task, sources.models.open(task, quiet))
 
@@ -70,7 +70,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     said, begin, part = made_of(task, texts), time.perf_counter(), out / files.PART
     with files.alone(out):
         if _is_there(out, said):
-            part.unlink(missing_ok=True)   # where the last run was killed as it ended
+            part.unlink(missing_ok=True)   # left if the last run was killed at its end
             click.echo(f"{out} already holds this atlas")
             return
         earlier = files.load(part, said)
@@ -99,7 +99,8 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
 
 
 def _is_there(out: Path, said: dict[str, object]) -> bool:
-    """Return whether the folder already holds this exact atlas, complete. Raises UserError if it holds another."""
+    """Return whether the folder already contains exactly this atlas, complete. Raises UserError if it contains another
+    atlas."""
     earlier = files.about_atlas(out)
     if earlier is None:
         return False

@@ -12,7 +12,7 @@ from model.studies import circuits
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.paths import READS, PathsQuery
 
-SHOWN = 10   # most rows in a table
+SHOWN = 10   # maximum number of rows in a table
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
 
@@ -64,7 +64,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
 
 
 def _place(tokens: Any, wanted: str) -> int:
-    """Return a position given as a number or as a text."""
+    """Return the position of a token given as a number or a string."""
     return int(tokens.index(int(wanted) if wanted.isdecimal() else wanted))
 
 
@@ -99,7 +99,8 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
 
 
 def _position(query: Query, position: int) -> int:
-    """Return a position of the generated text, -1 for its last. Raises UserError if it does not exist."""
+    """Convert a position in the generated text, possibly negative, to an index. Raises UserError if it does not
+    exist."""
     count = len(answer_to(query).maps[-1].queries)
     if position not in range(-count, count):
         raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")

@@ -1,6 +1,6 @@
-"""Shared parts of all command lines: argument types, and errors as one sentence.
+"""Shared parts of all command lines: argument types and one-sentence errors.
 
-Exit codes: 0 done, 2 refused or wrong usage, 1 an internal error; `python -m model verify` adds others.
+Exit codes: 0 success, 1 internal error, 2 user error or wrong usage. `python -m model verify` adds others.
 """
 import errno
 import io
@@ -30,7 +30,7 @@ JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
 
 class _Whole(click.IntRange):
-    """A whole number of at most 64 bits, which the help does not print as its bounds."""
+    """An integer of at most 64 bits. The help omits bounds that only express this limit."""
 
     def _describe_range(self) -> str:
         low, high = "" if self.min == -2**63 else f"{self.min}<=", "" if self.max == LARGEST else f"<={self.max}"
@@ -38,13 +38,13 @@ class _Whole(click.IntRange):
 
 
 def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
-    """Return the type of a whole number; nothing beyond 64 bits is taken."""
+    """Return the click type of an integer within these bounds, by default all 64-bit integers."""
     return _Whole(low, high)
 
 
 def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
-    """Raise UserError if `out` cannot be written, or is one of `read` or of the model's files, under any name or
-    link."""
+    """Raise UserError if `out` cannot be written, or if it is one of the files in `read` or of the model, under any
+    name or link."""
     of_model: tuple[Path, ...] = ()
     with suppress(OSError, ValueError, RuntimeError):   # strings that are not valid paths
         place = Path(model_id).expanduser()
@@ -53,7 +53,7 @@ def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
 
 
 class Refused(click.ClickException):
-    """An error that the user can act on, printed as one sentence, after the usage if that was wrong."""
+    """An error that the user can fix, printed as one sentence, after the usage line if the usage was wrong."""
 
     exit_code = 2
 
@@ -62,7 +62,7 @@ class Refused(click.ClickException):
         self.usage = usage
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print it to standard error."""
+        """Print the error to standard error."""
         lines = [f"{self.usage} (-h explains)"] if self.usage else []
         with suppress(OSError):
             click.echo("\n".join([*lines, f"Error: {in_one_line(self.message)}"]), file, err=True)
@@ -75,7 +75,7 @@ class Fault(Refused):
 
 
 def in_one_line(text: str) -> str:
-    """Return text for a terminal: one line without invisible characters."""
+    """Join the lines of a text for a terminal, and replace invisible characters by their code points."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in " ".join(text.split()))
 
 
@@ -92,7 +92,7 @@ def errors_as_sentences() -> Iterator[None]:
     except UserError as error:
         raise Refused(str(error)) from error
     except OSError as error:
-        if error.errno == errno.EPIPE:   # the reader of the output has closed the pipe
+        if error.errno == errno.EPIPE:   # the reading program closed the pipe
             raise
         raise Refused(f"{error.filename or 'The output'} cannot be read or written ({error.strerror or error}); choose "
                       f"another place.") from error
@@ -105,15 +105,15 @@ def errors_as_sentences() -> Iterator[None]:
 
 
 class Commands(click.Group):
-    """A command group that exits with code 0, or refuses in one sentence."""
+    """A click group whose errors are one sentence long."""
 
     def make_context(self, *given: Any, **options: Any) -> click.Context:
-        """Parse as click does, with errors in one sentence."""
+        """Like click.Group, but errors are one sentence long."""
         with errors_as_sentences():
             return super().make_context(*given, **options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does. Raises click.UsageError for arguments that are not text."""
+        """Like click.Group. Raises click.UsageError for arguments that are not valid text."""
         if any("\0" in word or re.search("[\ud800-\udfff]", word) for word in args):
             raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; leave them out.", ctx)
         if not args:
@@ -123,11 +123,11 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx: click.Context,
                         args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does. Raises click.UsageError for repeated options, of which click would take the last."""
+        """Like click.Group. Raises click.UsageError for repeated options; click would use the last one."""
         name, command, rest = super().resolve_command(ctx, args)
         given: list[click.Parameter] = []
         if command is not None and not isinstance(command, click.Group):
-            with suppress(click.UsageError):   # raised again, with the command's own usage, during parsing
+            with suppress(click.UsageError):   # raised again during parsing, with the command's own usage line
                 own = click.Context(command, ctx, name)
                 given = command.make_parser(own).parse_args(list(rest))[2]
         for option in given:
@@ -136,14 +136,14 @@ class Commands(click.Group):
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+        """Run the command; errors are one sentence long."""
         with errors_as_sentences():
             return super().invoke(ctx)
 
 
 def run(commands: Commands, name: str) -> None:
-    """Run the whole program: `commands` with the arguments after `name`. Files and pipes get UTF-8; on Windows they
-    would use a code page that lacks most characters."""
+    """Run the program with its command-line arguments. Output to files and pipes is UTF-8; the default on Windows is a
+    code page that lacks most characters."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -157,7 +157,8 @@ def kept_picture(path: Path) -> str:
 
 
 def answer_to(question: Hashable) -> Any:
-    """Return the answer, showing progress on standard error in a terminal. Raises UserError if there is none."""
+    """Wait for the answer and return it, with progress on standard error if that is a terminal. Raises UserError if
+    there is no answer."""
     job = sources.ask(question, "command line")
     while not job.wait(0.2):
         tell(f"\r{job.fraction:4.0%} {job.text:<60.60}")
@@ -166,13 +167,13 @@ def answer_to(question: Hashable) -> Any:
 
 
 def tell(text: str) -> None:
-    """Print text for a person watching; nothing is written if output goes to a file."""
+    """Print a message for a person at a terminal. Prints nothing if the output goes to a file."""
     if sys.stderr.isatty():
         click.echo(text, nl=False, err=True)
 
 
 def as_json(content: object, indent: int | None = None) -> None:
-    """Print JSON."""
+    """Print an object as JSON."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
 
 

@@ -9,7 +9,7 @@ from model.core.heads import json_rows
 from model.core.query import Kind, UserError, head_label
 from model.studies import comparison, corpus, rule
 
-SHOWN = 10   # most heads in a table
+SHOWN = 10   # maximum number of heads in a table
 
 
 @click.command("compare")
@@ -95,7 +95,7 @@ def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untr
 
 
 def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
-    """Return the report as text, with the decisive numbers first."""
+    """Format the report as text, most important numbers first."""
     lines = []
     if report.held_out is not None:
         held = report.held_out.accuracy

@@ -1,4 +1,4 @@
-"""python -m model coref | claims | syntax | train."""
+"""python -m model coref | claims | syntax | train: test heads on coreference, claims and grammar; train models."""
 import math
 import sys
 import time
@@ -69,7 +69,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
 
 
 def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) -> dict[str, Any]:
-    """Run the same test on the model's untrained twin; if there is none, return the reason."""
+    """Run the same test on the model's untrained twin. If there is none, return the reason."""
     twin = sources.untrained(model_id)
     try:
         short = coref_as_object(coreference.report(
@@ -80,7 +80,7 @@ def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) ->
 
 
 def _answers(model_id: str, revision: str, cases: tuple[coreference.Case, ...]) -> dict[str, Any]:
-    """Return how often the model's own answer is right; if it predicts no words, return the reason."""
+    """Return how often the model itself answers correctly. If it does not predict words, return the reason."""
     try:
         answers = answer_to(coreference.AnswersQuery(model_id, revision, cases))
     except UserError as error:
@@ -99,7 +99,7 @@ def _head(score: coreference.HeadScore) -> dict[str, object]:
 
 
 def coref_as_object(result: coreference.Report) -> dict[str, object]:
-    """Return the report for JSON."""
+    """Return the report as a JSON object."""
     held_out = None if result.held_out is None else _interval(result.held_out.accuracy) | {
         "chosen": [{name: getattr(result.named(number), name) for name in ("kind", "layer", "head")}
                    for number in result.held_out.chosen]}
@@ -115,7 +115,7 @@ def _percent(mean: MeanInterval) -> str:
 
 
 def coref_as_text(result: coreference.Report) -> str:
-    """Return the report for a person."""
+    """Format the report as text."""
     where = "from the pronoun" if result.rows == "pronoun" else "from the words after the pronoun"
     lines = [f"{result.n} sentences in {result.frames} frames, {len(result.heads)} heads, looking {where}"]
     for head in sorted(result.heads, key=lambda head: (-head.accuracy.value, -head.mass))[:SHOWN]:
@@ -173,7 +173,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
 
 
 def claim_as_text(result: dict[str, Any], findings: tuple[Finding, ...]) -> str:
-    """Return a row as text; an asterisk marks the deciding finding."""
+    """Format a row as text. An asterisk marks the deciding finding."""
     lines = [result["sentence"] + (f" ({result['model']})" if result["model"] else ""),
              f"  {result['verdict']}: {result['because']}"]
     for found in findings:
@@ -216,9 +216,12 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
 
 
 def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, object]:
-    """Return the report for JSON. Missing values, such as the held-out accuracy of a relation that occurs in one half
-    only, are null. left_out and relations_left_out: how many, and why; alone: sentences that keep their trees in the
-    exchange; possible: share of tests that the mask allows in each direction."""
+    """Return the report as a JSON object. Missing values are null, such as the held-out accuracy of a relation that
+    only occurs in one half.
+
+    left_out, relations_left_out: numbers by reason. alone: number of sentences that keep their trees in the exchange.
+    possible: share of tests that the mask allows in each direction.
+    """
     counts = report.counts
     return {"sentences": counts.sentences,
             "left_out": {"form_not_found": counts.not_found, "too_long": counts.too_long},
@@ -241,7 +244,7 @@ def _choice(choice: syntax.Choice) -> dict[str, object]:
 
 
 def syntax_as_text(report: syntax.SyntaxReport) -> str:
-    """Return the report as text."""
+    """Format the report as text."""
     counts = report.counts
     lines = [f"{counts.sentences:,} sentences, {len(counts.heads)} heads, looking from the dependent or from its head"]
     if counts.not_found + counts.too_long + counts.unplaced:
