@@ -1,11 +1,11 @@
-"""A request to an ASGI application without a server."""
+"""Send requests to an ASGI application without a server."""
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
 def ask(app: Any, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """(status, headers, body) of the answer. headers: of the request, with _ for -."""
+    """Send a request and return (status, headers, body) of the response. headers: request headers, with _ for -."""
     sent: list[dict] = []
     path, _, query = path.partition("?")
     scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": query.encode(),
@@ -19,7 +19,7 @@ def ask(app: Any, path: str, method: str = "GET", **headers: str) -> tuple[int, 
     async def send(message: dict) -> None:
         sent.append(message)
 
-    with ThreadPoolExecutor(1) as thread:   # where no loop of a browser runs
+    with ThreadPoolExecutor(1) as thread:   # a thread without playwright's event loop
         thread.submit(asyncio.run, app(scope, receive, send)).result()
     return (sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]},
             b"".join(message.get("body", b"") for message in sent[1:]))

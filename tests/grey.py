@@ -1,30 +1,32 @@
-"""Whether the series of a chart are told apart on grey paper: by dashes, points or patterns, not by colour alone."""
+"""Check that the series of a chart can be distinguished in greyscale, by dashes, symbols or patterns."""
 import re
 from itertools import combinations
 from typing import Any
 
-# of two greys that are told apart as lines or bars (WCAG 2.2, success criterion 1.4.11)
+# smallest contrast of two greys that can be distinguished as lines or bars (WCAG 2.2, success criterion 1.4.11)
 CONTRAST = 3.0
 
 
 def grey(colour: str) -> float:
-    """The relative luminance (WCAG 2.2) of #rrggbb: 0 is black, 1 white."""
+    """Return the relative luminance (WCAG 2.2) of #rrggbb, from 0 (black) to 1 (white)."""
     shares = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two colours are hardly told apart in grey."""
+    """Return whether two colours are hard to distinguish in greyscale."""
     low, high = sorted(map(grey, (one, other)))
     return (high + 0.05) / (low + 0.05) < CONTRAST
 
 
 def alike_in_grey(spec: dict) -> list[str]:
-    """The pairs of series of a chart, as plotly gets it, that a grey print would confuse: lines, whatever their greys,
-    with the same dashes, width and points; points of one symbol, or bars of one pattern, of hardly different greys.
+    """Return the pairs of series in a plotly chart that look alike in greyscale: lines with the same dashes, width and
+    symbols, and points of the same symbol or bars of the same pattern in similar greys.
 
-    Series of one colour mean the same, so that no print confuses them; a series of many colours has names on it. """
+    Series of the same colour have the same meaning and are not compared; nor are series of many colours, which are
+    labelled.
+    """
     series = [(trace, look) for trace in spec["data"] if (look := _look(trace)) is not None]
     confused = []
     for (one, (kind, drawn, colour)), (other, (its_kind, its_drawn, its_colour)) in combinations(series, 2):
@@ -35,7 +37,7 @@ def alike_in_grey(spec: dict) -> list[str]:
 
 
 def _look(trace: dict[str, Any]) -> tuple[str, tuple, str] | None:
-    """(lines, points or bars; how they are drawn without colour; the colour)."""
+    """Return ("lines", "points" or "bars", the appearance without colour, the colour), or None if not compared."""
     mode, line, marker = trace.get("mode", ""), trace.get("line", {}), trace.get("marker", {})
     symbol = marker.get("symbol", "circle") if "markers" in mode else None
     if trace["type"] == "scatter" and "lines" in mode and line.get("width", 2) and trace.get("opacity", 1) > 0.3:

@@ -1,4 +1,4 @@
-"""The headline sentence, and what MiniLM's head 3·1 gives from "it", to three decimals: the figures of the pages."""
+"""The headline sentence, and the weights of MiniLM's head 3·1 from "it", to three decimals as shown on the pages."""
 import pytest
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -8,5 +8,5 @@ SECOND_HEAD, SECOND_HEAD_IN_WIDE = "0.673", "0.558"   # head 5·11, from "it" to
 
 
 def near(figure: str):
-    """Any number that rounds to this figure."""
+    """Return an approximation that equals any number that rounds to this figure."""
     return pytest.approx(float(figure), abs=5e-4)

@@ -1,5 +1,4 @@
-"""What a hostile person sends: texts, values of URLs, values that a browser hands back. The tests of every border draw
-from here."""
+"""Hostile input for tests of all inputs: texts, URL values, values sent by a browser, and damaged files."""
 import copy
 from random import Random
 
@@ -38,13 +37,13 @@ NUMBERS = ("0", "-1", "1e9", "1e400", "NaN", "inf", "-inf", "٣", "１", "0x10",
            "-0", "true", "null", "")
 PIECES = (*RUNS, *MARKS, *SIGNS, *TOKENS, *CELLS, *NUMBERS, "../../etc/passwd", "word " * 40, "w" * 200, "a.b.c", "…")
 
-ANY = st.text(st.characters(), max_size=30)   # every code point, lone surrogates included
+ANY = st.text(st.characters(), max_size=30)   # all code points, including lone surrogates
 TEXTS = st.one_of(
     ANY, st.sampled_from(PIECES), st.lists(st.sampled_from(PIECES), min_size=2, max_size=8).map(" ".join),
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(), max_size=5)), max_size=6).map("".join))
 FIELDS = ("token", "pair", "box", "values", "allowed", "selection", "rows", "cells", "part", "layer", "head", "at",
           "word",
-          "count")   # of what components send
+          "count")   # field names in the components' events
 LEAVES = (st.none() | st.booleans() | st.integers(-10, 10) | st.integers()
           | st.sampled_from((10**9, -10**9, 2**63, 10**30)) | st.floats()
           | st.sampled_from((*FIELDS, *NUMBERS)) | st.text(max_size=5))
@@ -54,7 +53,7 @@ JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=4)
 
 
 def examples(count: int) -> settings:
-    """As many examples in the short profile, and as many times more in a longer one."""
+    """Return settings with `count` examples per 100 of the current profile's."""
     return settings(max_examples=max(1, count * settings.default.max_examples // 100))
 
 
@@ -64,8 +63,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def damaged_by(random: Random, content: bytes) -> bytes:
-    """A good file, cut off, with other bytes somewhere, or with a number there that could be a size, as a seed wants
-    it."""
+    """Damage a valid file at random: cut it off, or replace or insert random bytes or numbers that could be sizes."""
     for _ in range(random.randint(1, 3)):
         at = random.randint(0, random.choice((len(content), min(200, len(content)))))
         size = random.choice(NUMBERS_OF_BYTES)
@@ -77,13 +75,13 @@ def damaged_by(random: Random, content: bytes) -> bytes:
 
 
 def damaged(content: bytes) -> st.SearchStrategy[bytes]:
-    """Good files as `damaged_by` damages them. A seed for each, as hypothesis loses its way in the many draws that
-    depend on one another."""
+    """Return files damaged by `damaged_by`. hypothesis only draws a seed, because it handles many dependent draws
+    poorly."""
     return SEEDS.map(lambda seed: damaged_by(Random(seed), content))
 
 
 def changed_by(random: Random, document: object) -> object:
-    """A JSON document with something else in one to three of its places, which may also be gone, as a seed wants it."""
+    """Replace or delete one to three values of a JSON document at random."""
     document = copy.deepcopy(document)
     other = (None, True, 0, -1, 1.5, 2**31, 2**63, -2**64, 10**30, float("nan"), float("inf"), [], [1, [2]], [[]], {},
              {"shape": [9]}, {"head": [None]}, *PIECES, *FIELDS, *NUMBERS_OF_BYTES)
@@ -102,5 +100,5 @@ def changed_by(random: Random, document: object) -> object:
 
 
 def changed(document: object) -> st.SearchStrategy[object]:
-    """JSON documents as `changed_by` changes them, a seed for each."""
+    """Return JSON documents changed by `changed_by`, with one seed per document."""
     return SEEDS.map(lambda seed: changed_by(Random(seed), document))

@@ -1,12 +1,13 @@
-"""Whether a page gives away the answer to a question that it asks."""
+"""Check whether a page gives away the answer to a question that it asks."""
 import re
 
-RUN = 4   # words in a row that a page has in common with the right answer only by giving it away
+RUN = 4   # this many consecutive words in common with the right answer count as giving it away
 
 
 def given_away(prompt: dict, shown: str) -> list[str]:
-    """What `shown`, the words and numbers of a page and its charts without the question itself, has of the right answer
-    to `prompt`: four words in a row, or a number, unless the question or a wrong answer has them as well."""
+    """Return the parts of the right answer to `prompt` that appear on its page: runs of four words, and numbers, unless
+    the question or a wrong answer also contains them. shown: the text of the page and its charts without the
+    question."""
     right = prompt["answers"][prompt["right"]]
     known = " ".join([prompt["ask"], *(each["text"] for place, each in enumerate(prompt["answers"])
                                        if place != prompt["right"])])
@@ -26,5 +27,5 @@ def _runs(text: str) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    """Those that can hardly be there by chance: with a point, or of three digits and more."""
+    """Return the numbers that are unlikely to appear by chance: those with a decimal point or at least three digits."""
     return {each for each in re.findall(r"\d+(?:[.,]\d+)*", text) if len(re.sub(r"\D", "", each)) > 2 or "." in each}

@@ -1,4 +1,4 @@
-"""A lesson's page without a browser: what it says at any position of its controls, and the numbers behind it."""
+"""Run a lesson's page without a browser and return its texts and numbers for any setting of its controls."""
 import base64
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,14 +19,14 @@ from viz.widgets.lesson import Lesson
 class Shown:
     """One run of a lesson's page."""
 
-    notices: dict[str, list[str]] = field(default_factory=dict)          # by section, as they are read
-    more: dict[str, list[str]] = field(default_factory=dict)             # those folded away
-    numbers: dict[str, dict[str, Any]] = field(default_factory=dict)     # by section: what filled them in
-    alts: dict[str, str] = field(default_factory=dict)                   # by the figure's key
-    charts: dict[str, dict] = field(default_factory=dict)                # by the figure's key, as plotly gets them
-    confused: list[str] = field(default_factory=list)                    # series that grey paper would not tell apart
+    notices: dict[str, list[str]] = field(default_factory=dict)          # notices by section, filled in
+    more: dict[str, list[str]] = field(default_factory=dict)             # folded notices by section, filled in
+    numbers: dict[str, dict[str, Any]] = field(default_factory=dict)     # by section: the values filled in
+    alts: dict[str, str] = field(default_factory=dict)                   # alternative texts by figure key
+    charts: dict[str, dict] = field(default_factory=dict)                # plotly charts by figure key
+    confused: list[str] = field(default_factory=list)                    # series that look alike in greyscale
     asked: bool = False                                                  # whether model and text were used
-    unseen: list[str] = field(default_factory=list)                      # that they were, though nothing shows them
+    unseen: list[str] = field(default_factory=list)                      # errors: used, but not shown in the sidebar
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
 
 
@@ -72,7 +72,7 @@ def _noted(shown: Shown) -> Iterator[None]:
 
 
 def array(value: Any) -> np.ndarray:
-    """An array as plotly's own message has it."""
+    """Decode an array of a plotly chart."""
     if isinstance(value, dict):
         shape = [int(each) for each in str(value.get("shape", -1)).split(",")]
         return np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).astype(float).reshape(shape)
@@ -80,10 +80,12 @@ def array(value: Any) -> np.ndarray:
 
 
 def shown(name: str, show: bool = False, **controls: Any) -> Shown:
-    """The page of lesson `name` with these controls, all else as opened; fails where the page does, where two series of
-    a chart are alike on grey paper, and where a model is used that the sidebar does not show. Answer its question with
-    guess="a" to see what it covers; its folds are open. show: as if
-    *Show me* had been pressed."""
+    """Run the page of lesson `name` with these controls and defaults for the others, with all folds open. show: as if
+    *Show me* had been pressed. Pass guess="a" to answer the question and reveal what it covers.
+
+    Fails if the page fails, if two series of a chart look alike in greyscale, or if a model is used that the sidebar
+    does not show.
+    """
     found = Shown()
     with _noted(found):
         app = AppTest.from_function(_run, args=(name, controls, show), default_timeout=120).run()

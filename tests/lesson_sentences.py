@@ -1,4 +1,4 @@
-"""A lesson's sentences read again: the numbers that are printed in them, held against numbers computed anew."""
+"""Compare the numbers printed in a lesson's sentences with independently computed numbers."""
 import re
 
 import numpy as np
@@ -6,12 +6,12 @@ from scipy import special
 
 from model.core.record import Layer
 
-# a digit in a name (tensor2tensor) is no number
+# digits in names, such as tensor2tensor, do not count
 NUMBER = re.compile(r"(?<![A-Za-z])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?%?|∞")
 
 
 def printed(sentence: str) -> list[tuple[float, float]]:
-    """Each number as it is printed, and half of its last digit."""
+    """Return each number in the sentence with half a unit of its last digit."""
     found = []
     for text in NUMBER.findall(sentence):
         if text == "∞":
@@ -25,14 +25,14 @@ def printed(sentence: str) -> list[tuple[float, float]]:
 
 
 def agrees(sentence: str, *wanted: float) -> bool:
-    """Whether its numbers are these, in this order, to the digits that are printed."""
+    """Return whether the sentence contains exactly these numbers, in this order, to the printed digits."""
     found = printed(sentence)
     return len(found) == len(wanted) and all(number == value or abs(number - value) <= half
                                              for (number, half), value in zip(found, wanted, strict=True))
 
 
 def head_rows(layer: Layer, temperature: float = 1.0) -> np.ndarray:
-    """What the heads of a layer look at, (head, query, key), where there is neither mask nor bias: scipy's softmax of
-    q · k / √d_k in float64, once more divided by a temperature."""
+    """Return the attention weights of a layer without mask or bias, (head, query, key): scipy's softmax of q · k / √d_k
+    / temperature in float64."""
     query, key = (np.asarray(each, np.float64) for each in (layer.query, layer.key))
     return special.softmax(query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]) / temperature, axis=-1)

@@ -1,16 +1,16 @@
-"""Links opened without a browser, over Streamlit's protocol: what the server answers does not depend on who draws it,
-and drawing costs seconds."""
+"""Open links without a browser, over Streamlit's protocol. The server's answer does not depend on a browser, in which
+drawing takes seconds."""
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 from benchmarks.session import Session
 
-TRAINS = {"run", "train"}   # switches of lessons that train a model, for up to half a minute of a processor
+TRAINS = {"run", "train"}   # controls of lessons that train a model, which takes up to half a minute of processor time
 
 
 class Page(Session):
-    """A session that also keeps the words of its page, as they were sent."""
+    """A session that also keeps the texts that the server sends for its page."""
 
     def __init__(self, *place):
         self.said: list[str] = []
@@ -23,7 +23,7 @@ class Page(Session):
 
     @property
     def words(self) -> str:
-        """All of them, without the backslashes that keep Markdown from acting."""
+        """All texts, without the backslashes that escape Markdown."""
         return "\n".join(self.said).replace("\\", "")
 
 
@@ -37,7 +37,7 @@ async def _visit(address: str, links: list[dict], name: str) -> list[Page]:
 
 
 def opened(address: str, *links: dict, name: str = "") -> list[Page]:
-    """The start page, or the one of this name, by each of these links, one after the other, as newcomers; each has come
-    to rest and is closed."""
-    with ThreadPoolExecutor(1) as thread:   # where no loop of a browser runs
+    """Open the start page, or the page with this name, with the parameters of each link in turn, as a new visitor.
+    Return the pages, whose runs have finished and whose sessions are closed."""
+    with ThreadPoolExecutor(1) as thread:   # a thread without playwright's event loop
         return thread.submit(asyncio.run, _visit(address, list(links), name)).result()

@@ -1,9 +1,9 @@
-"""Parts of other packages that are not public: whether they are still there."""
+"""Check that the private parts of other packages that this project uses still exist."""
 import importlib
 
 
 def require_part(module: str, name: str, user: str) -> None:
-    """Fails, by the part's name and the file to mend, where the module has it no longer."""
+    """Fail, naming the part and the file to mend, if the module no longer contains the part."""
     part = importlib.import_module(module)
     for step in name.split("."):
         assert hasattr(part, step), f"{module}.{name} is gone: mend {user}"

@@ -1,5 +1,4 @@
-"""A page of the tests with the files that app.py gives a browser, and with what is mended in what Streamlit sends it;
-CLEARHEAD_TEST_PAGE names its script."""
+"""Serve a test page with app.py's files and Streamlit patches. CLEARHEAD_TEST_PAGE is the path of its script."""
 import os
 
 import streamlit as st

@@ -1,10 +1,10 @@
-"""Pages of the browser, each as in a new one and yet soon there."""
+"""Browser pages that are as clean as in a new profile, but start quickly."""
 
 
 class Tabs:
-    """Gives pages, and takes them back. A page in a new profile compiles all of Streamlit's code, for 5 s of the
-    processor; these share one profile, in which an empty page keeps the process and its compiled code alive. What a
-    page has stored goes with it; of two pages that are open together each has a profile of its own. """
+    """A pool of browser pages. In a new profile, compiling Streamlit's code takes 5 s of processor time, so profiles
+    are reused; an empty page in each keeps the process and its compiled code alive. A page's stored data is deleted
+    when it is given back, and pages that are open at the same time have separate profiles."""
 
     def __init__(self, browser):
         self.browser, self.free = browser, []
@@ -17,16 +17,16 @@ class Tabs:
 
     def _profile(self):
         context = self.browser.new_context(accept_downloads=True)
-        context.new_page()   # stays
+        context.new_page()   # keeps the process alive
         return context
 
     def give_back(self, page, address: str) -> None:
-        """Closes a page, and those it has opened, of the server at this address."""
+        """Close a page and the pages that it opened. address: of the page's server."""
         context = page.context
         empty, *others = context.pages
         for each in others:
             each.close()
-        empty.goto(address + "/_stcore/health")   # text of the same site, which may forget what the page has stored
+        empty.goto(address + "/_stcore/health")   # a page of the same origin, which can clear its storage
         empty.evaluate("() => localStorage.clear()")
         context.clear_cookies()
         self.free.append(context)

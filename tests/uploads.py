@@ -1,4 +1,4 @@
-"""A visitor without a browser who uploads files, over Streamlit's protocol and its upload endpoint; and such files."""
+"""Upload files without a browser, over Streamlit's protocol and its upload endpoint, and create such files."""
 import asyncio
 import http.client
 import io
@@ -15,7 +15,7 @@ from tests.links import Page
 
 
 class Visitor(Page):
-    """A session that knows its id, and the size that each uploader says."""
+    """A session that also records its id and each uploader's size limit."""
 
     def __init__(self, *place):
         self.id, self.uploads = "", 0
@@ -33,13 +33,13 @@ class Visitor(Page):
             self.megabytes[element.file_uploader.id.split("-", 2)[2]] = element.file_uploader.max_upload_size_mb
 
     async def put(self, content: bytes, name: str = "x.npz") -> tuple[int, str]:
-        """(HTTP status, id) of a file that is sent to the upload endpoint."""
+        """Send a file to the upload endpoint and return (HTTP status, file id)."""
         self.uploads += 1
         identity = f"file-{self.uploads}"
         return await asyncio.to_thread(put, self.address, f"{self.id}/{identity}", content, name), identity
 
     async def drop(self, key: str, content: bytes, name: str) -> int:
-        """The HTTP status of a file that is dropped on the uploader of this key, whose page then has run."""
+        """Drop a file on the uploader with this key, wait for the page's run, and return the HTTP status."""
         status, identity = await self.put(content, name)
         if status == 204:
             state = WidgetState(id=self.ids[key])
@@ -49,7 +49,7 @@ class Visitor(Page):
         return status
 
     async def rest(self) -> None:
-        """A run of the page to its end; `said` and `wrong` are of this run."""
+        """Run the page to its end, after clearing `said` and `wrong`."""
         self.said.clear()
         self.wrong.clear()
         await self.run()
@@ -57,7 +57,7 @@ class Visitor(Page):
 
 
 def put(address: str, file: str, content: bytes, name: str) -> int:
-    """The status of a file that is put to the upload endpoint, as a browser does."""
+    """Send a file to the upload endpoint like a browser and return the HTTP status."""
     place = urlsplit(address)
     connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
     try:
@@ -71,33 +71,33 @@ def put(address: str, file: str, content: bytes, name: str) -> int:
                            {"X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}",
                             "Content-Type": "multipart/form-data; boundary=edge"})
         return connection.getresponse().status
-    except (BrokenPipeError, ConnectionResetError):   # the server has refused and does not read on
+    except (BrokenPipeError, ConnectionResetError):   # the server refused the file and stopped reading
         return 413
     finally:
         connection.close()
 
 
 def npz(weights: np.ndarray, tokens: list[str]) -> bytes:
-    """A file of attention as another tool saves it, not compressed."""
+    """Return an uncompressed file of attention weights, as saved by other tools."""
     target = io.BytesIO()
     np.savez(target, attention=weights.astype(np.float32), tokens=tokens)
     return target.getvalue()
 
 
 def packed(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:
-    """The file of a picture, in a format of Pillow's."""
+    """Return a picture as a file in one of Pillow's formats."""
     target = io.BytesIO()
     image.save(target, form, **options)
     return target.getvalue()
 
 
 def png(pixels: np.ndarray) -> bytes:
-    """A picture of these pixels, uint8."""
+    """Return a PNG file of these pixels, uint8."""
     return packed(Image.fromarray(pixels))
 
 
 def visited(address: str, act: Callable[[Visitor], Coroutine[Any, Any, Any]], query: str = "", name: str = "") -> Any:
-    """What `act` returns for a newcomer whose first page is drawn, or the page of this name by this link."""
+    """Return act(visitor) for a new visitor, once the start page, or the page with this name and query, is drawn."""
     async def visit() -> Any:
         visitor = await Visitor.open(address, query, name)
         try:
@@ -106,5 +106,5 @@ def visited(address: str, act: Callable[[Visitor], Coroutine[Any, Any, Any]], qu
         finally:
             await visitor.close()
 
-    with ThreadPoolExecutor(1) as thread:   # where no loop of a browser runs
+    with ThreadPoolExecutor(1) as thread:   # a thread without playwright's event loop
         return thread.submit(asyncio.run, visit()).result()

@@ -1,4 +1,4 @@
-"""What the browser tests share: pages of the app that are watched to their end."""
+"""Fixtures of the browser tests: pages of the app that must not have any errors."""
 import pytest
 
 from tests.browser.watch import Watch
@@ -9,7 +9,7 @@ OURS = tuple(str(ROOT / name) for name in ("app.py", "server.py", "model", "viz"
 
 @pytest.fixture
 def watch(tabs, app):
-    """Opens pages, each as in a browser of its own; at the end nothing may have gone wrong unseen on any of them."""
+    """Return a function that opens pages, each as in its own browser. At the end, fail if any of them had errors."""
     watches = []
 
     def opener(path=None, **look):
@@ -26,5 +26,5 @@ def watch(tabs, app):
 
 @pytest.fixture
 def seen(watch):
-    """One such page, still empty."""
+    """Return one watched page, which is still empty."""
     return watch()

@@ -1,4 +1,4 @@
-"""A page of the app in a real browser, and what went wrong on it."""
+"""Open pages of the app in a real browser and record errors."""
 import time
 from collections.abc import Callable
 from typing import Any
@@ -9,14 +9,14 @@ from playwright.sync_api import expect
 from viz.page import pages
 from viz.text import strings
 
-PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
+PATIENCE = 90_000   # ms: the first response may include importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
-# a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its
-# code, as plots do; what stands on another screen of a lecture, or is folded away, is drawn when it is seen
+# whether something visible still waits for its code, as plots do; a page is idle if this is false and the script has
+# not run for 120 ms. Charts that are folded or on another screen of lecture mode are drawn when they become visible
 WAITS = """(document.querySelector("[data-testid=stSkeleton]") || [
         ...document.querySelectorAll(".clearhead-chart:not([data-drawn])")].some((each) => each.checkVisibility()))"""
-# so it is once what was done on it has been answered; what led to no question within 250 ms leads to none, and a
-# question whose run was not seen to begin within two seconds began none, or joined one
+# whether the page is idle after the last action has been answered. An action that sends nothing within 250 ms needs no
+# answer, and a message without a new run within two seconds started none or joined one
 STILL = f"""(call) => {{
     const ran = window.ran, now = performance.now();
     if (ran.call !== call) Object.assign(ran, {{ call, since: now, last: now }});
@@ -27,7 +27,7 @@ STILL = f"""(call) => {{
     if (still) ran.before = now;
     return still;
 }}"""
-# when the page last asked its server something, and when a run began last
+# record when the page last sent a message and when the last run began
 ASKED = """(() => {
     const ran = window.ran = { asked: 0, began: 0, before: -1 }, { send } = WebSocket.prototype;
     const runs = (changes) => changes.some(({ target }) => target.dataset.testScriptState === "running");
@@ -41,7 +41,7 @@ ASKED = """(() => {
 
 
 def soon(read: Callable[[], Any], wanted: Any):
-    """Asserts that what `read` gives comes to equal `wanted` while a page is still being drawn."""
+    """Assert that read() equals `wanted`, waiting for a page that is still being drawn."""
     end = time.perf_counter() + PATIENCE / 1000
     while (found := read()) != wanted and time.perf_counter() < end:
         time.sleep(0.05)
@@ -49,7 +49,7 @@ def soon(read: Callable[[], Any], wanted: Any):
 
 
 class Watch:
-    """A page of the app with what went wrong on it."""
+    """A page of the app that records errors and requests to other sites."""
 
     def __init__(self, page, address):
         self.page, self.address, self.wrong, self.rests = page, address, [], 0
@@ -72,12 +72,12 @@ class Watch:
 
     def rest(self):
         self.rests += 1
-        # not at every frame, which keeps a page too busy to draw what it draws when idle
+        # not on every frame, which would keep the page too busy for what it draws when idle
         self.page.wait_for_function(STILL, arg=self.rests, polling=40, timeout=PATIENCE)
         return self
 
     def follow_menu(self, name: str):
-        """Opens a page by the menu above the page."""
+        """Open a page through the menu at the top."""
         page = pages()[name][0]
         self.page.get_by_test_id("stTopNavSection").get_by_text(page.section, exact=True).click()
         self.page.get_by_test_id("stTopNavPopover").get_by_text(page.title, exact=True).click()

@@ -1,9 +1,9 @@
-"""Work that is killed at every moment at which it changes the disk: python -m tests.deaths FOLDER HUB.
+"""Kill work at each moment at which it changes the disk: python -m tests.deaths FOLDER HUB.
 
-Each case runs in children of this process, forked after all imports. A hook of Python's own audit counts what changes
-the disk, and the n-th time the child kills itself before it happens; or the system kills it within a file, as it writes
-more bytes than it may. After each death `check` looks at what is left, and the work is done once more, whole. Prints
-JSON: by case, how often it was killed and what was wrong.
+Each case runs in children of this process, forked after all imports. An audit hook counts changes to the disk, and the
+child kills itself just before the n-th; alternatively, the system kills it while it writes a file that exceeds a size
+limit. After each kill, `check` examines the remaining files, and the work is repeated to its end. Prints JSON: for each
+case, the number of kills and the faults.
 """
 import json
 import os
@@ -19,7 +19,7 @@ from tests.deaths.killing import in_child, run
 
 
 def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]]:
-    """Every case; the hub is at `address`."""
+    """Run all cases. address: URL of the hub."""
     os.environ.pop("HF_HUB_OFFLINE", None)
     os.environ["HF_HUB_CACHE"] = str(folder / "cache")
     constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address

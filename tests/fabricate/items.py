@@ -1,4 +1,4 @@
-"""Items over fabricated records, for the tests of the handout."""
+"""Create handout items from fabricated records, for the tests of handouts."""
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +44,7 @@ def grid(count: int = 16) -> Item:
 
 
 def coloured() -> Item:
-    """A grid of numbers, as the page Compare draws it."""
+    """Create a grid of numbers, as on the Compare page."""
     made = _record(16)
     overview = heads.overview(made[made.kinds[0]])
     values = {place: float(number) for number, place in enumerate(grid_payload.head_ids(overview))}
@@ -55,7 +55,7 @@ def coloured() -> Item:
 
 
 def change() -> Item:
-    """The difference of two heads, of which one lacks a row."""
+    """Create the difference of two heads, one of which lacks a row."""
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     first, second = (fabricate.shown(made, layer=0, head=head) for head in (0, 1))
     weights = second.weights - first.weights
@@ -66,18 +66,18 @@ def change() -> Item:
 
 
 def covered() -> Item:
-    """A head to be predicted."""
+    """Create a covered head, which readers predict."""
     return head_item(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6),
                      View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
 
 
 def picture(**view) -> Item:
-    """A head over a picture, from the patch 1,2, with the patch 0,5 hidden."""
+    """Create a head over a picture, from patch 1,2, with patch 0,5 hidden."""
     return head_item(fabricate.pictured(hidden=6), View(layer=1, head=2, token=9, lens="picture", **view))
 
 
 def photos() -> Item:
-    """Every head from one patch, over the picture."""
+    """Create all heads' rows of one patch, over the picture."""
     made = fabricate.pictured()
     view = View(layer=0, head=1, token=9)
     overview = rows.rows_overview(made.maps[0], view)
@@ -122,7 +122,7 @@ def block() -> Item:
 
 
 def scene() -> Scene:
-    """One text of four pieces through two blocks of two heads."""
+    """Create a scene of a text of four pieces and two blocks of two heads."""
     numbers = np.linspace(-1, 1, 4 * CELLS, dtype=np.float32).reshape(4, CELLS)
     rows = np.full((2, 2, 4), 0.25, np.float32)
     steps = tuple(Step(name, f"What {name} says.", "softmax", "Softmax") for name in STEPS)

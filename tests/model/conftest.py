@@ -1,9 +1,9 @@
-"""Fixtures: MiniLM once, small random models once each, all without a network."""
+"""Fixtures: MiniLM and small random models, each opened once and without network access."""
 import pytest
 
 
 def quiet(fraction: float, text: str) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress reports."""
 
 
 @pytest.fixture(scope="session")
@@ -15,7 +15,7 @@ def minilm():
 
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory):
-    """opened(family) is that small model, opened from its folder as a person's own would be."""
+    """opened(family) returns the family's small model, opened from a folder like a user's own model."""
     from model.pretrained import load
     from tests.model import tiny
 

@@ -1,4 +1,4 @@
-"""A hub on this machine: what huggingface_hub asks of the real one, answered out of memory."""
+"""A local hub that answers huggingface_hub's requests from memory."""
 import hashlib
 import json
 import threading
@@ -8,24 +8,24 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-COMMIT, PROPOSED = "c0ffee", "decade"   # the commits of main and of the proposal
+COMMIT, PROPOSED = "c0ffee", "decade"   # commits of main and of a pull request
 
 
 class Hub(ThreadingHTTPServer):
-    """Serves one model, owner/name. What is asked for of its files is written down as (name, first byte)."""
+    """Serves one model, owner/name, and records the requested files as (name, first byte)."""
 
     def __init__(self, contents: dict[str, bytes]):
         super().__init__(("127.0.0.1", 0), Answer)
-        self.contents, self.listed = contents, contents   # what is sent, and what checksums are told of
-        self.proposed: dict[str, bytes] | None = None     # files of a proposal with safetensors
+        self.contents, self.listed = contents, contents   # files as sent, and files that checksums are computed from
+        self.proposed: dict[str, bytes] | None = None     # files of a pull request with safetensors
         self.thread: dict = {"title": "Adding `safetensors` variant of this model", "num": 7, "status": "open",
-                             "author": {"name": "SFconvertbot"}, "isPullRequest": True}   # that proposal
+                             "author": {"name": "SFconvertbot"}, "isPullRequest": True}   # that pull request
         self.asked: list[tuple[str, int]] = []
-        self.breaks: dict[int, int] = {}   # which request of a file, counted from 0, breaks off after how many bytes
+        self.breaks: dict[int, int] = {}   # {number of a file request, from 0: bytes after which it breaks off}
 
 
 class Answer(BaseHTTPRequestHandler):
-    """One question of huggingface_hub."""
+    """The handler of one request."""
 
     server: Hub
 
@@ -57,7 +57,7 @@ class Answer(BaseHTTPRequestHandler):
         return json.dumps({"discussions": proposals, "count": len(proposals), "start": 0}).encode()
 
     def _file(self, name, contents):
-        if name not in contents:   # though it is listed
+        if name not in contents:   # listed, but missing
             return self._send(503, b"{}")
         wanted = self.headers.get("Range")
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
@@ -78,12 +78,12 @@ class Answer(BaseHTTPRequestHandler):
 
 @contextmanager
 def serve(contents: dict[str, bytes]):
-    """The hub with these files, as the one that huggingface_hub asks meanwhile."""
+    """Serve these files and let huggingface_hub use this hub within the block."""
     from huggingface_hub import constants
 
     with Hub(contents) as hub, pytest.MonkeyPatch.context() as patch:
         address = f"http://127.0.0.1:{hub.server_port}"
-        patch.delenv("HF_HUB_OFFLINE", raising=False)   # whatever the environment says
+        patch.delenv("HF_HUB_OFFLINE", raising=False)
         patch.setattr(constants, "HF_HUB_OFFLINE", False)
         patch.setattr(constants, "ENDPOINT", address)
         patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}")

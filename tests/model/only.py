@@ -1,4 +1,4 @@
-"""What several tests ask of models: one open model in place of all, a model's card alone, a layer's own outputs."""
+"""Helpers for tests of models: a fixed model in place of all models, a query for a card, and a layer's outputs."""
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,36 +10,36 @@ from model.core.record import Card, Layer
 
 
 class Only:
-    """`model.core.models.Models` with a single model, whatever is asked."""
+    """A replacement for `model.core.models.Models` that always uses the same model."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     def open(self, _asked: Any, _report: Any) -> Any:
-        """The model."""
+        """Return the model."""
         return self.model
 
     def record(self, query: Any, report: Any) -> Any:
-        """Its record."""
+        """Return the model's record of a query."""
         return self.model.record(query, report)
 
     def trace(self, query: Any, report: Any) -> Any:
-        """Its trace."""
+        """Return the model's trace of a query."""
         return self.model.trace(query, report)
 
 
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
-    """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
+    """Return the heads' outputs for some queries by equation (1), weights · value, float32 (head, row, d_v)."""
     return layer.mix(layer.weights(slice(None), rows, slice(0, layer.shape[2])))
 
 
 @dataclass(frozen=True)
 class CardQuery:
-    """A model's card, without a text. Opens the model, which verifies it."""
+    """A query without text for a model's card. Answering it opens the model, which verifies it."""
 
     model: str
     revision: str
 
     def answer(self, models: Models, report: Progress) -> Card:
-        """What the model is."""
+        """Return the model's card."""
         return models.open(self, report).card

@@ -1,4 +1,4 @@
-"""An ONNX file for tests: a small DINOv2 as torch's export of a saliency detector leaves it."""
+"""Write an ONNX file for tests: a small DINOv2 in the form of torch's export of a saliency detector."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ OLD = (("attention.q_proj", "attention.attention.query"), ("attention.k_proj", "
 
 
 def detector(network) -> bytes:
-    """A detector whose backbone is this Dinov2Model."""
+    """Return the ONNX file of a detector whose backbone is this Dinov2Model."""
     from onnx import helper, numpy_helper
 
     tensors, nodes = {"decoder.upconv1.weight": np.zeros((3, 2), np.float32)}, []
@@ -35,7 +35,7 @@ def detector(network) -> bytes:
 
 
 def small_dinov2():
-    """A Dinov2Model of two layers of two heads with random weights and no mask token's."""
+    """Create a Dinov2Model of two layers with two heads, with random weights and a zero mask token."""
     import torch
     from transformers import Dinov2Config, Dinov2Model
 

@@ -1,5 +1,4 @@
-"""Small models of many families with random weights, saved as folders, for the tests of this directory. No network is
-needed."""
+"""Create small models of many families with random weights and save them as folders, without network access."""
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def tokenizer():
-    """Whole words of a tiny vocabulary, [CLS] before and [SEP] behind, anything else [UNK]."""
+    """Return a tokenizer of whole words with a tiny vocabulary, which adds [CLS] and [SEP] and uses [UNK]."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -65,16 +64,16 @@ def tokenizer():
 
 
 def network(name: str, seed: int = 3, **changes):
-    """A model of the family, its weights drawn wide enough that softmax is far from uniform."""
-    # sinusoidal positions are never saved, but computed again on loading
+    """Create a model of the family, with weights large enough that softmax is far from uniform."""
+    # sinusoidal positions must stay as they are, because they are recomputed on loading, not saved
     return drawn(FAMILIES[name], seed, changes, lambda path: name == "marian" and "embed_positions" in path)
 
 
 def drawn(family: tuple[str, str, dict[str, Any]], seed: int, changes: dict[str, Any],
           left: Callable[[str], bool] = lambda path: False,
           width: Callable[[str, Any], float] = lambda path, parameter: 1.2 / parameter.shape[-1] ** 0.5):
-    """A model of a family whose parameters are drawn anew, but for those that are left: what has several dimensions
-    with a deviation of width(path, parameter), and all-zero weights with 0.3."""
+    """Create a model of a family with random parameters, except those for which left(path) is true. Parameters of
+    several dimensions have a standard deviation of width(path, parameter), and all-zero vectors one of 0.3."""
     import torch
     import transformers
 
@@ -94,14 +93,14 @@ def drawn(family: tuple[str, str, dict[str, Any]], seed: int, changes: dict[str,
 
 
 def save(folder: Path, name: str, **options) -> Path:
-    """The family's small model with its tokenizer as a folder of files."""
+    """Save the family's small model with its tokenizer in a folder."""
     network(name, **options).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
     return folder
 
 
 def pair(folder: Path, decoder: str = "bert", **changes) -> Path:
-    """An `EncoderDecoderModel` of a small BERT and a decoder of another small family, with one tokenizer."""
+    """Save an `EncoderDecoderModel` of a small BERT and a small decoder of any family, with one tokenizer."""
     import torch
     import transformers
 

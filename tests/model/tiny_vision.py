@@ -1,4 +1,4 @@
-"""Small models of pictures with random weights, saved as folders with their processors, for the tests beside it."""
+"""Create small vision models with random weights and save them as folders with their processors."""
 import io
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vit": ("ViTConfig", "ViTForImageClassification", {**BASE, **LABELS}),
     "deit": ("DeiTConfig", "DeiTForImageClassificationWithTeacher", {**BASE, **LABELS}),
     "dino": ("ViTConfig", "ViTModel", BASE),
-    # its positions are those of 7 × 7 patches, and its processor makes 4 × 4: it puts them in between
+    # it has positions for 7 × 7 patches and interpolates them, because its processor produces 4 × 4 patches
     "dinov2": ("Dinov2Config", "Dinov2Model", {**BASE, "image_size": 56}),
     "dinov2_registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", {**BASE, "num_register_tokens": 3}),
     "beit": ("BeitConfig", "BeitForImageClassification",
@@ -41,19 +41,20 @@ PROCESSOR = {"image_processor_type": "CLIPImageProcessor", "do_resize": True, "s
 
 
 def network(name: str, seed: int = 3, **changes):
-    """A model of the family, its weights drawn wide enough that softmax is far from uniform."""
+    """Create a model of the family, with weights large enough that softmax is far from uniform."""
     return drawn(FAMILIES[name], seed, changes, width=_width)
 
 
 def _width(path: str, parameter: Any) -> float:
-    """Of positions and special tokens little, of a convolution by all that it sums."""
+    """Return a parameter's standard deviation: small for positions and special tokens, otherwise by the number of
+    summed inputs."""
     if "position" in path or "token" in path:
         return 0.3
     return 1.2 / (parameter[0].numel() if parameter.ndim == 4 else parameter.shape[-1]) ** 0.5
 
 
 def save(folder: Path, name: str, processor: dict | None = PROCESSOR, **options) -> Path:
-    """The family's small model with its processor as a folder of files."""
+    """Save the family's small model with its processor in a folder."""
     network(name, **options).save_pretrained(folder)
     if processor is not None:
         (folder / "preprocessor_config.json").write_text(json.dumps(processor), encoding="utf-8")
@@ -63,12 +64,12 @@ def save(folder: Path, name: str, processor: dict | None = PROCESSOR, **options)
 
 
 def shipped(key: str) -> str:
-    """The hash of a shipped picture."""
+    """Return the hash of a shipped picture."""
     return next(entry.sha256 for entry in pictures.shipped() if entry.key == key)
 
 
 def kept(array: np.ndarray, name: str = "made.png") -> str:
-    """The hash of a picture of these pixels, uint8 (height, width, 3), held from now on."""
+    """Store a picture of these pixels, uint8 (height, width, 3), and return its hash."""
     from PIL import Image
 
     target = io.BytesIO()

@@ -1,5 +1,5 @@
-"""A page of hostile texts in every place of Streamlit that reads Markdown, each through `literal`, for a browser to
-look at."""
+"""A page that shows hostile texts, escaped by `escape_markdown`, in Streamlit elements that render Markdown, for tests
+in a browser."""
 import json
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""WebKit and Firefox: Debian's, brought as Chromium is; elsewhere those of `playwright install`."""
+"""WebKit and Firefox: installed from Debian's packages like Chromium, or else from `playwright install`."""
 import glob
 import shutil
 
@@ -12,13 +12,13 @@ from tests.conftest import brought
 
 
 def mini_browser() -> str | None:
-    """The path of WebKitGTK's browser, if its driver and a screen for it are there."""
+    """Return the path of WebKitGTK's browser if its driver and a virtual screen are available."""
     found = sorted(glob.glob("/usr/lib/*/webkit2gtk-4.*/MiniBrowser"))
     return found[-1] if found and shutil.which("WebKitWebDriver") and shutil.which("Xvfb") else None
 
 
 def opened(name: str, playwright) -> Engine:
-    """The engine of this name. Fails with the way out where it is not to be had."""
+    """Start the engine with this name. If it is unavailable, fail with instructions."""
     from playwright.sync_api import Error
 
     if name == "webkit" and (found := brought(mini_browser, "webkit2gtk-driver", "xvfb")):
@@ -34,7 +34,7 @@ def opened(name: str, playwright) -> Engine:
 
 @pytest.fixture(scope="session", params=["webkit", "firefox"])
 def engine(request, playwright):
-    """A page of another engine than Chromium."""
+    """Open a page in an engine other than Chromium."""
     started = opened(request.param, playwright)
     yield started
     started.close()
@@ -42,5 +42,5 @@ def engine(request, playwright):
 
 @pytest.fixture(scope="session")
 def reference(tabs, tmp_path_factory):
-    """What Chromium shows: reference(name, visit)."""
+    """reference(name, visit) returns Chromium's result."""
     return Reference(tabs, tmp_path_factory)

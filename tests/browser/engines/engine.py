@@ -1,37 +1,37 @@
-"""What a browser's engine can do for these tests, whoever drives it."""
+"""The interface of a browser engine in these tests, independent of its driver."""
 import time
 from typing import Any
 
 WIDE, HIGH = 1440, 900
-PATIENCE = 60   # seconds: on a busy machine everything comes, but late
+PATIENCE = 60   # seconds, because a busy machine is slow
 
 
 class Engine:
-    """One page of one engine. at: whose session goes on in it, if it is as it began."""
+    """A page in a browser engine. at: address of the open page, if its session is still in its initial state."""
 
     at: str | None = None
 
     def open(self, address: str) -> None:
-        """Loads http://… or file://… and listens to its errors from its first line."""
+        """Load an http or file URL and record all errors from the start."""
         raise NotImplementedError
 
     def run(self, script: str) -> Any:
-        """What the function in `script` gives, as JSON has it; a promise is waited for."""
+        """Return the result of the JavaScript function in `script`, converted through JSON; await a promise."""
         raise NotImplementedError
 
     def pointer(self, *steps: tuple[str, float, float]) -> None:
-        """("move" | "down" | "up", x, y) in pixels of the window, one after the other."""
+        """Perform pointer actions ("move" | "down" | "up", x, y) in order, in window pixels."""
         raise NotImplementedError
 
     def wrong(self) -> list[str]:
-        """What went wrong on the page since this was asked, or since it was opened."""
+        """Return the errors on the page since the last call, or since it was opened."""
         raise NotImplementedError
 
     def close(self) -> None:
         raise NotImplementedError
 
     def until(self, script: str) -> Any:
-        """What the function in `script` gives, once that is something."""
+        """Wait until the result of the function in `script` is truthy and return it."""
         end = time.perf_counter() + PATIENCE
         while not (found := self.run(script)):
             assert time.perf_counter() < end, f"{type(self).__name__} waited {PATIENCE} s for {script}: {self.wrong()}"
@@ -47,7 +47,7 @@ class Engine:
 
 
 class Played(Engine):
-    """An engine that playwright drives."""
+    """An engine driven by playwright."""
 
     def __init__(self, page, done=lambda: None):
         self.page, self.done, self.found = page, done, []
@@ -68,7 +68,7 @@ class Played(Engine):
                 getattr(self.page.mouse, kind)()
 
     def wrong(self) -> list[str]:
-        self.page.evaluate("0")   # what the page said before has arrived now
+        self.page.evaluate("0")   # by its answer, all earlier messages have arrived
         told, self.found[:] = [each for each in self.found if "404" not in each], []
         return told
 

@@ -1,4 +1,4 @@
-"""Firefox, as Debian has it, which speaks WebDriver BiDi itself: https://w3c.github.io/webdriver-bidi."""
+"""Debian's Firefox, which supports WebDriver BiDi without a driver: https://w3c.github.io/webdriver-bidi."""
 import json
 import subprocess
 import tempfile
@@ -10,7 +10,7 @@ from websocket import create_connection
 
 from tests.browser.engines.engine import HIGH, PATIENCE, WIDE, Engine
 
-# nothing is looked for on other machines, nothing moves softly, and code that was read once is kept
+# preferences: no requests to other machines, a low frame rate, and cached bytecode after the first load
 QUIET = {"layout.frame_rate": 10, "dom.script_loader.bytecode_cache.strategy": -2,
          "app.normandy.enabled": False, "app.update.enabled": False, "browser.safebrowsing.update.enabled": False,
          "browser.shell.checkDefaultBrowser": False, "browser.startup.page": 0,
@@ -20,8 +20,8 @@ QUIET = {"layout.frame_rate": 10, "dom.script_loader.bytecode_cache.strategy": -
          "toolkit.telemetry.enabled": False}
 
 
-# Streamlit's messages count in 64 bits by WebAssembly; our policy refuses it, and they count without. Only Firefox
-# tells
+# Streamlit uses WebAssembly for 64-bit numbers in its messages; our content security policy forbids it, and Streamlit
+# falls back to plain JavaScript. Only Firefox reports this
 REFUSED = "wasm-unsafe-eval"
 
 
@@ -41,7 +41,7 @@ class Firefox(Engine):
         self.ask("browsingContext.setViewport", context=self.context, viewport={"width": WIDE, "height": HIGH})
 
     def _port(self) -> int:
-        """Where it listens, which it writes into its profile."""
+        """Return the port that Firefox listens on, which it writes into its profile."""
         path, end = Path(self.folder.name, "WebDriverBiDiServer.json"), time.perf_counter() + PATIENCE
         while not (path.exists() and (text := path.read_text(encoding="utf-8"))):
             assert self.process.poll() is None and time.perf_counter() < end, "Firefox did not start"
@@ -80,7 +80,7 @@ class Firefox(Engine):
                  actions=[{"type": "pointer", "id": "mouse", "actions": actions}])
 
     def wrong(self) -> list[str]:
-        self.run("() => 0")   # what the page said before has arrived now
+        self.run("() => 0")   # by its answer, all earlier messages have arrived
         told, self.found = [each for each in self.found if REFUSED not in each], []
         return told
 

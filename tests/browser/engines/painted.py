@@ -1,4 +1,4 @@
-"""What an engine has painted, and how far two engines agree on it."""
+"""Collect what an engine has drawn, and compare the drawings of two engines."""
 import base64
 import io
 import time
@@ -10,23 +10,23 @@ from PIL import Image
 from tests.browser.engines.engine import PATIENCE, Engine
 from tests.browser.watch import REST, WAITS
 
-SECONDS = 20                                   # until a page that rests has drawn all that Chromium drew
-STEPS = 16                                     # of 255, by which a pixel may be another
-# of the pixels, that may be more so: lines are smoothed, letters make room for another row of pixels
+SECONDS = 20                                   # time for an idle page to draw everything that Chromium drew
+STEPS = 16                                     # tolerance of a pixel, out of 255
+# share of pixels that may differ more, because of antialiasing and different letter heights
 SHARE = {"canvases": 0.01, "matrices": 0.03}
 
-# bars beside a page would make it narrower in one engine than in another
+# hide scroll bars, whose widths differ between engines
 LOOK = """() => {
   const style = document.createElement("style");
   style.textContent = "* { scrollbar-width: none !important; }";
   document.head.append(style);
 }"""
-# every element that a selector finds, those in shadow roots last
+# return all elements that match a selector, with those in shadow roots last
 ALL = """
   const all = (root, kind) => [...root.querySelectorAll(kind),
     ...[...root.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ? all(shadowRoot, kind) : [])];"""
-# waits until nothing has come, in shadow roots too, to a page that rests for so many milliseconds. It is told of what
-# comes: to read the whole page again and again takes longer than most pages take to draw
+# wait until an idle page has not changed, including its shadow roots, for this many milliseconds; it observes changes,
+# because reading the whole page repeatedly takes longer than drawing most pages
 QUIET = f"""async (milliseconds) => {{
   const quiet = (window.quiet ??= {{ roots: new Set() }}), stir = () => {{ quiet.since = performance.now(); }};
   quiet.observer ??= new MutationObserver(stir);
@@ -48,8 +48,8 @@ QUIET = f"""async (milliseconds) => {{
   }}
   return false;
 }}"""
-# every canvas; what is told in a component; every chart with its numbers and how many marks it has; the pictures of
-# its matrices; the words
+# collect all canvases, the texts in components, the charts with their numbers and numbers of marks, the pictures of
+# their matrices, and the page's text
 PAINTED = "() => {" + ALL + """
   const main = document.querySelector("[data-testid=stMain], main");
   const text = main.cloneNode(true), charts = [...main.querySelectorAll(".js-plotly-plot")];
@@ -70,15 +70,15 @@ PAINTED = "() => {" + ALL + """
 
 
 def begin(engine: Engine, address: str) -> None:
-    """Loads a page anew."""
+    """Load a page in a new session."""
     engine.at = None
     engine.open(address)
     engine.run(LOOK)
 
 
 def painted(engine: Engine, wanted: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What is there once nothing has come for a while, as something else may only look at rest; with what Chromium
-    showed it need not wait so long, but for it to be the same, and gives up after SECONDS."""
+    """Return what the engine has drawn once the page has stopped changing. wanted: Chromium's result; the wait is then
+    shorter, but is repeated until the results agree or SECONDS have passed."""
     end = time.perf_counter() + SECONDS
     while True:
         engine.until(f"() => ({QUIET})({100 if wanted else 500})")
@@ -88,13 +88,13 @@ def painted(engine: Engine, wanted: dict[str, Any] | None = None) -> dict[str, A
 
 
 def apart(one: str, other: str) -> str:
-    """Both texts round the place where they part."""
+    """Return both texts around the first difference."""
     at = next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
     return f"{one[max(0, at - 40):at + 160]} and {other[max(0, at - 40):at + 160]}"
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """In what two engines differ, in words."""
+    """Describe how the results of two engines differ."""
     told = [f"{name}: {apart(str(one[name]), str(other[name]))}"
             for name in ("charts", "marks", "told", "words", "broken")
             if one[name] != other[name]]
@@ -109,8 +109,8 @@ def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def differing(one: str, other: str) -> float:
-    """The share of pixels that are others in two pictures, read at the places of the smaller one: plotly lets some
-    engines enlarge its cells."""
+    """Return the share of pixels that differ between two pictures. The larger one is sampled at the size of the
+    smaller, because plotly lets some engines enlarge its cells."""
     first, second = _pixels(one), _pixels(other)
     high, wide = (min(sizes) for sizes in zip(first.shape[:2], second.shape[:2], strict=True))
     first, second = (each[_places(high, each.shape[0])][:, _places(wide, each.shape[1])] for each in (first, second))

@@ -1,4 +1,4 @@
-"""What Chromium shows of a visit, looked at once for all of pytest's processes."""
+"""Compute the results in Chromium once for all pytest processes, as a reference for other engines."""
 import json
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class Reference:
         self.folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def __call__(self, name: str, visit: Callable[[Engine], object]) -> object:
-        """What visit(engine) gives, in Chromium."""
+        """Return the result of visit(engine) in Chromium. name: identifies the visit."""
         path = self.folder / f"chromium-{name}.json"
         with FileLock(path.with_suffix(".lock")):
             if not path.exists():

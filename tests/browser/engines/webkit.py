@@ -1,4 +1,4 @@
-"""WebKit, the engine of Safari: Debian's WebKitGTK in a screen that nobody sees, driven by selenium."""
+"""WebKit, Safari's engine: Debian's WebKitGTK on a virtual screen, driven by selenium."""
 import json
 import os
 import shutil
@@ -17,10 +17,10 @@ from selenium.webdriver.webkitgtk.service import Service
 
 from tests.browser.engines.engine import HIGH, WIDE, Engine
 
-# software draws; and there is no user but root in a container, whom the sandbox refuses
+# draw in software, and without the sandbox, which does not work for root, the only user in a container
 SETTINGS = {"LIBGL_ALWAYS_SOFTWARE": "1", "WEBKIT_DISABLE_DMABUF_RENDERER": "1", "WEBKIT_DISABLE_COMPOSITING_MODE": "1",
             "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS": "1", "GDK_BACKEND": "x11", "NO_AT_BRIDGE": "1"}
-# WebKit's driver hears nothing of a page's console, so the page itself writes down what goes wrong
+# WebKit's driver does not report the console, so the page itself records errors
 LISTEN = """() => {
   window.wrong = [];
   console.error = (...said) => window.wrong.push(said.join(" "));
@@ -31,7 +31,7 @@ LISTEN = """() => {
   document.addEventListener("securitypolicyviolation", (event) =>
     window.wrong.push(`refused: ${event.blockedURI} ${event.violatedDirective}`));
 }"""
-# the very page of this address, written so that the listeners stand before its first line
+# load a page and write it into the document after adding the listeners, so that they run first
 WRITE = """async (listen, path) => {
   const html = await (await fetch(path)).text();
   history.pushState(null, "", path);
@@ -43,7 +43,7 @@ WRITE = """async (listen, path) => {
 
 
 class WebKit(Engine):
-    """browser: the path of WebKitGTK's MiniBrowser; the driver and the screen are on the PATH."""
+    """WebKitGTK. browser: path of its MiniBrowser; WebKitWebDriver and Xvfb must be on the PATH."""
 
     def __init__(self, browser: str):
         self.screen = subprocess.Popen(["Xvfb", "-displayfd", "1", "-screen", "0", "1600x1200x24", "-nolisten", "tcp"],
@@ -63,12 +63,12 @@ class WebKit(Engine):
 
     def open(self, address: str) -> None:
         parts = urlsplit(address)
-        self.driver.get("about:blank")   # an address that differs behind its # alone would load nothing
+        self.driver.get("about:blank")   # a URL that only differs in its fragment would not be loaded
         if parts.scheme == "file":
             self.driver.get(_heard(Path(url2pathname(parts.path))).as_uri()
                             + (f"#{parts.fragment}" if parts.fragment else ""))
             return
-        self.driver.get(f"{parts.scheme}://{parts.netloc}/_stcore/health")   # text of the same site
+        self.driver.get(f"{parts.scheme}://{parts.netloc}/_stcore/health")   # a page of the same origin
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         self.run(f"() => ({WRITE})({LISTEN}, {json.dumps(path)})")
 
@@ -95,7 +95,7 @@ class WebKit(Engine):
 
 
 def _heard(page: Path) -> Path:
-    """A page like this one that listens before the policy in it forbids that."""
+    """Write a copy of the page whose listeners run before its content security policy applies; return its path."""
     html = page.read_text(encoding="utf-8").replace("<meta http-equiv",
                                                     f"<script>({LISTEN})()</script><meta http-equiv", 1)
     heard = page.with_name(f"heard-{page.name}")

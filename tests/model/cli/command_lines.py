@@ -1,5 +1,5 @@
-"""Command lines that nobody would type, drawn from the commands' own options, so that a new command or option is among
-them by being there."""
+"""Draw unusual command lines from the commands' own options, so that new commands and options are included
+automatically."""
 import click
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ PROGRAMS: dict[str, Commands] = {"model": model_commands, "viz": viz_commands}
 
 
 def below(group: click.Group, before: str = "") -> dict[str, click.Command]:
-    """{what is typed: command}, of the group and of those within it."""
+    """Return {typed words: command} for all commands of the group and its subgroups."""
     found = {}
     for name, command in group.commands.items():
         if not command.hidden:
@@ -37,7 +37,7 @@ BAD_FILES = ("latin.txt", "latin.csv", "zero.txt", "empty.txt", "empty.csv", "em
 OUT_FILES = ("out.csv", "out.png", "out.svg", "out.html", "out.pdf", "out.npz", "out.docx", "out")
 STRANGE_MODELS = ("induction@-1", f"induction@{DIGITS}", "nonsense", "smollm2", "owner/name", "a" * 5000, "bad.gguf",
                   "nosuch.gguf", "imported:1", "x.npz", "good.txt", *HOSTILE_PATHS)
-# strings that make sense, by the parameter's name, and where need be the command's
+# valid values by parameter name, or by command and parameter name
 SENSE = {"syntax file": ("good.conllu",),
          "atlas build corpus": ("good.txt", "good.conllu", "good.jsonl"),
          "atlas csv folder": ("atlas", "atlas", "trained"),
@@ -52,12 +52,12 @@ SENSE = {"syntax file": ("good.conllu",),
          "task": ("induction", "resolver"), "token": ("a", "0"), "pair": ("a", "1")}
 
 
-# what a line is about: the parameters that say it, of which a person gives none that say another
+# parameters by the subject of a command line; a sensible line has the parameters of only one subject
 ABOUT = {"text": ("model_id", "text", "text_b", "target"), "image": ("model_id", "image"), "record": ("file",)}
 
 
 def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
-    """What a person would type."""
+    """Return values that a user would type."""
     if words := SENSE.get(f"{command} {parameter.name}"):
         return st.sampled_from(words)
     if parameter.type in (WRITE, FOLDER):
@@ -72,7 +72,7 @@ def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
 
 
 def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
-    """What nobody would."""
+    """Return values that no user would type."""
     if parameter.type is READ:
         return st.sampled_from((*BAD_FILES, *sum(SENSE.values(), ()), *HOSTILE_PATHS))
     match parameter.type:
@@ -88,8 +88,8 @@ def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """A program and its arguments: a command, what it requires, some of its options, and nonsense for a few of them, so
-    that most lines get far; seldom a word that belongs nowhere."""
+    """Draw a program and its arguments: a command, its required parameters and some of its options. Few values are
+    invalid, so that most lines get past argument parsing; occasionally there is a stray word."""
     program, name = draw(st.sampled_from(list(COMMANDS)))
     about = draw(st.sampled_from(("text", "text", "image", "record")))
     foreign = set(sum(ABOUT.values(), ())).difference(ABOUT[about])

@@ -1,14 +1,14 @@
-"""Modules as people write them, for the tests of `look`; nothing here is ours but the class names."""
+"""Modules as commonly written by users, for the tests of `look`."""
 import math
 from collections.abc import Callable
 
 import torch
 from torch import nn
-from torch.nn.functional import scaled_dot_product_attention  # bound here, before anything could be put in its place
+from torch.nn.functional import scaled_dot_product_attention  # bound at import, before it could be patched
 
 
 class FusedAttention(nn.Module):
-    """timm's vision attention: one linear map for queries, keys and values."""
+    """Vision attention as in timm, with one linear map for queries, keys and values."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class VisionBlock(nn.Module):
 
 
 class Vision(nn.Module):
-    """A Vision Transformer over patches of 4 × 4 pixels, with [CLS] and a learned table of positions."""
+    """A Vision Transformer over patches of 4 × 4 pixels, with [CLS] and learned positions."""
 
     def __init__(self, width: int = 24, heads: int = 3, layers: int = 3) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Vision(nn.Module):
 
 
 class CausalAttention(nn.Module):
-    """nanoGPT's: causal, with the dropout that is meant for learning alone."""
+    """Causal attention as in nanoGPT, with dropout during training. drops: dropout that is always applied."""
 
     def __init__(self, width: int, heads: int, drops: float | None = None) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class CausalAttention(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A small GPT over ids."""
+    """A small GPT that receives token ids."""
 
     def __init__(self, width: int = 32, heads: int = 4, layers: int = 2, drops: float | None = None) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Decoder(nn.Module):
 
 
 class Grouped(nn.Module):
-    """Six query heads over two key heads, with a mask or bias that is handed in."""
+    """Six query heads over two key heads, with a mask or bias as an argument."""
 
     def __init__(self, width: int = 24, heads: int = 6, kv_heads: int = 2) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Grouped(nn.Module):
 
 
 class Calling(nn.Module):
-    """Projections round any function of query, key and value (batch, head, token, d)."""
+    """Projections around any function of query, key and value, (batch, head, token, d)."""
 
     def __init__(self, attend: Callable[..., torch.Tensor], width: int = 16, heads: int = 2) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class Calling(nn.Module):
 
 
 class Twice(nn.Module):
-    """One module that is called two times in a pass."""
+    """A module that calls the same attention twice per forward pass."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Twice(nn.Module):
 
 
 class ByHand(nn.Module):
-    """Attention as it is taught: multiplied and softened by hand. one_head: over three axes, without heads."""
+    """Attention with explicit products and softmax, as in textbooks. one_head: tensors of three axes, without heads."""
 
     def __init__(self, width: int = 16, heads: int = 2, one_head: bool = False) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class ByHand(nn.Module):
 
 
 class Lying(nn.MultiheadAttention):
-    """Gives back something else than it computed."""
+    """Returns a different output from the one it computed."""
 
     def forward(self, *args, **kwargs):
         mixed, weights = super().forward(*args, **kwargs)

@@ -1,7 +1,7 @@
-"""Model folders that are damaged in one known place each, for the tests of what is said about them.
+"""Create model folders with one known damage each, for tests of the error messages.
 
-`sound_folder` writes a folder that opens; `DAMAGES` are functions that spoil it. A damage is drawn by hypothesis, or
-listed where it once passed unseen.
+`sound_folder` writes a valid folder, and a `Damage` spoils it. `damages` draws damages with hypothesis; `LISTED` has
+those that were once not detected.
 """
 import json
 import struct
@@ -21,7 +21,7 @@ BARE = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [
         "pre_tokenizer": None, "post_processor": None, "decoder": None,
         "model": {"type": "WordLevel", "vocab": {"a": 0, "the": 1, "cat": 2}, "unk_token": "a"}}
 PIECE = {"type": "BPE", "dropout": None, "unk_token": None, "end_of_word_suffix": None, "fuse_unk": False}
-# what makes the tokenizers panic, or fail only at a text
+# files that make the tokenizers library panic, or fail only when a text is tokenized
 TOKENIZERS: dict[str, dict[str, Any]] = {
     "merges of another prefix": {"model": PIECE | {"continuing_subword_prefix": "###", "vocab": {"a": 0, "é": 1},
                                                    "merges": ["a é"]}},
@@ -43,10 +43,10 @@ TOKENIZERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Damage:
-    """What was done to a folder."""
+    """A damage of a model folder."""
 
-    name: str                        # what is wrong
-    spoil: Callable[[Path], None]    # makes it so
+    name: str                        # description
+    spoil: Callable[[Path], None]    # damages the folder
 
     def __repr__(self) -> str:
         return self.name
@@ -86,7 +86,7 @@ KINDS = {"bert": ("bert", None), "gpt2": ("gpt2", None), "word pieces": ("bert",
 
 @cache
 def files_of(kind: str) -> dict[str, bytes]:
-    """The files of a sound folder of this kind."""
+    """Return the files of a valid folder of this kind."""
     import tempfile
 
     from transformers import PreTrainedTokenizerFast
@@ -102,7 +102,7 @@ def files_of(kind: str) -> dict[str, bytes]:
 
 
 def sound_folder(place: Path, kind: str) -> Path:
-    """A folder that opens."""
+    """Write a valid model folder and return its path."""
     folder = place / "mine"
     folder.mkdir()
     for name, content in files_of(kind).items():
@@ -116,14 +116,14 @@ def rewrite(path: Path, change: Callable[[Any], Any]) -> None:
 
 
 def paths_in(content: Any, at: tuple = ()) -> list[tuple]:
-    """The way to every value of a JSON object; of long lists and vocabularies the first values only."""
+    """Return the path of each value in a JSON object; for long lists and vocabularies, only of the first values."""
     parts = (list(content.items()) if isinstance(content, dict) else
              list(enumerate(content)) if isinstance(content, list) else [])
     return [way for key, part in parts[:40] for way in ((*at, key), *paths_in(part, (*at, key)))]
 
 
 def replaced(content: Any, way: tuple, new: Any) -> Any:
-    """The object with another value at this place, or without it where `new` is Ellipsis."""
+    """Replace the value at this path, or delete it if `new` is Ellipsis; return the object."""
     inside = content
     for key in way[:-1]:
         inside = inside[key]
@@ -164,7 +164,7 @@ def folder_instead(name: str) -> Damage:
 
 
 def weights(name: str, change: Callable[[dict[str, np.ndarray], str], None]) -> Damage:
-    """One tensor of the weights changed: change(tensors, its name)."""
+    """Return a damage that changes one tensor of the weights by calling change(tensors, name of the tensor)."""
     def spoil(folder: Path) -> None:
         from safetensors.numpy import load, save
 
@@ -198,7 +198,7 @@ def reshaped(shape: Callable[[np.ndarray], np.ndarray]) -> Callable[[dict[str, n
 
 
 def header(name: str, change: Callable[[dict], Any]) -> Damage:
-    """The JSON header of the weights changed, the data as they are."""
+    """Return a damage that changes the JSON header of the weights, but not the data."""
     def spoil(folder: Path) -> None:
         content = (folder / "model.safetensors").read_bytes()
         length = struct.unpack("<Q", content[:8])[0]
@@ -235,7 +235,7 @@ LISTED = [
 
 @draws.composite
 def damages(draw: Any, kind: str) -> Damage:
-    """Any value of any JSON file replaced by a wrong one or left out, any file cut anywhere or with bytes exchanged."""
+    """Draw a damage: a value of a JSON file is replaced or deleted, a file is cut off, or a byte is changed."""
     files = files_of(kind)
     name = draw(draws.sampled_from(sorted(files)))
     way_of = {name: paths_in(json.loads(content)) for name, content in files.items() if name.endswith(".json")}

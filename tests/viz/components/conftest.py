@@ -1,4 +1,5 @@
-"""The demo page, running, and open in a browser that fails on any console error; and modules alone in a browser."""
+"""Fixtures: the running demo page, open in a browser that fails on any console error, and single modules in a
+browser."""
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ def demo(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def opened(tabs, demo):
-    """One page for all these tests, opened by the first."""
+    """Open the page that all these tests share."""
     page = tabs.take()
     page.wrong, page.frames_received, page.frames_sent = [], [], []
     page.on("console", lambda message: page.wrong.append(message.text) if message.type == "error" else None)
@@ -33,10 +34,11 @@ def opened(tabs, demo):
 
 @pytest.fixture
 def visit(opened):
-    """visit(query, width=1440, scheme="light") shows the demo by this query and waits until everything is drawn.
+    """visit(query, width=1440, scheme="light") shows the demo with this query and waits until everything is drawn.
 
-    It leaves and comes back rather than load Streamlit anew: every component is taken away and mounted again, and the
-    page remembers nothing. """
+    Instead of reloading Streamlit, it leaves the page and returns: all components are removed and mounted again, and
+    the page's memory is cleared.
+    """
     def go(query: str = "", width: int = 1440, scheme: str = "light"):
         page = opened
         page.wait_for_selector(RESTS)
@@ -62,8 +64,8 @@ def visit(opened):
 
 
 def rest(page) -> None:
-    """Until the script has run for what was just done, or a while shows that nothing made it run; and the picture
-    follows."""
+    """Wait until the script has run because of the last action, or until it is clear that it will not, and until the
+    picture is updated."""
     for _ in range(20):
         page.wait_for_timeout(60)
         if runs(page) != page.runs_seen:
@@ -74,20 +76,20 @@ def rest(page) -> None:
 
 
 def events(page) -> list[str]:
-    """What the page wrote down."""
+    """Return the events listed on the page."""
     text = page.get_by_text("events", exact=False).last.inner_text().removeprefix("events").strip()
     return text.split(" | ") if text else []
 
 
 def runs(page) -> int | None:
-    """How often the script has run; None where the page says nothing."""
+    """Return how often the script has run, or None if the page does not show it."""
     told = page.get_by_text("runs ", exact=False).all_inner_texts()
     return int(told[-1].removeprefix("runs ")) if told else None
 
 
 TESTS = Path(__file__).parent
-SITE = "http://modules.test"   # no machine: the browser's requests to it are answered here
-# stands for a component: notes what is asked of it
+SITE = "http://modules.test"   # does not exist; requests to it are answered here
+# a fake component that records its calls
 PROBE = {"probe/probe.css": ".probe { color: red; }", "probe/probe.js": """export const seen = [], last = {};
 export const mount = (parent, bytes, send) => {
   seen.push(["mount", bytes.length]);
@@ -98,12 +100,12 @@ export const mount = (parent, bytes, send) => {
 
 
 def _path(name: str) -> Path:
-    """A test stands beside the module that it tests."""
+    """Return a file's path; JavaScript tests are in this folder, in the same structure as the modules they test."""
     return (TESTS if name == "check.js" or name.endswith(".test.js") else FOLDER) / name
 
 
 def _file(route) -> None:
-    """Answers as the server does: a page, a module at its address, or 404."""
+    """Answer a request like the server: with a page, the module at this URL, or 404."""
     place, root = urlsplit(route.request.url).path, address("")
     name = place.removeprefix(root)
     if place == "/":
@@ -117,8 +119,8 @@ def _file(route) -> None:
 
 @pytest.fixture
 def run_module(browser):
-    """run_module(module, function, *given) gives what a JavaScript function of a module, and of what is given, gives;
-    in a page of its own that has the modules at the addresses of a server."""
+    """run_module(module, function, *given) returns the result of a JavaScript function, called with the module and the
+    given arguments, in a new page that has the modules at the server's URLs."""
     page = browser.new_page()
     page.route(f"{SITE}/**", _file)
     page.goto(SITE + "/")

@@ -1,6 +1,7 @@
-"""A small page with the three components over made-up records, for the browser tests and for looking at.
+"""A small page with three components over fabricated records, for the browser tests and for viewing.
 
-?case= what is shown; ?lens= ?scale= ?transpose=1 ?overlay=1 how; the page counts its runs and writes down every event.
+?case= selects the record; ?lens= ?scale= ?transpose=1 ?overlay=1 set the view. The page shows the number of its runs
+and all events.
 """
 import streamlit as st
 
@@ -56,7 +57,7 @@ asked = st.query_params
 memory = st.session_state.setdefault("memory", {"runs": 0, "events": [], "open": (0, 0), "token": None, "pair": None})
 memory["runs"] += 1
 if st.toggle("leave"):
-    st.session_state.pop("memory")   # who comes back comes as a newcomer
+    st.session_state.pop("memory")   # a visitor who returns starts anew
     st.stop()
 case = st.selectbox("case", list(CASES), index=list(CASES).index(asked.get("case", "small")))
 made = record(case)

@@ -1,4 +1,4 @@
-"""Readers of exported files that share no code with what wrote them."""
+"""Readers of exported files that share no code with the writers."""
 import csv
 import io
 import json
@@ -15,7 +15,7 @@ from viz.export.tables import BEGINS, RUNS
 
 
 def provenance_of(suffix: str, content: bytes) -> dict:
-    """The provenance, from where the format keeps it."""
+    """Return the provenance embedded in a file."""
     return json.loads({".png": _png, ".svg": _svg, ".pdf": _pdf, ".csv": _csv, ".npz": _npz,
                        ".html": _html}[suffix](content))
 
@@ -59,7 +59,7 @@ ACTIVE = ("script", "iframe", "object", "embed", "foreignObject", "a", "img", "i
 
 
 class _Page(HTMLParser):
-    """What a browser would find in a page: how many elements that act or load, and every attribute that runs."""
+    """Counts the elements of a page that are active or load something, and the attributes that run code."""
 
     def __init__(self):
         super().__init__()
@@ -72,8 +72,8 @@ class _Page(HTMLParser):
 
 
 def acting(suffix: str, content: bytes) -> Counter:
-    """How many parts of a file act, load or run when somebody opens it, as a parser sees that shares no code with what
-    wrote it."""
+    """Count the parts of a file that act, load something or run code when the file is opened, by an independent
+    parser."""
     if suffix == ".html":
         page = _Page()
         page.feed(content.decode("utf-8"))
@@ -93,7 +93,7 @@ def acting(suffix: str, content: bytes) -> Counter:
 
 
 def tokens_of(suffix: str, content: bytes) -> list[str] | None:
-    """The tokens' texts where the format has them one by one."""
+    """Return the tokens' texts, or None if the format does not store them separately."""
     if suffix == ".csv":
         return [re.sub(r"(^|[;\t\r\n])'", r"\1", cell)
                 for cell in next(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))[1:-1]]
@@ -104,5 +104,5 @@ def tokens_of(suffix: str, content: bytes) -> list[str] | None:
 
 
 def unguard_cell(cell: str) -> str:
-    """The text that `guard_cell` was given, but for NUL and surrogates."""
+    """Undo `guard_cell`, except for NUL and surrogates."""
     return re.sub(f"{BEGINS}'{RUNS}", r"\1", cell)

@@ -1,11 +1,11 @@
-"""Summaries of fabricated records, for tests that need no model."""
+"""Create summaries of fabricated records, for tests that need no model."""
 from model.core.query import Kind
 from model.studies.atlas.measured import measure_text
 from model.studies.atlas.summary import ReadText, Summary, Text, digest_of, merge, summarise
 from model.studies.syntax import Sentence, Word, choices_of, counts_of
 from tests import fabricate
 
-# the fabricated tokens stand at the characters 3i and 3i + 1
+# fabricated tokens cover characters 3i and 3i + 1
 TEXT = "aa bb cc dd ee"
 SENTENCE = Sentence(1, TEXT, tuple(Word(form, head, "obj" if head == 2 else "det") for form, head in
                                    zip(TEXT.split(), (2, 0, 2, 5, 2), strict=True)), ())
@@ -16,7 +16,7 @@ SAID = {"format": 1, "model": "fake", "revision": "0", "corpus": "c" * 64, "file
 
 
 def read(number: int, kind: Kind = Kind.SELF, text: str = "") -> ReadText:
-    """A text of 4 to 9 tokens, the same for the same number; equal texts have equal numbers measured in them."""
+    """Create a text of 4 to 9 tokens that is determined by its number. Equal texts have equal measurements."""
     text = text or f"text {number}"
     seed = digest_of(text) % 1000
     record = fabricate.record(4 + seed % 6, kind, seed=seed)
@@ -26,7 +26,7 @@ def read(number: int, kind: Kind = Kind.SELF, text: str = "") -> ReadText:
 
 
 def summary(numbers: range, kind: Kind = Kind.SELF, shard: int = 4) -> Summary:
-    """The summary of these texts, shard by shard."""
+    """Summarise these texts, shard by shard."""
     total = None
     for begin in range(numbers.start, numbers.stop, shard):
         part = summarise(kind, [read(number, kind) for number in range(begin, min(begin + shard, numbers.stop))])

@@ -1,4 +1,4 @@
-"""Records in which heads do exactly what they are told, and models that answer with them."""
+"""Create records whose heads have specified weights, and models that answer with them."""
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ ASKED = SimpleNamespace(model="fake", revision="r")
 
 
 def looking(count: int, target: Callable[[int], int], share: float = 1.0, kind: Kind = Kind.SELF) -> np.ndarray:
-    """Each row puts `share` of its weight on `target(row)` and the rest evenly on the keys it may see, (query, key)."""
+    """Return weights (query, key): each row has `share` on target(row) and the rest uniformly on its allowed keys."""
     allowed = np.tri(count) if kind is Kind.CAUSAL else np.ones((count, count))
     weights = (1 - share) * allowed / allowed.sum(1, keepdims=True)
     for row in range(count):
@@ -26,7 +26,7 @@ def looking(count: int, target: Callable[[int], int], share: float = 1.0, kind: 
 
 def planted(layers: list[list[np.ndarray]], kind: Kind = Kind.SELF,
             texts: list[str] | Tokens | None = None) -> AttentionRecord:
-    """A record of these layers of heads, each (query, key)."""
+    """Create a record with these layers of heads, each with weights (query, key)."""
     count = len(layers[0][0])
     side = texts if isinstance(texts, Tokens) else tokens(texts or count)
     allowed = Causal() if kind is Kind.CAUSAL else Full()
@@ -35,13 +35,13 @@ def planted(layers: list[list[np.ndarray]], kind: Kind = Kind.SELF,
 
 
 def of_words(text: str) -> Tokens:
-    """A token for each word and sign of a text, where it stands there."""
+    """Create a token for each word and punctuation mark of a text, with its position."""
     found = list(re.finditer(r"\w+|[^\w\s]", text))
     return replace(tokens([each[0] for each in found]), spans=tuple(each.span() for each in found))
 
 
 class FakeModels:
-    """Models of which every one answers a query with `answer(query)`; what else is asked stands in `more`."""
+    """Fake models, all of which answer a query with answer(query). more: further attributes of a model."""
 
     def __init__(self, answer: Callable, **more) -> None:
         card = SimpleNamespace(id="fake", title="Fake")

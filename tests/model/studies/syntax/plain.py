@@ -1,5 +1,5 @@
-"""The syntax test a second time, slowly: plain loops over the attention that transformers itself reports, with nothing
-of model.studies. And the small models and files that both are put to."""
+"""An independent, slow implementation of the syntax test: plain loops over the attention returned by transformers,
+without model.studies. Also the small models and files that both implementations are tested with."""
 import functools
 import random
 from pathlib import Path
@@ -9,11 +9,11 @@ from tests.model import tiny
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = ("the", "animal", "cross", "street", "tired", "cat", "sat", "garden", "unhappily", "café", "漢字", "l'eau", "x")
 RELATIONS = ("nsubj", "nsubj:pass", "obj", "det", "amod", "punct", "obl:tmod")
-WINDOW = 7   # of tiny.FAMILIES["mistral"]
+WINDOW = 7   # sliding window of tiny.FAMILIES["mistral"]
 
 
 def word_pieces():
-    """A WordPiece tokenizer of single letters and a few words and endings."""
+    """Return a WordPiece tokenizer of single letters and a few words and endings."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -29,7 +29,7 @@ def word_pieces():
 
 
 def byte_pairs():
-    """A byte-level BPE tokenizer of the 256 bytes and a few merges; <s> before the text."""
+    """Return a byte-level BPE tokenizer of the 256 bytes and a few merges, which adds <s> before the text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -46,7 +46,7 @@ TOKENIZERS = {"bert": word_pieces, "llama": byte_pairs, "mistral": byte_pairs}
 
 
 def save(folder: Path, family: str) -> Path:
-    """A small model of the family whose tokenizer cuts words into pieces."""
+    """Save a small model of the family with a tokenizer that splits words into pieces."""
     tokenizer = TOKENIZERS[family]()
     tiny.network(family, vocab_size=len(tokenizer)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -54,14 +54,14 @@ def save(folder: Path, family: str) -> Path:
 
 
 def treebank(count: int = 36, seed: int = 5) -> str:
-    """A file of random sentences with random trees and, among them, every kind of exception."""
+    """Return a file of random sentences with random trees that includes every kind of exception."""
     rng = random.Random(seed)
     sentences = [_random_sentence(rng, rng.choice((4, 4, 5, 6))) for _ in range(count)]
-    forms = ["the", "cat", "do", "n't", "sat", "x"]   # the model's piece "don" is a piece of two words
+    forms = ["the", "cat", "do", "n't", "sat", "x"]   # the model's piece "don" belongs to two words
     sentences[3] = _sentence("the cat don't sat x", forms, [2, 5, 5, 5, 0, 5], {3: "3-4\tdon't"})
     sentences[8] = _sentence("the cat du street", ["the", "cat", "de", "le", "street"], [2, 0, 5, 5, 2],
-                             {3: "3-4\tdu"})   # whose forms do not make up the token
-    sentences[11] = _sentence("the cat sat .", ["the", "cat", "slept", "."], [2, 3, 0, 3], {})   # a form is missing
+                             {3: "3-4\tdu"})   # the forms do not concatenate to the token
+    sentences[11] = _sentence("the cat sat .", ["the", "cat", "slept", "."], [2, 3, 0, 3], {})   # "slept" is missing
     long = [rng.choice(WORDS[:4]) for _ in range(70)]
     sentences[14] = _sentence(" ".join(long), long, [*range(2, 71), 0], {})   # more than the model's 61 positions
     sentences[17] = sentences[17].replace("\n2\t", "\n1.1\tempty\t_\t_\t_\t_\t_\t_\t1:dep\t_\n2\t", 1)
@@ -71,7 +71,7 @@ def treebank(count: int = 36, seed: int = 5) -> str:
 def _random_sentence(rng: random.Random, length: int) -> str:
     forms, heads = [rng.choice(WORDS) for _ in range(length)], []
     root = rng.randint(1, length)
-    for place in range(1, length + 1):   # a word depends on one that is nearer to the root, so that there is no circle
+    for place in range(1, length + 1):   # each word depends on one nearer to the root, so that there is no cycle
         nearer = [other for other in range(1, length + 1) if abs(other - root) < abs(place - root)]
         heads.append(rng.choice(nearer) if nearer else 0)
     return _sentence(" ".join(forms), forms, heads, {}, rng)
@@ -88,7 +88,7 @@ def _sentence(text: str, forms: list[str], heads: list[int], tokens: dict[int, s
 
 
 def read(text: str) -> list[dict]:
-    """[{text, forms, heads, relations, tokens: {first: (last, form)}}]"""
+    """Return [{text, forms, heads, relations, tokens: {first: (last, form)}}]."""
     found = []
     for block in text.strip().split("\n\n"):
         sentence: dict = {"forms": [], "heads": [], "relations": [], "tokens": {}}
@@ -109,7 +109,8 @@ def read(text: str) -> list[dict]:
 
 
 def spans(sentence: dict) -> list | None:
-    """Where each word stands; None for a word without a place, None for all where a form is not there."""
+    """Return each word's (start, end) in the text, with None for a word without a position. Return None if a form does
+    not occur in the text."""
     places, at, word = [], 0, 1
     while word <= len(sentence["forms"]):
         last, surface = sentence["tokens"].get(word, (word, sentence["forms"][word - 1]))
@@ -127,7 +128,7 @@ def spans(sentence: dict) -> list | None:
 
 @functools.cache
 def eager(folder: Path):
-    """(tokenizer, network) as transformers loads them, with its eager attention."""
+    """Load (tokenizer, network) with transformers, using its eager attention."""
     from transformers import AutoModel, AutoTokenizer
 
     return (AutoTokenizer.from_pretrained(folder),
@@ -135,8 +136,9 @@ def eager(folder: Path):
 
 
 def words_looked_at(folder: Path, family: str, sentence: dict) -> tuple[list, list, list] | None:
-    """For every head (layer by layer) and word the number of the word looked at most, or None; whether the layer's mask
-    allows it, [layer][word][word]; and each word's pieces. None where the text is too long."""
+    """Return (choices, allowed, pieces): for each head, in layer order, and each word, the index of the word with the
+    most attention, or None; whether the mask allows each pair of words; and each word's pieces. Return None if the text
+    is too long."""
     import torch
 
     tokenizer, network = eager(folder)
@@ -174,8 +176,8 @@ def _most(head: list, pieces: list, may: list, word: int) -> int | None:
 
 
 def syntax_test(folder: Path, family: str, text: str) -> dict:
-    """All exact numbers of the test: {relation: {n, held_out, offset, chosen, best, possible}}, and the sentences that
-    were read."""
+    """Return the exact numbers of the test: {relation: {n, held_out, offset, chosen, best, possible, …}}, and the
+    number of sentences that were used."""
     tests: dict[str, list] = {}   # relation: (number, looked, dependent, head, offset, possible from each)
     read_sentences, heads = 0, 0
     for number, sentence in enumerate(read(text)):

@@ -1,4 +1,4 @@
-"""A page with a slider, for the browser tests: it writes down what it was told. ?present: as in a presentation."""
+"""A page with a slider for the browser tests, which lists the received values. ?present: in lecture mode."""
 import streamlit as st
 
 from viz.components.slider import slider
