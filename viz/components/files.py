@@ -76,8 +76,8 @@ def module_code(name: str, function: str, otherwise: str | None = None, beside: 
     """Return the inline code of a Streamlit component whose drawing function is in a module.
 
     function: JavaScript expression for the function or a promise of it, in terms of `module`. otherwise: message if the
-    files cannot be loaded; by default, advice to reload the page. beside: a module that `function` will import, fetched
-    in parallel, since each step in a chain of imports waits for the server.
+    files cannot be loaded; by default, it suggests reloading the page. beside: a module that `function` imports, which
+    is fetched in parallel because each step in a chain of imports waits for the server.
 
     The code avoids top-level await: in Safari, a second import of such a module does not wait for the first.
     """

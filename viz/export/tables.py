@@ -41,9 +41,9 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
     """Return the open head as CSV: a header with the key tokens, then a row per query with its token and a weight per
     key.
 
-    Weights have the fewest digits that restore the same float32; fully masked rows are empty. Rows are queries even if
-    the picture is transposed; the view's word grouping and filters apply. The provenance is in the last column of the
-    first row. pandas reads the tokens, including "NA", with `read_csv(file, dtype={"query": str},
+    Weights have the fewest digits that restore the same float32; fully masked rows have no numbers. Rows are queries
+    even if the picture is transposed; the view's word grouping and filters apply. The provenance is in the last column
+    of the first row. pandas reads the tokens, including "NA", with `read_csv(file, dtype={"query": str},
     keep_default_na=False)`. Raises UserError if the view cannot be shown.
     """
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0

@@ -130,7 +130,7 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
 
 
 def tokens_shown(names: Sequence[str]) -> list[str]:
-    """Return token names as drawn, with empty tokens made visible; `Markup("")` leaves a position unnamed."""
+    """Return token names as drawn, with invisible characters made visible; `Markup("")` leaves a position unnamed."""
     return [name if isinstance(name, Markup) else visible_token(name) for name in names]
 
 

@@ -155,7 +155,7 @@ class HandoutStore:
         return replace(stored, seen=_state_at(file), unsaved="")
 
     def _clear(self, newest: Path) -> None:
-        """Delete the oldest files beyond the limit, but never the file `newest`, whatever its timestamp."""
+        """Delete the oldest files beyond the limit, but never the file `newest`."""
         total = newest.stat().st_size
         others = [path for path in newest.parent.iterdir() if path != newest and path.name.endswith((ENDING, ASIDE))]
         for file in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True):

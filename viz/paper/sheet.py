@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Dashes = tuple[float, tuple[float, ...] | None]   # in matplotlib's format: offset, lengths of dashes and gaps
 SOLID: Dashes = (0, None)
 MARGIN = 16
-PIXELS = 64_000_000   # largest PNG in pixels; viewers on laptops fail beyond it
+PIXELS = 64_000_000   # largest PNG in pixels; laptop viewers fail on larger ones
 SIDE = 65_535         # largest side of a PNG in pixels, the limit of matplotlib's renderer
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
 LONGEST = 24          # characters of a token's label; longer labels end with …
@@ -58,8 +58,8 @@ def pen() -> Iterator[None]:
 
 @functools.cache
 def _families(*wanted: str) -> tuple[str, ...]:
-    """Return the installed ones of these font families, in order of preference. There is always at least one, because
-    matplotlib contains DejaVu."""
+    """Return those of these font families that are installed, in order of preference. The result is never empty, since
+    matplotlib includes DejaVu."""
     from matplotlib.font_manager import fontManager
 
     there = {entry.name for entry in fontManager.ttflist}

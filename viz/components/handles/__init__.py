@@ -26,7 +26,7 @@ class HandleSet:
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """The length of the list of values."""
         return len(self.labels) * (2 if self.mode == "points" else 1)
 
 

@@ -56,7 +56,7 @@ def constants() -> dict[str, object]:
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
-    """Return whether there are rows that are not fully masked and all of them sum to 1."""
+    """Return whether all rows sum to 1, ignoring fully masked ones; False if all rows are fully masked."""
     sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
     return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
 

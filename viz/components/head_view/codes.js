@@ -10,6 +10,7 @@ export const CODES = 65536;
 export const READABLE = 13;
 
 /**
+ * Decode a weight.
  * @param {number} code
  * @returns {number}
  */
@@ -63,6 +64,7 @@ export function strengths(scale, floor) {
 export const widthOf = (text) => [...text].reduce((sum, sign) => sum + (sign.codePointAt(0) >= 0x2e80 ? 13 : 7.3), 0);
 
 /**
+ * Estimate the width of the widest of these tokens.
  * @param {string[]} texts
  * @returns {number}
  */

@@ -4,6 +4,7 @@
 const key = (row, column) => `${row} ${column}`;
 
 /**
+ * Create an empty set of marks.
  * @param {import("./head_view.js").View} view
  * @returns {{begin: (state: object) => void, has: (row: number, column: number) => boolean,
  *   toggle: (row: number, column: number) => boolean, inside: () => number[][], clear: () => void,

@@ -8,6 +8,7 @@ import { node } from "./shared.js";
 export const STEPS = 255;
 
 /**
+ * Scale the opacity of the colours.
  * @param {string[]} colours  colour of each step, #rrggbbaa
  * @param {number} opacity  factor for all opacities, 0 to 1
  * @returns {number[][]} red, green, blue and opacity, 0 to 255 each

@@ -2,6 +2,7 @@
 // here.
 
 /**
+ * Create an HTML element.
  * @param {string} tag
  * @param {string} [name]  CSS classes
  * @param {string} [text]

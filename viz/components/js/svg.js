@@ -2,6 +2,7 @@
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
 /**
+ * Create an SVG element.
  * @param {string} tag
  * @param {Record<string, string | number>} attributes
  * @param {Element} parent

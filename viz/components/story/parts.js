@@ -3,6 +3,7 @@ import { div, fill, node, parts } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 
 /**
+ * Create all parts.
  * @param {object} body  the story's body
  * @returns {HTMLElement[]}
  */
