@@ -130,5 +130,5 @@ def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):
     assert "step 0 of 2" in untrained.card.note and untrained.card.title.endswith("step 0")
     assert model.card.revision == revision("induction", tmp_path) != untrained.card.revision
     for wrong in ("induction@1000", "induction@now"):
-        with pytest.raises(UserError, match="no(t a)? snapshot"):
+        with pytest.raises(UserError, match=r"no(t a)? snapshot"):
             open_model(wrong, folder=tmp_path)
