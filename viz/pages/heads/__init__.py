@@ -32,9 +32,8 @@ from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
 from viz.pages.heads.circuits import circuit_sections
-from viz.pages.heads.introduction import introduce
+from viz.pages.heads.introduction import introduce, tour_button, tour_card
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.pages.heads.tour import tour_button, tour_card
 from viz.state import tenth_weight
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings

@@ -1,4 +1,5 @@
-"""The introduction for new users above the heads: a sentence and four options. It disappears once one is chosen."""
+"""What greets a new user on the page: an introduction with four options, which disappears once one is chosen, and a
+short tour of cards beside the page's parts, which is offered once per visit."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -11,6 +12,9 @@ from viz.text import strings
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)
+STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # container keys of the parts
+_STEP = Kept(-1)        # index of the current step; −1 for none
+_CLOSED = Kept(False)   # whether the tour was taken or dismissed
 
 
 def introduce(page: PageContext) -> None:
@@ -47,3 +51,34 @@ def _typed(words: dict, longest: int, act: Callable[[str], None]) -> None:
 def _take(act: Callable[..., object], *given: str) -> None:
     _SHOWN.value = False
     act(*given)
+
+
+def tour_button() -> None:
+    """Draw the button that starts the tour, unless it was already taken."""
+    if not _CLOSED.value and _STEP.value < 0:
+        st.button(strings("heads")["tour"]["title"], key="tour-start", type="tertiary", icon=":material/explore:",
+                  on_click=_go, args=(0,))
+
+
+def tour_card() -> None:
+    """Draw the card of the current step and a frame around its part."""
+    words, step = strings("heads")["tour"], _STEP.value
+    if step < 0 and not _CLOSED.value:
+        return
+    registered("tour", "js/tour.js", "module.step")(key="tour-frame", data=[STEPS[step] if step >= 0 else None])
+    if step < 0:
+        return
+    last = step == len(STEPS) - 1
+    with st.container(border=True, key="tour"):
+        st.markdown(f"**{step + 1} / {len(STEPS)}** · {words['steps'][step]}")
+        with st.container(horizontal=True, gap="small"):
+            if step:
+                st.button(words["back"], key="tour-back", on_click=_go, args=(step - 1,))
+            if not last:
+                st.button(words["next"], key="tour-next", type="primary", on_click=_go, args=(step + 1,))
+            st.button(words["close"], key="tour-close", type="primary" if last else "tertiary", on_click=_go,
+                      args=(-1,))
+
+
+def _go(step: int) -> None:
+    _STEP.value, _CLOSED.value = step, step < 0
