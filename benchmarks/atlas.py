@@ -1,10 +1,11 @@
-"""Texts a second that the atlas measures: in this process, in processes, on Ray, beside a plain forward loop.
+"""Measure the texts per second of an atlas build in one process, in several and on Ray, and of a plain forward loop.
 
     python -m benchmarks.atlas [--model minilm] [--texts 200] [--workers 2] [--json FILE]
 
-The texts are the sentences that come with the page *Atlas*, again and again. A plain loop is the model's own forward
-pass, without capture, measures or check. Every engine's first shard is not counted, as its workers open their models
-with it; how long that takes stands beside. The tables of all engines are compared, byte by byte. """
+The texts are the sentences shipped with the page *Atlas*, repeated. The plain loop only runs the model's own forward
+pass, without capture, measures or verification. The first shard of each worker is not counted, because it includes
+opening the model; its time is reported separately. The tables of all engines are compared byte by byte.
+"""
 import argparse
 import datetime
 import functools
@@ -33,7 +34,7 @@ from model.studies.atlas.workers import ENGINES, summaries
 
 
 def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
-    """Return a whole number of shards with at least `count` texts, preceded by one shard per worker as warm-up."""
+    """Return full shards with at least `count` texts in total, after one warm-up shard per worker."""
     sentences = itertools.cycle(item.text for shard in Corpus((SHIPPED,)).shards() for item in shard)
     total = (workers + -(-count // SHARD)) * SHARD
     items = [Item(number, SHIPPED.name, number + 1, next(sentences)) for number in range(total)]
@@ -41,7 +42,7 @@ def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
 
 
 def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> float:
-    """Return texts per second of the model's own forward pass with torch's current threads."""
+    """Measure the texts per second of the model's own forward pass, with torch's current number of threads."""
     questions = [opened.tokens(Query(model, revision, text)).tensors for text in texts]
     with torch.inference_mode():
         opened.network(**questions[0])
@@ -53,7 +54,7 @@ def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> flo
 
 def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tuple[Item, ...]],
              first: int) -> tuple[float, float, dict[str, bytes]]:
-    """Return (seconds until the first `first` shards are done, texts per second of the others, the tables as files)."""
+    """Return (seconds for the first `first` shards, texts per second for the others, tables as Parquet files)."""
     begin, total, started = time.perf_counter(), None, 0.0
     for done, summary in enumerate(make(iter(shards)), 1):
         total = summary if total is None else merge(total, summary)
@@ -65,7 +66,7 @@ def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tu
 
 
 def compare(model: str, texts: int, workers: int) -> dict[str, Any]:
-    """Measure every engine, and the plain loop."""
+    """Measure every engine and the plain loop."""
     revision = sources.revision(model)
     task, shards = Task(model, revision), shards_of(texts, workers)
     opened = models.open(task, quiet)

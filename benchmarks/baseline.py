@@ -1,5 +1,4 @@
-"""A bag-of-words baseline for the resolver: predict the noun of "it" from the words alone, without their order. Linear,
-one weight per word and noun."""
+"""A bag-of-words baseline for the resolver: a linear model that predicts the noun of "it" from word counts."""
 import random
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ from model.scratch.tasks import resolver
 
 
 def bag(chosen: Sequence[Sentence]) -> Tensor:
-    """Return each sentence's count of each vocabulary word, float32 (sentence, word)."""
+    """Count every vocabulary word in every sentence, float32 (sentence, word)."""
     counts = torch.zeros(len(chosen), len(resolver.WORDS))
     for row, sentence in zip(counts, chosen, strict=True):
         ids = torch.tensor(resolver.encode(sentence)[0])
@@ -25,7 +24,7 @@ def antecedents(chosen: Sequence[Sentence]) -> Tensor:
 
 
 def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
-    """Fit logistic regression over the vocabulary on steps · size sentences."""
+    """Fit a logistic regression on word counts with `steps` batches of `size` sentences."""
     source = sentences(random.Random(f"bag {seed}"))
     model = nn.Linear(len(resolver.WORDS), len(resolver.WORDS))
     nn.init.zeros_(model.weight)
@@ -41,6 +40,6 @@ def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
 
 
 def accuracy(model: nn.Linear, chosen: Sequence[Sentence]) -> float:
-    """Return the share of sentences whose antecedent has the largest score."""
+    """Return the share of sentences whose antecedent is predicted correctly."""
     with torch.inference_mode():
         return (model(bag(chosen)).argmax(-1) == antecedents(chosen)).float().mean().item()

@@ -1,9 +1,9 @@
-"""BertViz 1.4.1 as it is, for benchmarks.versus_bertviz: its package and its three browser libraries, and a page server
-on this machine.
+"""Serve pages of the unmodified BertViz 1.4.1 on this machine, for benchmarks.versus_bertviz.
 
-Nothing of it lies in this repository: pip brings the package (without what it depends on, which the two views do not
-use), npm the libraries, each checked by its sha256. BertViz asks a network for require.js 2.3.6, d3 5.7.0 and jQuery
-2.0.0; jQuery's 2.0.0 is not in npm, so 2.2.4 stands in. """
+This repository contains no part of BertViz. pip installs the package, without the dependencies that the two views do
+not need; npm downloads the browser libraries, whose sha256 is checked. BertViz loads require.js 2.3.6, d3 5.7.0 and
+jQuery 2.0.0 from a CDN; jQuery 2.0.0 is not on npm, so 2.2.4 replaces it.
+"""
 import hashlib
 import re
 import shutil
@@ -20,7 +20,7 @@ from model.core.files import write as write_file
 
 VERSION = "1.4.1"
 VIEWS = ("model_view", "head_view")
-# the name by which BertViz's page asks: package, file in it, sha256 of that file
+# {name requested by BertViz's page: (npm package, file in it, sha256 of the file)}
 LIBRARIES = {
     "require.min.js": ("requirejs@2.3.6", "require.js",
                        "9485f0917f97fcf4f63a5ea365200ffd57f123f451382a2f9a1ad2e2fd51ac9b"),
@@ -28,10 +28,10 @@ LIBRARIES = {
     "jquery.min.js": ("jquery@2.2.4", "dist/jquery.min.js",
                       "05b85d96f41fff14d8f608dad03ab71e2c1017c2da0914d7c59291bad7a54f8e"),
 }
-# what BertViz's files name before each library
+# CDN prefix of each library in BertViz's files
 ELSEWHERE = re.compile(r"https://[^\s'\"]+/(?=(?:require|d3|jquery)\.min)")
-# said once both libraries are there, after BertViz's own function has run: two frames later what it drew has been
-# painted
+# reports when BertViz's drawing has been painted: two frames after its function, which runs once both libraries are
+# loaded
 PAINTED = """<script>requirejs(['jquery', 'd3'], () => {
     const nextFrame = (then) => setTimeout(() => requestAnimationFrame(then));
     nextFrame(() => nextFrame(() => setTimeout(() => { window.painted = performance.now(); })));
@@ -39,15 +39,15 @@ PAINTED = """<script>requirejs(['jquery', 'd3'], () => {
 
 
 def fetch(folder: Path) -> dict[str, bytes]:
-    """Install BertViz into the folder, put it first on the path, and return the libraries by name. Exits with what is
-    missing."""
+    """Install BertViz into a folder, prepend it to sys.path, and return {name: library}. Exits with a message if
+    something is missing."""
     if shutil.which("npm") is None:
         sys.exit("BertViz's browser libraries come from npm, which is not on this machine; install it (Debian: apt-get "
                  "install npm).")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder),
            f"bertviz=={VERSION}"]
     subprocess.run(pip, check=True)
-    for path in (folder / "bertviz").glob("*_view.*"):   # the page asks this machine
+    for path in (folder / "bertviz").glob("*_view.*"):   # make the page request the libraries from this machine
         write_file(path, ELSEWHERE.sub("/", path.read_text(encoding="utf-8")).encode("utf-8"))
     sys.path.insert(0, str(folder))
     return {name: _library(folder, *library) for name, library in LIBRARIES.items()}
@@ -58,18 +58,18 @@ def _library(folder: Path, package: str, path: str, digest: str) -> bytes:
                             encoding="utf-8").stdout.split()[-1]
     with tarfile.open(folder / packed) as archive:
         content = archive.extractfile(
-            f"package/{path}").read()  # type: ignore[union-attr]  # raises KeyError where there is no such file
+            f"package/{path}").read()  # type: ignore[union-attr]  # raises KeyError if there is no such file
     if hashlib.sha256(content).hexdigest() != digest:
         sys.exit(f"{path} of {package} is not the file that was measured: expected sha256 {digest}.")
     return content
 
 
 class Pages:
-    """A local server of one page: BertViz's view of the requested text, starting with the model's pass."""
+    """A local server that runs the model on the requested text and returns BertViz's view of it."""
 
     def __init__(self, network, tokenizer, libraries: dict[str, bytes]) -> None:
         self.network, self.tokenizer, self.libraries = network, tokenizer, libraries
-        # seconds of model and preparation, and bytes, of the page that was asked for last
+        # the last page's seconds for the model and for preparation, and its size in bytes
         self.told: dict[str, float] = {}
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
@@ -93,7 +93,7 @@ class Pages:
                     self.end_headers()
                     self.wfile.write(content)
                 except OSError:
-                    pass   # the browser was stopped
+                    pass   # the browser was closed
 
             def log_message(self, *_) -> None:
                 pass
@@ -101,8 +101,7 @@ class Pages:
         return Handler
 
     def page(self, view: str, text: str) -> bytes:
-        """Return the HTML of a view, as in a notebook. head_view gets one head, so that it draws no more than
-        Clearhead's open head."""
+        """Return the HTML of a view, as in a notebook. head_view only shows one head, like Clearhead's open head."""
         import bertviz
         import torch
 

@@ -1,4 +1,4 @@
-"""The files of benchmarks.bombs: good ones, and small ones that would cost much."""
+"""The files for benchmarks.bombs: valid files, and small files that are expensive to open."""
 import io
 import json
 import struct
@@ -7,12 +7,12 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-DEEP = 100_000   # levels
-SPREAD = 350_000   # bytes, so that 64 million pixels are fewer than 200 a byte
+DEEP = 100_000   # levels of nesting
+SPREAD = 350_000   # file size in bytes with fewer than 200 pixels per byte, for 64 million pixels
 
 
 def npy(shape: tuple[int, ...], content: bytes = b"", dtype: str = "<f4") -> bytes:
-    """Return a file of one array whose header says this, whatever follows."""
+    """Return an .npy file whose header declares this shape, whatever its content."""
     import numpy as np
 
     target = io.BytesIO()
@@ -21,7 +21,7 @@ def npy(shape: tuple[int, ...], content: bytes = b"", dtype: str = "<f4") -> byt
 
 
 def npz(packing: int = zipfile.ZIP_DEFLATED, others: int = 0, **members: bytes) -> bytes:
-    """These arrays, the tokens' one unless it is given, and so many empty ones as an archive."""
+    """Return an .npz file with these arrays, default tokens unless given, and `others` empty arrays."""
     given = {"tokens": npy((1,), b"a", "S1")} | members | {f"a{number}": b"" for number in range(others)}
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", packing) as archive:
@@ -43,7 +43,7 @@ def ones(count: int) -> bytes:
 
 
 def handout(**changes: object) -> bytes:
-    """Return a handout with one figure, and these fields otherwise."""
+    """Return a handout with one figure, with these fields changed."""
     from tests.fabricate import items
     from viz.handout.files import Handout, save
 
@@ -60,8 +60,7 @@ def many_tensors() -> bytes:
 
 
 def record(layers: int = 1, tokens: int = 4, **tensors: dict) -> bytes:
-    """Return a saved record of one head with so many layers that are the same one, and tokens; tensors: of the
-    header."""
+    """Return a saved record with one head and `layers` identical layers. tensors: further tensors in the header."""
     size = 4 * tokens
     entries = {name: {"dtype": "F32", "shape": [1, tokens, 1], "data_offsets": [size * at, size * (at + 1)]}
                for at, name in enumerate(("q", "k", "v"))} | tensors
@@ -84,7 +83,7 @@ def good_record() -> bytes:
 
 
 def picture(width: int, height: int, mode: str, form: str, **options: object) -> Callable[[], bytes]:
-    """Return a picture of one colour."""
+    """Return a function that creates a picture with a single colour."""
     def write() -> bytes:
         from PIL import Image
 
@@ -96,13 +95,13 @@ def picture(width: int, height: int, mode: str, form: str, **options: object) ->
 
 
 def padded(write: Callable[[], bytes], size: int) -> Callable[[], bytes]:
-    """Return the file with zeros behind it, so that it looks less like a bomb."""
+    """Pad the file with zeros, which hides its compression ratio."""
     return lambda: (content := write()) + bytes(max(0, size - len(content)))
 
 
 def scans(side: int, count: int) -> Callable[[], bytes]:
-    """Return a grey JPEG of so many scans beside its first, none of which changes a pixel; each costs a step a block
-    (ITU-T T.81, annex G: one run of the end of a band has up to 32,767 blocks)."""
+    """Return a grey JPEG with `count` additional scans that do not change any pixel. Each scan costs one step per block
+    (ITU-T T.81, annex G: an end-of-band run has up to 32,767 blocks)."""
     def segment(marker: int, body: bytes) -> bytes:
         return bytes([0xFF, marker]) + struct.pack(">H", len(body) + 2) + body
 
@@ -121,7 +120,7 @@ def nothing(folder: Path) -> Path:
     return folder / "config.json"
 
 
-# by kind of file: name, and what writes it; the first is good
+# {kind of file: {name: function that writes it}}; the first file of each kind is valid
 FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "safetensors": {
         "good": good_record,

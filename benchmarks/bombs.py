@@ -1,7 +1,7 @@
 """Open small files that would be expensive: `python -m benchmarks.bombs [--json FILE] [--page FILE] [NAME …]`.
 
-Each is opened in its own process, like in the app, and so is a good file of its kind. The cost of a bomb is the
-difference in memory (the process's peak, getrusage) and processor seconds.
+Each file is opened in its own process with the same code as in the app, and so is a valid file of its kind. The cost of
+a bomb is the difference in peak memory (getrusage) and CPU time.
 """
 import argparse
 import datetime
@@ -21,7 +21,7 @@ from benchmarks.bomb_files import FILES
 from model.core.files import write as write_file
 from model.core.query import UserError
 
-MEMORY, SECONDS = 200.0, 5.0   # MB and seconds that a bomb may take more than a good file of its kind
+MEMORY, SECONDS = 200.0, 5.0   # limits in MB and seconds for a bomb, in addition to a valid file of its kind
 INTRODUCTION = """# What small files cost that would cost much
 
 Written by `python -m benchmarks.bombs --page benchmarks/bombs.md`: each file opened in a process of its own, as the app
@@ -33,18 +33,18 @@ its kind.
 
 @dataclass(frozen=True)
 class Cost:
-    """What opening one file took."""
+    """The cost of opening one file."""
 
     name: str
     kind: str
-    packed: int      # bytes of the file, or of the file in a folder that was changed
-    seconds: float   # of the processor, after the imports that a good file needs too
-    memory: float    # MB, the process's peak
-    answer: str      # "opened", or the sentence
+    packed: int      # size in bytes of the file, or of the changed file in a folder
+    seconds: float   # CPU time without imports
+    memory: float    # peak memory of the process in MB
+    answer: str      # "opened", or the error
 
 
 def prepare(kind: str) -> Callable[[Path], object]:
-    """Import what opening a file of this kind needs, and return the function that opens it."""
+    """Import the modules that open a file of this kind, and return the function that opens it."""
     if kind in ("npz", "safetensors"):
         from model.imported import source
 
@@ -59,7 +59,7 @@ def prepare(kind: str) -> Callable[[Path], object]:
 
 
 def child(kind: str, path: Path) -> None:
-    """Open the file and print what it took. Raises UserError on Windows, which does not report a process's peak."""
+    """Open the file and print the cost. Raises UserError on Windows, which does not report peak memory."""
     if sys.platform == "win32":
         raise UserError("The bombs can only be measured on Linux and macOS; run this there.")
     import resource
@@ -76,8 +76,8 @@ def child(kind: str, path: Path) -> None:
 
 
 def cost(kind: str, name: str, limit: float = 300) -> Cost:
-    """Return the cost of opening this file in its own process, killed after `limit` seconds. The file is created in
-    another process, since a process inherits its parent's peak."""
+    """Measure the cost of opening a file in its own process, which is killed after `limit` seconds. Another process
+    creates the file, because a process inherits its parent's peak memory."""
     with tempfile.TemporaryDirectory() as place:
         path, size = json.loads(_run(600, "--make", kind, name, place).stdout)
         try:
@@ -95,14 +95,14 @@ def _run(limit: float, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def make(kind: str, name: str, place: Path) -> None:
-    """Write the file, and print what to open and the size of its relevant part."""
+    """Write the file, and print the path to open and the size of the relevant part."""
     path = place / f"mine.{kind}"
     path.write_bytes(FILES[kind][name]())
     print(json.dumps([str(path), path.stat().st_size]))
 
 
 def page(costs: list[Cost]) -> str:
-    """Return the table as Markdown."""
+    """Format the table as Markdown."""
     good = {each.kind: each for each in costs if each.name == "good"}
     lines = ["| kind | file | KB | MB more | s more | answer |", "| --- | --- | --- | --- | --- | --- |"]
     for each in costs:
@@ -122,7 +122,7 @@ def missed(costs: list[Cost]) -> list[str]:
 
 
 def main() -> None:
-    """Open every file, or those whose kind or name is given, as well as the good ones."""
+    """Open all files, or those with a given kind or name, and the valid ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--json", type=Path)

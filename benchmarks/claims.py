@@ -1,6 +1,7 @@
 """Which claims about attention heads hold here? `python -m benchmarks.claims [--json FILE] [--only CLAIM]`
 
-Measures every claim on every model of this disk, one thread, and writes the page `benchmarks/claims.md`. """
+Measures every claim on every available model in one thread, and writes the page `benchmarks/claims.md`.
+"""
 import argparse
 import json
 import os
@@ -32,8 +33,8 @@ and own sentences, does not refute it.
 
 
 def measured(row: Row) -> dict:
-    """Return a row as `python -m model claims --json` gives it, with its source in short, and the seconds that it
-    took."""
+    """Measure a row and return it as in `python -m model claims --json`, with a short citation and the duration in
+    seconds."""
     begun, revision, answer, error = time.perf_counter(), sources.revision(row.model) if row.model else None, None, ""
     if revision is not None:
         question = ClaimQuery(row.claim.name, row.model, revision)
@@ -46,7 +47,7 @@ def measured(row: Row) -> dict:
 
 
 def lines(found: dict) -> list[list[str]]:
-    """Return the lines of the table for one row: one a finding, or one that says why there is none."""
+    """Return the table's lines for one row: one per finding, or one that says why there are none."""
     first = [f"{found['sentence']} ({found['short_source']})", found["model"] or "–"]
     verdict = f"**{found['verdict']}**"
     if not found["findings"]:
@@ -56,7 +57,7 @@ def lines(found: dict) -> list[list[str]]:
 
 
 def numbers(finding: dict) -> list[str]:
-    """Return one finding: what, effect (interval), baseline, luck (best head), units."""
+    """Return the cells of one finding: name, effect (interval), baseline, null (best head), units."""
     def written(value: float | None) -> str:
         if value is None:
             return "–"
@@ -71,7 +72,7 @@ def numbers(finding: dict) -> list[str]:
 
 
 def page(figures: dict) -> str:
-    """Return the page as Markdown."""
+    """Format the page as Markdown."""
     columns = ["claim", "model", "verdict", "number", "effect (interval)", "baseline", "luck (best head)", "over"]
     shown = [line for found in figures["rows"] for line in lines(found)]
     slowest = max(figures["rows"], key=lambda found: found["seconds"])
@@ -81,7 +82,7 @@ def page(figures: dict) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
-    """Measure every row on this disk and write the page."""
+    """Measure every claim on the available models and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__.splitlines()[0])
     parser.add_argument("--only", action="append", help="only this claim; may be repeated")
     parser.add_argument("--json", type=Path, help="write the rows to this file too")

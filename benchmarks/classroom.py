@@ -1,15 +1,16 @@
-"""A class of thirty on one server: `python -m benchmarks.classroom [--minutes 5] [--sessions 30] [--json FILE]`.
+"""Simulate a class on one server: `python -m benchmarks.classroom [--minutes 5] [--sessions 30] [--json FILE]`.
 
-The server is server.py with its limits for strangers as they are (benchmarks.watched adds a log of what it computes)
-and with CLEARHEAD_CACHE_MB at 128. Of the sessions --browsers are real browsers and the others WebSocket clients that
-speak Streamlit's protocol (benchmarks.session); one more browser page trains a model meanwhile. All open the page at
-once after a first one has warmed the server; each asks --questions different questions over the minutes and opens two
-other heads in between; --long of them ask 512 tokens, the others 16. Three more vanish in the middle of a question. At
-the end all ask one and the same question at once. Every picture is then held against this process's own answer.
+The server is server.py with its default limits and CLEARHEAD_CACHE_MB=128; benchmarks.watched adds a log of what it
+computes. --browsers of the sessions are real browsers, the others are WebSocket clients that speak Streamlit's protocol
+(benchmarks.session). Another browser page trains a model at the same time. After a first session has warmed up the
+server, all open the page at once. Each session asks --questions different questions over the given minutes and opens
+two other heads in between. --long of the sessions use 512 tokens, the others 16. Three further sessions disconnect
+during a question. At the end, all sessions ask the same question at once. Every picture is then compared with this
+process's own answer.
 
-The server's memory is what it holds itself (Linux's RssAnon). The pages of files that it maps, libraries and weights,
-are shared, and the system takes them back when it wants to: with them the warm server was 420 to 579 MB in runs of one
-day. """
+Memory is the server's private memory (RssAnon on Linux). It excludes mapped files, such as libraries and weights, which
+are shared and which the system can reclaim. Including them, the warm server used 420 to 579 MB in runs of one day.
+"""
 import argparse
 import asyncio
 import datetime
@@ -31,35 +32,35 @@ from benchmarks.classroom_people import PATIENCE, Hour, Person, attend, browse, 
 from benchmarks.session import Session
 from model.core.files import write as write_file
 
-CACHE_MB, MODELS_MB = 128, 1024   # the server's documented settings
-ROOM_MB = 300                     # beside the cache: passes under way, thirty sessions, what the allocator keeps
+CACHE_MB, MODELS_MB = 128, 1024   # documented settings of the server
+ROOM_MB = 300                     # memory for running passes, thirty sessions and the allocator, besides the cache
 GHOSTS, SHORT, LONG = 3, 16, 512
-KEPT = 120.0                      # seconds for which Streamlit keeps a session whose browser is gone
+KEPT = 120.0                      # seconds for which Streamlit keeps a session without a browser
 
 
 class Watch:
-    """The server's memory, once a second, and what its log tells."""
+    """Record the server's memory once per second, and read its log."""
 
     def __init__(self, server) -> None:
         self.server, self.process = server, psutil.Process(server.process.pid)
-        self.memory: list[tuple[float, float, float]] = []   # clock, megabytes of its own, megabytes in all
+        self.memory: list[tuple[float, float, float]] = []   # clock, private megabytes, total megabytes
 
     async def run(self) -> None:
         while True:
             taken = self.process.memory_info()
-            own = taken.rss - getattr(taken, "shared", 0)   # Linux alone tells what is shared
+            own = taken.rss - getattr(taken, "shared", 0)   # only Linux reports shared memory
             self.memory.append((time.time(), own / 2**20, taken.rss / 2**20))
             await asyncio.sleep(1)
 
     def lines(self, kind: str, since: float = 0.0) -> list[list[str]]:
-        """Return the log's lines of this kind after a clock's time, as words."""
+        """Return the log lines of this kind since a time, split into words."""
         clock = {"computed": 4, "state": 1}[kind]
         found = [line.split() for line in self.server.log.read_text(encoding="utf-8").splitlines()
                  if line.startswith(f"{kind} ")]
         return [words for words in found if float(words[clock]) > since]
 
     def state(self) -> tuple[int, int, int]:
-        """Return sessions with a browser, sessions kept for one, and questions under way."""
+        """Return the numbers of active sessions, kept sessions and questions in progress."""
         active, kept, jobs = map(int, self.lines("state")[-1][2:])
         return active, kept, jobs
 
@@ -67,12 +68,12 @@ class Watch:
         return statistics.fmean(size for clock, size, _ in self.memory if start <= clock <= end)
 
     def processor(self) -> float:
-        """Return seconds of processor time that the server has used."""
+        """Return the CPU time that the server has used, in seconds."""
         return sum(self.process.cpu_times()[:2])
 
 
 async def lesson(server, wanted) -> dict:
-    """Run the whole hour and return everybody's answers and the server's log."""
+    """Run the whole lesson and return everyone's answers and the server's log."""
     watch = Watch(server)
     sampling = asyncio.create_task(watch.run())
     teacher = await Session.open(server.address)
@@ -96,7 +97,7 @@ async def lesson(server, wanted) -> dict:
         await asyncio.gather(*work)
         await ghosts
         ended, busy = time.time(), watch.processor() - busy
-        # before the browsers close, whose sessions are kept in their turn
+        # counted before the browsers close, because their sessions are then kept, too
         kept = watch.state()[1] if seconds > KEPT / 0.8 + 30 else None
     once, chorus = await ask_together(watch, sessions)
     await asyncio.gather(*(each.close() for each in (*sessions, teacher)))
@@ -108,7 +109,7 @@ async def lesson(server, wanted) -> dict:
 
 
 class Browsers:
-    """Pages in a real browser, one for each reader and one for the training; none without readers."""
+    """Pages in a real browser: one per reader and one for training, or none without readers."""
 
     def __init__(self, readers: int) -> None:
         self.readers = readers
@@ -136,7 +137,8 @@ async def haunt(server, clock: float) -> None:
 
 
 async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, float]:
-    """Return how often one question asked by all at once is computed, and the seconds until the last has its answer."""
+    """Ask one question from all sessions at once. Return how often it was computed, and the seconds until the last
+    answer."""
     begun, clock, text = time.perf_counter(), time.time(), text_of("everybody", 0, SHORT)
     await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
 
@@ -148,8 +150,7 @@ async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, floa
 
 
 async def emptied(watch: Watch) -> tuple[int, int]:
-    """Return (sessions with a browser, questions under way) ten seconds after everybody left, or as soon as both are
-    0."""
+    """Return (active sessions, questions in progress) ten seconds after everyone has left, or as soon as both are 0."""
     for _ in range(10):
         await asyncio.sleep(1)
         active, _, jobs = watch.state()
@@ -159,7 +160,7 @@ async def emptied(watch: Watch) -> tuple[int, int]:
 
 
 def wrong_numbers(people: list[Person]) -> int:
-    """Return pictures that differ from this process's own answer to the same text by more than one step of 255."""
+    """Count the pictures that differ from this process's own answer by more than one step of 255."""
     from model.ask import sources
     from model.core.heads import OverviewQuery
     from model.core.query import Kind
@@ -173,7 +174,7 @@ def wrong_numbers(people: list[Person]) -> int:
 
 
 def bars(found: dict) -> list[dict]:
-    """Return every bar with its measured value; those that need minutes only where there were enough."""
+    """Return every acceptance criterion with its measured value. Some are only checked in long runs."""
     people, watch, (begun, ended) = found["people"], found["watch"], found["times"]
     everybody = [*people, found["trainer"]]
     rows: list[tuple[str, float, float]] = [
@@ -182,7 +183,7 @@ def bars(found: dict) -> list[dict]:
         ("answers with another session's tokens", sum(each.foreign for each in people), 0),
         (f"pictures that differ from the own answer, of {sum(len(each.pictures) for each in people)}",
          wrong_numbers(people), 0)]
-    # a browser's time holds its own drawing, a client's does not
+    # a browser's time includes drawing, a client's does not
     for kind, tokens in sorted({(each.kind, each.tokens) for each in people}):
         times = [each.questions for each in people if (each.kind, each.tokens) == (kind, tokens) and each.questions]
         if len(times) > 1:
@@ -204,14 +205,14 @@ def bars(found: dict) -> list[dict]:
 
 
 def ratio(times: Sequence[Sequence[float]] | list[np.ndarray]) -> float:
-    """Return the slowest person's median divided by the fastest one's."""
+    """Return the slowest person's median time divided by the fastest person's."""
     medians = [float(np.median(each)) for each in times]
     return max(medians) / min(medians)
 
 
 def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float]:
-    """Return (median ratio, share of ratios at least as large as the real one) where the same seconds are dealt to the
-    same people at random: what nobody's being treated worse than the others would look like."""
+    """Return (median ratio, share of ratios at least as large as the measured one) if the times are randomly permuted
+    among people: a permutation test of the hypothesis that all are treated equally."""
     every, chance = np.concatenate(times), np.random.default_rng(0)
     ends = np.cumsum([len(each) for each in times])[:-1]
     dealt = [ratio(np.split(chance.permutation(every), ends)) for _ in range(deals)]
@@ -219,7 +220,7 @@ def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float
 
 
 def fairness(people: list[Person]) -> str:
-    """Return a sentence on how much of the clients' ratio is chance."""
+    """Return a sentence on how much of the clients' ratio is due to chance."""
     times = [each.questions for each in people if (each.kind, each.tokens) == ("client", SHORT) and each.questions]
     if len(times) < 2:
         return ""
@@ -230,7 +231,7 @@ def fairness(people: list[Person]) -> str:
 
 
 def table(found: dict) -> str:
-    """Return seconds of every person's questions and heads."""
+    """Format a table with the seconds of every person's questions and heads."""
     lines = [f"{'who':<12} {'tokens':>6} {'questions':>9} {'median':>8} {'worst':>8} {'head, median':>13} {'worst':>8}"]
     for each in found["people"]:
         numbers = [function(taken) if taken else float("nan") for taken in (each.questions, each.heads)

@@ -1,5 +1,5 @@
-"""The people of benchmarks.classroom: sessions over WebSockets, browsers, one who trains a model, and those who
-vanish."""
+"""The simulated people of benchmarks.classroom: WebSocket sessions, browsers, one who trains a model, and some who
+disconnect."""
 import asyncio
 import base64
 import random
@@ -13,10 +13,10 @@ from benchmarks.clearhead_pages import DRAWN, WATCH
 from benchmarks.session import Session
 from viz.components.messages import unpack
 
-HEADS = 72              # of MiniLM, 12 a layer
-PATIENCE = 60.0         # seconds after which no answer is an error
-CHANGES = (0.4, 0.7)    # when another head is opened, as shares of the time between two questions
-# each is one token of MiniLM's vocabulary, so that the tokens of an answer tell whose text it belongs to
+HEADS = 72              # heads of MiniLM, 12 per layer
+PATIENCE = 60.0         # timeout for an answer in seconds
+CHANGES = (0.4, 0.7)    # times of opening other heads, as fractions of the time between two questions
+# each word is one token in MiniLM's vocabulary; the tokens of an answer therefore identify its text
 WORDS = ("time year people way day man thing woman life child world school state family student group country problem "
          "hand part place case week "
          "company system program question work government number night point home water room mother area money story "
@@ -26,15 +26,15 @@ WORDS = ("time year people way day man thing woman life child world school state
 
 
 def text_of(person: str, question: int, tokens: int) -> str:
-    """Return a unique text with this many tokens, including the two special ones."""
+    """Return a unique text with this number of tokens, including two special tokens."""
     chance = random.Random(f"{person} {question}")
     return " ".join(chance.choices(WORDS.split(), k=tokens - 2))
 
 
 @dataclass
 class Person:
-    """What one person asked and got. seconds: of each question and of each other head; pictures: (text, cells of the
-    grid) as they came."""
+    """A person's questions and answers. seconds: times of the questions and of the other heads. pictures: received
+    pictures as (text, cells of the grid)."""
 
     name: str
     tokens: int
@@ -42,17 +42,17 @@ class Person:
     heads: list[float] = field(default_factory=list)
     pictures: list[tuple[str, np.ndarray]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    foreign: int = 0   # answers with tokens of a text that this person never asked
+    foreign: int = 0   # number of answers to a text that this person did not ask about
 
     @property
     def kind(self) -> str:
-        return self.name.split()[0]   # client or browser
+        return self.name.split()[0]   # "client" or "browser"
 
 
 @dataclass(frozen=True)
 class Hour:
-    """When people ask: from `start` (of time.perf_counter) on, so many questions each, one in each `period`
-    (seconds)."""
+    """The schedule of questions: from `start` (time.perf_counter) on, each person asks one question per `period` in
+    seconds."""
 
     start: float
     period: float
@@ -60,8 +60,8 @@ class Hour:
     people: int
 
     def moments(self, seat: int, question: int) -> tuple[float, float]:
-        """Return (this question, the next one) in periods. Each period has its own order, so that nobody always comes
-        after the longest texts."""
+        """Return the times of this question and the next one, in periods. The order of people changes in every period,
+        such that no one always follows the longest texts."""
         this, after = (number + random.Random(number).sample(range(self.people), self.people)[seat] / self.people
                        for number in (question, question + 1))
         return this, after
@@ -71,12 +71,12 @@ class Hour:
 
 
 def tokens_of(header: dict) -> str:
-    """Return the text whose tokens are in the open head's message."""
+    """Return the text of the open head in a message."""
     return " ".join(header["rows"]["texts"][1:-1])
 
 
 async def attend(person: Person, session: Session, hour: Hour, seat: int) -> None:
-    """Ask one person's questions, opening other heads in between."""
+    """Ask one person's questions over a WebSocket, and open other heads in between."""
     chance, mine = random.Random(person.name), set()
     try:
         await session.until(lambda: not session.running, PATIENCE)
@@ -118,7 +118,7 @@ async def _open(person: Person, session: Session, place: int) -> None:
 
 
 async def vanish(address: str, name: str) -> None:
-    """Ask a long text and disconnect before the answer."""
+    """Ask about a long text and disconnect before the answer."""
     session = await Session.open(address)
     await session.until(lambda: not session.running, PATIENCE)
     await session.type("ask_text", text_of(name, 0, 512))
@@ -127,7 +127,7 @@ async def vanish(address: str, name: str) -> None:
 
 
 async def browse(person: Person, page, address: str, hour: Hour, seat: int) -> None:
-    """Ask the same questions in a real browser; the time ends when the grid is painted."""
+    """Ask one person's questions in a real browser. The time ends when the grid is painted."""
     from playwright.async_api import Error
 
     page.on("pageerror", lambda error: person.wrong.append(str(error)))
@@ -157,7 +157,7 @@ async def browse(person: Person, page, address: str, hour: Hour, seat: int) -> N
 
 
 async def _drawn(page, room: str) -> tuple[float, dict, dict]:
-    """Return (seconds, header, arrays) of a component's first picture since the last key."""
+    """Return (seconds, header, arrays) of a component's first picture since the last key press."""
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
     told = await (await page.wait_for_function(DRAWN, arg=room, timeout=PATIENCE * 1000, polling=50)).json_value()
@@ -166,7 +166,7 @@ async def _drawn(page, room: str) -> tuple[float, dict, dict]:
 
 
 async def train(person: Person, page, address: str, end: float) -> None:
-    """Train a small model on the page How heads form and watch it until the end of the hour."""
+    """Train a small model on the page How heads form and watch it until the end of the lesson."""
     from playwright.async_api import Error
 
     page.on("pageerror", lambda error: person.wrong.append(str(error)))

@@ -1,8 +1,8 @@
-"""Clearhead in a real browser with a watch on it, for benchmarks.versus_bertviz: what came when, and when it was
-painted.
+"""Measure in a real browser when Clearhead's messages arrive and when they are painted, for benchmarks.versus_bertviz.
 
-The server is benchmarks.watched, which tells what it computed; the browser's page notes each message of the server and
-each drawing on a canvas. """
+The server is benchmarks.watched, which logs what it computes. A script in the page records each message from the server
+and each drawing on a canvas.
+"""
 import base64
 import time
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 120_000   # milliseconds
-COLUMNS = 12         # heads a layer of MiniLM
-# notes messages, drawings by the key of the container they stand in, and the last key or click
+COLUMNS = 12         # heads per layer of MiniLM
+# records messages, drawings by the key of their container, and the last key press or click
 WATCH = """
 // once for all drawings of one moment; painted a frame after the one in which it was drawn, as BertViz's pages say it
 function drawn(pictures) {
@@ -39,7 +39,7 @@ for (const name of ['putImageData', 'drawImage']) {
 addEventListener('keydown', (event) => { if (event.key === 'Enter') seen.asked = performance.now(); }, true);
 addEventListener('pointerdown', () => { seen.asked = performance.now(); }, true);
 """
-# says once the first body of this component since the question has been painted
+# resolves when this component's first body since the question has been painted
 DRAWN = """(room) => {
     const words = `"room":"${room}","part":"body"`;
     const start = (data) => new Uint8Array(data, 0, Math.min(data.byteLength, 8000));
@@ -60,8 +60,8 @@ RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 @dataclass(frozen=True)
 class Picture:
-    """What came: when it was asked, arrived and was painted (seconds since 1970), all bytes until then, and the message
-    that was drawn."""
+    """A picture in the browser: when it was requested, arrived and was painted (Unix time in seconds), the bytes
+    received until then, and the message that was drawn."""
 
     asked: float
     arrived: float
@@ -75,14 +75,14 @@ class Picture:
 
     @property
     def body(self) -> bytes:
-        """The component's own message in Streamlit's."""
+        """The component's message, inside Streamlit's message."""
         from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
         return ForwardMsg.FromString(self.message).delta.new_element.bidi_component.bytes
 
 
 class Page:
-    """One browser page on the watched server."""
+    """A browser page on the watched server."""
 
     def __init__(self, browser, server) -> None:
         self.page, self.server = browser.new_page(viewport={"width": 1440, "height": 900}), server
@@ -94,20 +94,20 @@ class Page:
         self.rest()
 
     def rest(self) -> None:
-        """Wait until everything has been drawn, what comes after the picture too."""
+        """Wait until everything has been drawn, including what follows the picture."""
         self.page.wait_for_timeout(300)
         self.page.wait_for_selector(RESTS, timeout=PATIENCE)
         self.page.wait_for_timeout(300)
 
     def ask(self, text: str) -> tuple[Picture, Picture]:
-        """Return a text submitted in the sidebar: the grid of all heads, and the open head."""
+        """Submit a text in the sidebar. Return the pictures of the grid and of the open head."""
         field = self.page.locator("[data-testid=stSidebar] textarea").first
         field.fill(text)
         field.press("Control+Enter")
         return self._picture("grid"), self._picture("head")
 
     def open_head(self, place: int) -> Picture:
-        """Return a click on the head of this number in the grid."""
+        """Click the head with this index in the grid. Return the picture of the open head."""
         grid = self.page.locator(".st-key-grid .ch.grid").first
         pitch, left, heads = (float(grid.get_attribute(f"data-{name}")) for name in ("pitch", "left", "heads"))
         box, (row, column) = self.page.locator(".st-key-grid canvas").first.bounding_box(), divmod(place, COLUMNS)
@@ -122,16 +122,16 @@ class Page:
                        base64.b64decode(told["message"]))
 
     def split(self, picture: Picture) -> dict[str, Any]:
-        """Return seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues;
-        preparation everything before it that is not the model's pass."""
+        """Split the time of the grid into parts, in seconds. Transfer includes packing and Streamlit's queues;
+        preparation is everything before transfer except the model's pass."""
         computed = self._computed(picture.asked)
         model, (_, shown) = computed["Query"][0], computed["OverviewQuery"]
         return {"model": model, "preparation": shown - picture.asked - model, "transfer": picture.arrived - shown,
                 "paint": picture.painted - picture.arrived}
 
     def _computed(self, since: float) -> dict[str, tuple[float, float]]:
-        """Return (seconds, clock at the end) of the first question of each type since."""
-        time.sleep(0.05)   # the line is written after the answer
+        """Return {type of question: (seconds, clock at the end)} for the first question of each type since a time."""
+        time.sleep(0.05)   # the log line is written after the answer
         found: dict[str, tuple[float, float]] = {}
         for line in Path(self.server.log).read_text(encoding="utf-8").splitlines():
             words = line.split()

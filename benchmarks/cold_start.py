@@ -1,10 +1,11 @@
-"""From the command to the first picture: `python -m benchmarks.cold_start [--json FILE] [--times N]`.
+"""Measure the time from the command to the first picture: `python -m benchmarks.cold_start [--json FILE] [--times N]`.
 
-Starts an empty Streamlit app and Clearhead by turns, N times each and each in a process of its own, with a browser
-that already runs. Of the empty app it tells the seconds until its title is there; of Clearhead until the server
-answers, until the sidebar's text field is there, and until the grid of all heads is painted. The first turn warms the
-disk, writes byte code and does not count. The bar: the grid within 1.8 times the empty app's title. Each grid is then
-painted once more when the live check has run behind it, and must not have changed by a pixel. """
+Starts an empty Streamlit app and Clearhead in turns, N times each, in separate processes, with a browser that is
+already running. Reports the seconds until the empty app shows its title, and until Clearhead's server answers, its
+sidebar has a text field, and the grid of all heads is painted. The first turn fills the disk cache, writes bytecode and
+is not counted. The criterion is that the grid takes at most 1.8 times as long as the empty app's title. When the live
+verification has finished, the grid is captured again and must not differ in any pixel.
+"""
 import argparse
 import datetime
 import json
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from model.core.files import write as write_file
 
-BAR = 1.8   # of the empty app's title
+BAR = 1.8   # maximum time of the grid, relative to the empty app's title
 EMPTY = 'import streamlit as st\n\nst.title("An empty app")\n'
 PAINTED = """canvas => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -30,11 +31,11 @@ PIXELS = """async canvas => {
 }"""
 VERIFIED = """() => [...document.querySelectorAll('[data-testid=stSidebar] button')]
     .some((button) => button.innerText.includes('✓'))"""
-CHECKED = 120_000   # ms until the live check has run
+CHECKED = 120_000   # timeout for the live verification in ms
 
 
 def start_empty(browser, script: Path) -> dict[str, float]:
-    """Return seconds from the command to the title of an empty app."""
+    """Return the seconds from the command to the title of an empty app."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     begun, server = time.perf_counter(), _server(script)
     try:
@@ -47,7 +48,7 @@ def start_empty(browser, script: Path) -> dict[str, float]:
 
 
 def start(browser, script: Path) -> dict[str, float]:
-    """Return seconds from the command to each step of one start of Clearhead."""
+    """Start Clearhead and return the seconds from the command to each step."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     begun, server = time.perf_counter(), _server(script)
     try:
@@ -75,7 +76,7 @@ def start(browser, script: Path) -> dict[str, float]:
 def _server(script: Path):
     from tests.conftest import Server
 
-    # with byte code, as anybody's second start has it
+    # with bytecode, as in every start except the first
     return Server(script, Path(tempfile.mkdtemp()) / "server.log", PYTHONDONTWRITEBYTECODE="")
 
 

@@ -1,10 +1,11 @@
-"""How many configurations raise an alarm: `python -m benchmarks.configs [--families] [FOLDER ...]`.
+"""Count the configurations that Clearhead would not verify: `python -m benchmarks.configs [--families] [FOLDER ...]`.
 
-Accounted for (`model.pretrained.accounting`) are the defaults of every type that transformers knows, the configurations
-of well-known models of the hub (`benchmarks/hub_configs.json`, written down with all their keys), and every config.json
-of the installed packages, of the models on this disk and of further folders; with --families the small model of every
-type of `benchmarks.families`, too, saved and loaded again with its weights. Prints each that would not be verified,
-with the reason. """
+Applies `model.pretrained.accounting` to the default configuration of every type in transformers, to the configurations
+of well-known models on the hub (`benchmarks/hub_configs.json`, with all their keys), and to every config.json in the
+installed packages, the models on this disk and the given folders. --families adds the small models of
+`benchmarks.families`, saved and reloaded with their weights. Prints each configuration that would not be verified, with
+the reason.
+"""
 import argparse
 import importlib.metadata
 import json
@@ -26,20 +27,21 @@ HUB = Path(__file__).with_name("hub_configs.json")
 
 
 def clauses_of(folder: Path) -> tuple[str, ...]:
-    """Return what in a folder with a config.json is not applied, as far as that can be told without its weights."""
+    """Return clauses on everything in a folder's config.json that is not applied, as far as can be determined without
+    weights."""
     from transformers import AutoConfig
 
     return accounting.unapplied((folder,), AutoConfig.from_pretrained(folder, **LOAD_OPTIONS), None, ())
 
 
 def clauses_alone(content: dict[str, Any], folder: Path) -> tuple[str, ...]:
-    """Return the same of a configuration alone, which is written into `folder`."""
+    """Return the same for a configuration that is first written to `folder`."""
     (folder / "config.json").write_text(json.dumps(content), encoding="utf-8")
     return clauses_of(folder)
 
 
 def defaults() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the configuration of every type that can be made with nothing set, as save_pretrained writes it."""
+    """Yield the default configuration of every type that has one, as written by save_pretrained."""
     from transformers import CONFIG_MAPPING
 
     for model_type in CONFIG_MAPPING:
@@ -49,7 +51,7 @@ def defaults() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def on_disk() -> Iterator[Path]:
-    """Yield the folders with a config.json of transformers among the installed packages and the fetched models."""
+    """Yield the folders with a transformers config.json in the installed packages and the downloaded models."""
     found = [Path(str(file.locate())) for package in importlib.metadata.distributions()
              for file in package.files or () if file.name == "config.json"]
     for path in [*found, *catalogue.home().glob("models/*/config.json")]:
@@ -58,13 +60,13 @@ def on_disk() -> Iterator[Path]:
 
 
 def families(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what is not applied of the small model of each type, which is saved in a folder and loaded again."""
+    """Save and reload the small model of each type, and yield (type, clauses on what is not applied)."""
     import transformers
 
     for reads, maker in (("text", families_models), ("picture", families_pictures)):
         for model_type in set(maker.mappings()) - set(families_models.excluded(reads)):
             place = folder / model_type
-            with suppress(Exception):   # what transformers cannot build or save; the walk over the families says why
+            with suppress(Exception):   # skip types that transformers cannot build or save; `families` reports why
                 maker.build(model_type, "eager").save_pretrained(place)
                 config = transformers.AutoConfig.from_pretrained(place, **LOAD_OPTIONS)
                 kind = accounting.architecture_of(config) or transformers.AutoModel
@@ -90,7 +92,7 @@ def main() -> None:
 
 
 def _say(group: str, outcomes: Iterator[tuple[str, tuple[str, ...]]]) -> None:
-    """One line for each that raises an alarm, then how many there are."""
+    """Print a line for each configuration that is not verified, then their number."""
     count, alarms, start = 0, 0, time.perf_counter()
     for name, clauses in outcomes:
         count, alarms = count + 1, alarms + bool(clauses)

@@ -1,4 +1,4 @@
-"""The versions that constraints.txt fixes, from the packages installed here: python -m benchmarks.constraints"""
+"""Print the content of constraints.txt for the packages installed here: python -m benchmarks.constraints"""
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
@@ -11,8 +11,8 @@ from packaging.version import Version
 from benchmarks.licences import ROOT, brought, named
 
 FILES = tuple(ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray", "-docs"))
-TOOLS = {"pip", "setuptools"}   # each Python comes with its own
-# where Clearhead is said to run beside the system on which the file is made
+TOOLS = {"pip", "setuptools"}   # every Python has its own versions
+# environment markers that differ between the supported systems
 NAMES = ("sys_platform", "platform_system", "os_name", "platform_machine")
 SYSTEMS = [dict(zip(NAMES, system)) | {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
            for system in (("linux", "Linux", "posix", "x86_64"), ("win32", "Windows", "nt", "AMD64"),
@@ -21,15 +21,15 @@ SYSTEMS = [dict(zip(NAMES, system)) | {"python_version": python, "python_full_ve
 
 
 def versions(paths: tuple[Path, ...] = FILES) -> dict[str, str]:
-    """Return the version of every package that the requirements bring here, by name; a local part (torch's +cpu) is
-    left out, as other systems have another."""
+    """Return {name: version} of every package that the requirements install here, without local version labels
+    (torch's +cpu), which differ between systems."""
     return {package.name: Version(package.version).public for path in paths for package in brought(path)
             if package.name not in TOOLS}
 
 
 def elsewhere(paths: tuple[Path, ...] = FILES) -> list[str]:
-    """Return the names of what other systems or Pythons need beside that, as the installed packages announce it; what
-    those need in turn cannot be read here."""
+    """Return the names of further packages that other systems or Python versions need, according to the metadata of the
+    installed packages. Their own dependencies are unknown."""
     fixed = versions(paths)
     requirements = [requirement for path in paths for requirement in named(path)]
     more = [Requirement(line) for name in [*fixed, *(one.name for one in requirements)] for line in _requires(name)]
@@ -39,7 +39,7 @@ def elsewhere(paths: tuple[Path, ...] = FILES) -> list[str]:
 
 
 def constraints() -> str:
-    """Return the text of constraints.txt."""
+    """Return the content of constraints.txt."""
     python = ".".join(map(str, sys.version_info[:2]))
     head = (f"Made by .ci/constraints with Python {python} on {sys.platform}: all that the requirements bring there.",
             "Not fixed are pip and setuptools, what PyPI's torch for Linux adds for GPUs (nvidia-*, triton), and what",
@@ -61,7 +61,7 @@ def _plain(name: str) -> str:
 
 @click.command()
 def main() -> None:
-    """Print what constraints.txt holds when it is made from the packages installed here."""
+    """Print the content of constraints.txt for the packages installed here."""
     click.echo(constraints(), nl=False)
 
 

@@ -1,7 +1,7 @@
-"""Hooks of mkdocs: put benchmarks/*.md and SECURITY.md into the site beside docs/, and make its live page.
+"""mkdocs hooks: add benchmarks/*.md and SECURITY.md to the site, and create its interactive page.
 
-Links between documents are those of the repository, so that they work there too; here they are moved to the site's
-addresses. """
+Links between documents are relative to the repository; these hooks convert them to links within the site.
+"""
 import functools
 import re
 import sys
@@ -21,7 +21,7 @@ FAMOUS = (   # model, text, layer, head, token, caption
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the documents that are outside docs/, and the live page."""
+    """Add the documents outside docs/ and the interactive page."""
     for path in sorted((ROOT / "benchmarks").glob("*.md")):
         files.append(File.generated(config, f"benchmarks/{path.name}", content=path.read_text(encoding="utf-8")))
     for name, place in OUTSIDE.items():
@@ -34,7 +34,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Turn links that leave docs/ into links within the site."""
+    """Convert links that leave docs/ to links within the site."""
     for name, place in OUTSIDE.items():
         markdown = markdown.replace(f"](../{name})", f"]({place})").replace(f"]({name})", f"]({place})")
     return re.sub(r"\]\(\.\./benchmarks/(\w+\.md)\)", r"](benchmarks/\1)", markdown)
@@ -42,7 +42,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 @functools.cache
 def three_heads() -> bytes:
-    """Return the live page: one HTML file with three heads that need no server."""
+    """Return the interactive page, one HTML file with three heads that works without a server."""
     sys.path.insert(0, str(ROOT))
     import clearhead
     from model.core.view import View

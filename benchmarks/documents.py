@@ -1,9 +1,10 @@
 """Run the Python of the documents in a notebook and write its outputs back: `python -m benchmarks.documents [FILE …]`
 
-Every ```python block of a document runs in one kernel, in order, in an empty folder. What it shows replaces the
-```text block that follows it, or the picture that follows it (`![…](images/NAME.png)`): a PNG as it is, HTML as
-Chromium paints it. --python names the interpreter of an environment into which a wheel of Clearhead and ipykernel were
-installed; without it the kernel runs the checkout. """
+All ```python blocks of a document run in order in one kernel, in an empty folder. The output of a block replaces the
+```text block or the picture (`![…](images/NAME.png)`) that follows it. HTML output is rendered by Chromium. --python is
+the interpreter of an environment with an installed wheel of Clearhead and ipykernel; by default, the kernel runs the
+checkout.
+"""
 import io
 import json
 import os
@@ -21,14 +22,14 @@ from PIL import Image, ImageChops
 from benchmarks.pictures import ROOT, browser, small
 
 DOCUMENTS = "docs/api.md", "docs/paper.md", "docs/own-model.md"
-PATIENCE = 600   # seconds for one block
+PATIENCE = 600   # timeout for one block in seconds
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n"
                    r"(?:\n(?P<said>```text\n.*?```)|\n!\[[^]]*\]\((?P<picture>\S+?\.png)\))?", re.DOTALL)
-WIDTH, MARGIN = 980, 16   # pixels of a notebook's cell, and of white round its picture
+WIDTH, MARGIN = 980, 16   # width of a notebook cell and white margin of its picture, in pixels
 
 
 def fill(document: str, folder: Path) -> tuple[str, dict[str, bytes]]:
-    """Return the document with its outputs, and its pictures {path: PNG}. Raises CellExecutionError for a block that
+    """Run a document and return it with its outputs, and its pictures {path: PNG}. Raises CellExecutionError if a block
     fails."""
     blocks = list(BLOCK.finditer(document))
     shown = nbformat.v4.new_code_cell('import pandas\nget_ipython().ast_node_interactivity = "all"\n'
@@ -47,27 +48,27 @@ def fill(document: str, folder: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def text(outputs: list) -> str:
-    """What a reader of the notebook reads: printed lines and the text of each value."""
+    """Return the printed lines and the text of each displayed value."""
     said = [each["text"] if each["output_type"] == "stream" else each["data"]["text/plain"] + "\n" for each in outputs
             if each.get("name") != "stderr"]
     return "".join(re.sub(r" at 0x[0-9a-f]+", "", each) for each in said)
 
 
 def picture(outputs: list) -> bytes:
-    """The last value that is drawn, as PNG."""
+    """Return the last displayed picture as PNG."""
     drawn = next(each["data"] for each in reversed(outputs) if {"image/png", "text/html"} & set(each.get("data", ())))
     return b64decode(drawn["image/png"]) if "image/png" in drawn else photograph(drawn["text/html"])
 
 
 def photograph(content: str) -> bytes:
-    """HTML as Chromium paints it, one notebook cell wide."""
+    """Render HTML in Chromium at the width of a notebook cell, and return a PNG."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, browser(playwright) as chromium:
         page = chromium.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
         page.set_content(f'<body style="margin: 0">{content}')
         page.frame_locator("iframe").locator("canvas").first.wait_for(timeout=1000 * PATIENCE)
-        page.wait_for_timeout(2000)   # until the frame has told its height
+        page.wait_for_timeout(2000)   # wait until the frame has reported its height
         shot = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     drawn = ImageChops.difference(shot, Image.new("RGB", shot.size, "white")).getbbox()
     if drawn is None:
@@ -76,7 +77,7 @@ def photograph(content: str) -> bytes:
 
 
 def use(python: str, folder: Path) -> None:
-    """Have notebooks of this process run in the kernel of an interpreter."""
+    """Make notebooks in this process use the kernel of an interpreter."""
     place = folder / "kernels" / "documents"
     place.mkdir(parents=True)
     command = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -89,7 +90,7 @@ def use(python: str, folder: Path) -> None:
 @click.argument("names", nargs=-1)
 @click.option("--python", default="", help="An interpreter into which a wheel of Clearhead was installed.")
 def main(names: tuple[str, ...], python: str) -> None:
-    """Fill the named documents, or all of them."""
+    """Run the named documents, by default all, and write their outputs."""
     if not python:
         os.environ["PYTHONPATH"] = str(ROOT)
     for name in names or DOCUMENTS:

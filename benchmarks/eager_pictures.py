@@ -1,8 +1,9 @@
-"""How far a picture model's heads are from its own eager attention, on photographs:
+"""Compare the heads of a picture model with its own eager attention, on photographs:
 `python -m benchmarks.eager_pictures [MODEL] [--pictures 3]`.
 
-The weights that Clearhead shows of a shipped photograph are compared, every head and every cell, with those that a
-fresh copy of the model reports under transformers' eager attention. No part of Clearhead's capture is in the copy. """
+Compares all weights that Clearhead shows for a shipped photograph with those that a fresh copy of the model reports
+under transformers' eager attention. The copy does not use Clearhead's capture.
+"""
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,17 +20,17 @@ from model.pretrained.vision.picture_model import open_processor, prepare
 
 
 class Compared(NamedTuple):
-    """One photograph."""
+    """The comparison for one photograph."""
 
-    picture: str       # its key
-    heads: int         # that were compared
-    weights: int       # in each of them
-    difference: float  # the largest of any weight
-    proof: float       # of the outputs that this pass put out, as the page's badge has it
+    picture: str       # key of the photograph
+    heads: int         # number of heads compared
+    weights: int       # number of weights per head
+    difference: float  # largest difference of any weight
+    proof: float       # error of the outputs in this pass, as shown by the page's badge
 
 
 def compared(model_id: str, count: int) -> Iterator[Compared]:
-    """Yield the first shipped pictures, one after the other. Raises UserError for a model that is not on this disk."""
+    """Compare the first shipped pictures and yield the results. Raises UserError if the model is not on this disk."""
     import torch
     from transformers import AutoModel
 

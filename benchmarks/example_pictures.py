@@ -1,6 +1,7 @@
-"""The pictures that come with the program for the model *Marked digit*: `python -m benchmarks.example_pictures`.
+"""Draw the example pictures for the model *Marked digit*: `python -m benchmarks.example_pictures`.
 
-Draws the first canvases of its test again, as PNG, and their list. """
+Writes the first test canvases as PNG files, and their list.
+"""
 import hashlib
 import io
 import json
@@ -20,14 +21,14 @@ SOURCE = "put together from digits of E. Alpaydin and C. Kaynak, UCI Machine Lea
 
 
 def encoded(canvas: Canvas) -> bytes:
-    """Return the canvas as the file that is shipped."""
+    """Return the shipped PNG file of a canvas."""
     target = io.BytesIO()
     Image.fromarray(canvas.pixels()).save(target, "PNG", optimize=True)
     return target.getvalue()
 
 
 def named() -> Iterator[tuple[str, str, Canvas]]:
-    """Yield (key, title, canvas) of each picture; the two of a twin are a and b."""
+    """Yield (key, title, canvas) of each picture. Twins have the suffixes a and b."""
     for number, canvas in enumerate(canvases()):
         others = ", ".join(str(label) for place, label in sorted(zip(canvas.places, canvas.labels, strict=True)))
         key = f"{MODEL}-{number // 2 + 1}{'ab'[number % 2]}"

@@ -1,10 +1,10 @@
-"""The decoder with a mixture of experts of the lesson *What changed since 2017*: trains it with the balancing loss and
-without it.
+"""Train the mixture-of-experts decoder for the lesson *What changed since 2017*, with and without the balancing loss.
 
     python -m benchmarks.experts [--write assets/lessons/experts.safetensors]
 
-Five seeds; the file gets the weights of the first, in float16, what each expert did with them, and of each seed the
-share of tokens that the busiest expert got. About a minute on one core. """
+Uses five seeds. The file contains the weights of the first seed in float16, each expert's share of tokens with them,
+and the busiest expert's share for every seed. Takes about a minute on one core.
+"""
 import argparse
 import datetime
 import json
@@ -31,7 +31,7 @@ from model.lessons.since import (
 SEEDS = (1, 2, 3, 4, 5)
 NAMES = {True: "balanced", False: "free"}
 STEPS, SIZE, RATE, BALANCE = 400, 64, 0.01, 0.01
-LONGEST = 11      # words of a sentence, with the start and the full stop
+LONGEST = 11      # maximum number of words in a sentence, including the start word and the full stop
 DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NOUNS = ("man", "woman", "king", "child", "tree")
 PLACES = ("house", "garden")
@@ -63,12 +63,12 @@ def _sum(rng: random.Random) -> list[str]:
 
 
 def sentence(rng: random.Random) -> list[str]:
-    """Return one sentence, with the start and the full stop."""
+    """Return a random sentence, including the start word and the full stop."""
     return ["<start>", *rng.choices((_english, _french, _sum), (0.4, 0.3, 0.3))[0](rng), "."]
 
 
 def batch(seed: str, size: int) -> tuple[list[list[int]], list[list[bool]]]:
-    """Return (ids (size, LONGEST), whether a word stands there), padded with full stops."""
+    """Return (ids (size, LONGEST), whether they are not padding). The padding is full stops."""
     rng = random.Random(seed)
     rows = [encode(sentence(rng)) for _ in range(size)]
     return ([row + [1] * (LONGEST - len(row)) for row in rows],
@@ -76,7 +76,7 @@ def batch(seed: str, size: int) -> tuple[list[list[int]], list[list[bool]]]:
 
 
 def first_weights(seed: int) -> Weights:
-    """Untrained weights."""
+    """Draw untrained weights."""
     draw = torch.Generator().manual_seed(seed)
     width, inner = EXPERT_WIDTH, EXPERT_INNER
     shapes = {"words": (len(WORDS), width), "places": (LONGEST, width), "attention": (4, width, width),
@@ -87,7 +87,7 @@ def first_weights(seed: int) -> Weights:
 
 
 def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
-    """Return weights after so many steps; `balance` times the balancing loss is added to that of the next word."""
+    """Train and return the weights. The loss is that of the next word plus `balance` times the balancing loss."""
     weights = {name: each.requires_grad_() for name, each in first_weights(seed).items()}
     adam = torch.optim.Adam(weights.values(), RATE)
     with torch.enable_grad():
@@ -103,8 +103,7 @@ def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
 
 
 def measured(weights: Weights) -> tuple[np.ndarray, float]:
-    """Return the share of the tokens that each expert gets, and −ln P of the next word, over sentences not trained
-    on."""
+    """Return each expert's share of tokens and −ln P of the next word, over held-out sentences."""
     ids, there = map(torch.tensor, batch("held out", HELD_OUT))
     with torch.no_grad():
         logits, gates = forward(weights, ids[:, :-1])

@@ -1,10 +1,11 @@
 """Does attention explain? `python -m benchmarks.explain [--model ID ...] [--set SET ...] [--json FILE]` writes the page
 benchmarks/explain.md.
 
-Over the texts of assets/cases, for each model: how each measure of importance ranks the words beside the measured
-effect of taking them away, by three definitions, with intervals; how far the definitions agree with one another; and
-the best head, chosen on the other half of the texts. What is not asked for is taken from FILE, if it is there. Models
-that are not on this disk are left out. """
+For each model and the texts of assets/cases, measures how well each attribution method ranks words compared with the
+effects of removing them in three ways, with intervals; how well these ways agree; and the best head, chosen on the
+other half of the texts. Results that are not requested are taken from FILE, if it exists. Skips models that are not on
+this disk.
+"""
 import argparse
 import json
 import os
@@ -26,7 +27,7 @@ from model.studies.faithfulness import COLUMNS, SETS, by_layer, questions, repor
 PAGE = Path(__file__).with_name("explain.md")
 MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label",
           "translator": "target", "induction": "next"}
-HEADED = ("weight_head", "norm_head")   # there is no open head here
+HEADED = ("weight_head", "norm_head")   # methods that need a selected head, left out here
 NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "‖αf(x)‖, last layer",
          "norm_residual": "… with residual",
          "norm_layernorm": "… with residual and normalisation", "rollout": "rollout",
@@ -52,7 +53,7 @@ listed. A head was chosen on one half of the texts and scored on the other.
 
 
 def measured(model: str, kind: str, which: str) -> dict:
-    """Return one model over one set."""
+    """Measure one model over one set."""
     print(f"{model}, {which}", flush=True)
     start, found, groups, left_out = time.perf_counter(), [], [], 0
     for question, text in zip(questions(model, sources.revision(model), kind, which), texts(which), strict=True):
@@ -73,7 +74,7 @@ def cell(mean: dict) -> str:
 
 
 def table(found: dict) -> str:
-    """Return the measures of one model over one set, the ceiling last."""
+    """Format the methods' results for one model and set as a table, with the ceiling as its last row."""
     said: dict = found["report"]
     rows = [(NAMES[name], each) for name, each in said["methods"].items() if name not in HEADED and each[-1]["texts"]]
     rows.append(("**ceiling: the definitions among one another**", said["ceiling"]))
@@ -100,7 +101,7 @@ def page(figures: dict) -> str:
 
 
 def write(models: dict, target: Path, file: Path | None) -> None:
-    """Write the page, and the figures to a file."""
+    """Write the page, and the results to a JSON file if requested."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python "
                           f"{platform.python_version()}, {versions}.",
@@ -111,7 +112,7 @@ def write(models: dict, target: Path, file: Path | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
-    """Measure what the command line, or these arguments, request, and write the page."""
+    """Measure the requested models and sets, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explain", description=__doc__.splitlines()[0])
     parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")
     parser.add_argument("--set", action="append", choices=SETS, help="only this set of those for pretrained models")
@@ -122,7 +123,7 @@ def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
     for model in (each for each in given.model or MODELS if each in here):
         for which in dict.fromkeys(text_set(model, MODELS[model], each) for each in given.set or SETS):
             models.setdefault(model, {})[which] = measured(model, MODELS[model], which)
-            write(models, target, given.json)   # what is there stays if the rest is stopped
+            write(models, target, given.json)   # save results in case of an interruption
     print(target.read_text(encoding="utf-8"))
 
 

@@ -1,11 +1,12 @@
-"""What an answer costs beside the model's own passes, on MiniLM and SmolLM2: `python -m benchmarks.extraction [--json
-FILE] [--page FILE] [--fast]`.
+"""Compare the cost of an answer with the model's own passes, on MiniLM and SmolLM2: `python -m benchmarks.extraction
+[--json FILE] [--page FILE] [--fast]`.
 
-Five things are timed for each length: a plain fused forward pass (tokenizer included), Clearhead's answer, the eager
-pass with output_attentions, the overview of all heads, and one head opened. The first two take turns, and the median of
-the turns' ratios counts, as a machine's speed changes by the minute but hardly between two passes; of the others the
-median too. Memory is the peak above what the process held before. SmolLM2 must be on disk: `python -m model fetch
-smollm2`. FILE of --page gets the table as Markdown. """
+Times five things for each length: a plain fused forward pass (including the tokenizer), Clearhead's answer, an eager
+pass with output_attentions, the overview of all heads, and opening one head. The first two alternate, and the result is
+the median of their ratios, because a machine's speed changes over minutes but hardly between two passes. All other
+results are medians, too. Memory is the increase to the peak. SmolLM2 must be on disk: `python -m model fetch smollm2`.
+--page writes the table as Markdown.
+"""
 import argparse
 import ctypes
 import datetime
@@ -25,7 +26,8 @@ from model.core.files import write as write_file
 LENGTHS = {"minilm": (16, 64, 256, 512), "smollm2": (16, 64, 256, 512, 1024, 2048)}
 SENTENCE = ("The animal didn't cross the street because it was too tired, and the cat that wandered into our garden "
             "last winter was starving. ")
-# the bars: of the plain pass, of eager's memory, of the plain pass, seconds
+# criteria: answer relative to the plain pass, memory relative to eager, overview relative to the plain pass, and
+# seconds to open a head
 ANSWER, MEMORY, OVERVIEW, HEAD = 1.15, 1 / 6, 0.25, 0.05
 
 INTRODUCTION = """# What an answer costs beside the model's own pass
@@ -44,7 +46,7 @@ COLUMNS = ("model", "tokens", "plain, ms", "eager, ms", "answer, ms", "answer / 
 
 @dataclass(frozen=True)
 class Row:
-    """Seconds and megabytes above the model for one model and length; eager figures are NaN where it was left out."""
+    """Seconds, and megabytes in addition to the model, for one model and length. Eager values are NaN if skipped."""
 
     model: str
     tokens: int
@@ -53,7 +55,7 @@ class Row:
     answer_s: float
     overview_s: float
     head_s: float
-    answer_of_plain: float   # the median of the turns' ratios
+    answer_of_plain: float   # median ratio of an answer and a plain pass
     plain_mb: float
     eager_mb: float
     answer_mb: float
@@ -61,7 +63,7 @@ class Row:
 
 
 def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
-    """Return a text of exactly so many tokens, special ones included, that says the sentence again and again."""
+    """Return a text that repeats a sentence and has exactly this number of tokens, including special ones."""
     found = tokenizer(sentence * (tokens // 20 + 2), truncation=True, max_length=tokens, return_offsets_mapping=True)
     text = (sentence * (tokens // 20 + 2))[:max(end for _, end in found["offset_mapping"])]
     if len(tokenizer(text)["input_ids"]) != tokens:
@@ -71,8 +73,8 @@ def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
 
 
 def in_turns(actions: dict[str, Callable], seconds: float) -> dict[str, list[float]]:
-    """Return the seconds that each action took in each turn, for about so many seconds, at least five turns. Every
-    other turn goes backwards."""
+    """Run all actions in turns for about `seconds`, at least five turns, and return {action: seconds in each turn}.
+    Every second turn is in reverse order."""
     taken: dict[str, list[float]] = {name: [] for name in actions}
     end = time.perf_counter() + seconds
     while (turns := len(next(iter(taken.values())))) < 5 or (time.perf_counter() < end and turns < 400):
@@ -84,7 +86,7 @@ def in_turns(actions: dict[str, Callable], seconds: float) -> dict[str, list[flo
 
 
 def peak(action: Callable) -> float:
-    """Megabytes that the process held at most while the action ran, above what it held before (Linux)."""
+    """Return the peak memory of an action in megabytes, minus the memory used before (Linux)."""
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     before = _status("VmRSS")
@@ -100,8 +102,8 @@ def _status(name: str) -> int:
 
 
 def measure(name: str, tokens: int, networks, seconds: float) -> Row:
-    """Return one row of the table. networks: Clearhead's model, and a second copy of the network for the plain and the
-    eager pass."""
+    """Measure one row of the table. networks: Clearhead's model, and a second copy of the network for the plain and
+    eager passes."""
     import torch
 
     from model.core import heads
@@ -139,7 +141,7 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
 
 
 def opened(name: str):
-    """Clearhead's model, and a second copy of its network with transformers' own fused attention."""
+    """Return Clearhead's model, and a second copy of its network with transformers' own fused attention."""
     import torch
 
     from model.pretrained import load
@@ -152,7 +154,7 @@ def opened(name: str):
 
 
 def bars(rows: list[Row]) -> list[dict]:
-    """Return every bar with its measured value, worst case over the lengths that it is about."""
+    """Return every criterion with its measured value, the worst one over the relevant lengths."""
     at = {(row.model, row.tokens): row for row in rows}
     found = [(f"answer / plain pass, {row.model} at {row.tokens}", row.answer_of_plain, ANSWER) for row in rows]
     if ("smollm2", 1024) in at:
@@ -167,7 +169,7 @@ def bars(rows: list[Row]) -> list[dict]:
 
 
 def page(rows: list[Row], found: list[dict]) -> str:
-    """Return the table and the bars as Markdown."""
+    """Format the table and the criteria as Markdown."""
     lines = [INTRODUCTION, f"| {' | '.join(COLUMNS)} |", "| --- " + "| ---: " * (len(COLUMNS) - 1) + "|"]
     for row in rows:
         times = [f"{getattr(row, name) * 1e3:.1f}" for name in ("plain_s", "eager_s", "answer_s")]
@@ -182,7 +184,7 @@ def page(rows: list[Row], found: list[dict]) -> str:
 
 
 def rows_of(lengths: dict[str, tuple[int, ...]]) -> Iterator[Row]:
-    """Yield a row for each length, told as soon as it is measured."""
+    """Measure and yield a row for each length, and print it at once."""
     for name, tokens in lengths.items():
         networks = opened(name)
         for each in tokens:

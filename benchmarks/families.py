@@ -1,10 +1,11 @@
-"""Every family of texts and of pictures that transformers knows, put through Clearhead: `python -m benchmarks.families
+"""Test Clearhead with every text and picture model family in transformers: `python -m benchmarks.families
 [--input text|picture] [--json FILE] [TYPE ...]`.
 
-For each type of the mappings for causal, masked and sequence-to-sequence language models, and for each that reads
-pictures, a small model with random weights is built, opened, verified and asked as Clearhead does it with any model;
-each in a process of its own, so that neither a crash nor a hang can stop the walk. Without types it walks all that are
-counted and writes the table `benchmarks/families.md`; with --input one half of it, and the other half stays. """
+For each type in the mappings for causal, masked and sequence-to-sequence language models, and for each type that reads
+pictures, builds a small model with random weights, and opens, verifies and queries it like any other model. Every type
+has its own process, in case of a crash or hang. Without types, tests all that are not excluded and writes the table
+`benchmarks/families.md`; with --input, only that half of the table.
+"""
 import argparse
 import functools
 import importlib.metadata
@@ -26,16 +27,16 @@ from benchmarks import families_check, families_models, families_pictures, famil
 from model.core.files import write as write_file
 from model.core.query import UserError
 
-SECONDS = 120          # for one family; then it counts as not built
-MEMORY = 6 * 2**30     # bytes of address space that one family may take above what the walk has
+SECONDS = 120          # timeout for one family, which then counts as not built
+MEMORY = 6 * 2**30     # maximum additional address space for one family, in bytes
 MAPPINGS = {"text": families_models.mappings, "picture": families_pictures.mappings}
 TABLE = Path(__file__).with_name("families.md")
 
 
 def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None],
          at_once: int = 2, reads: str = "text") -> list[families_check.Outcome]:
-    """Return the outcome of each type of those that read texts, or pictures. tell(outcome, seconds) is called as each
-    comes in. Raises UserError elsewhere than on Linux."""
+    """Test all these types and return the outcomes. tell: called with each outcome and its seconds. reads: "text" or
+    "picture". Raises UserError on systems other than Linux."""
     if sys.platform != "linux":
         raise UserError("The walk over the families needs Linux, where a process can part in two and have its memory "
                         "bounded; run it there.")
@@ -87,7 +88,7 @@ def _one(model_type: str, reads: str, writer) -> None:
 
 
 def prepare() -> None:
-    """What every family needs is imported before the processes part, so that it is paid for once."""
+    """Import common modules before processes are forked, which saves time for every family."""
     import warnings
 
     from model.capture.forward_pass import register
@@ -101,14 +102,14 @@ def prepare() -> None:
 
 
 def line(outcome: families_check.Outcome, seconds: float) -> str:
-    """Return one family in the terminal."""
+    """Format one family's outcome for the terminal."""
     error = "" if outcome.max_error is None else f"{outcome.max_error:.0e}"
     why = outcome.reason or ", ".join(outcome.faults_caught or {})
     return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:6}  {why}"[:200]
 
 
 def content(outcomes: list[families_check.Outcome]) -> dict:
-    """Return what the JSON file holds."""
+    """Return the content of the JSON file."""
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
     return {"machine": machine, "versions": versions, "totals": dict(Counter(each.status for each in outcomes)),
@@ -118,7 +119,7 @@ def content(outcomes: list[families_check.Outcome]) -> dict:
 
 
 def counted(reads: str, wanted: list[str]) -> list[str]:
-    """Return the wanted types that read this, in any case; without any wanted, all that are counted."""
+    """Return the requested types with this input, or without a request all that are not excluded."""
     excluded, known = families_models.excluded(reads), MAPPINGS[reads]()
     return [each for each in known if each in wanted or (not wanted and each not in excluded)]
 

@@ -1,5 +1,5 @@
-"""One family of texts or of pictures through Clearhead's own path: opened and verified, asked, compared with eager
-attention, and with faults planted in the capture."""
+"""Test one model family: open, verify and query a model, compare it with eager attention, and plant faults in the
+capture."""
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,21 +15,22 @@ from model.core.masks import Causal, Chunk, Full, Window
 from model.core.query import Kind, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer
 
-TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
-# share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
+TOLERANCE = 1e-4   # maximum difference of a weight from the model's own eager weights
+# minimum mean distance of rows from uniform weights for a meaningful test, as a share of a row
 UNEVEN = 0.2
-ASKED, ASKED_AGAIN = 7, 11   # seeds of the question, and of the one with a fault planted
+ASKED, ASKED_AGAIN = 7, 11   # seeds of the query, and of the query with a planted fault
 REPORTED = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the walk says of one family.
+    """The outcome of testing one family.
 
-    status: verified, reported, refused, not built or wrong. max_error: the largest difference of a shown weight from
-    the model's own eager weights, None if eager attention gives none. faults_caught: "2/2" means at load and on an
-    answer. kinds: what was seen, in words. trace: the end of the traceback of a model that was not built. input: what
-    it reads, text or picture. """
+    status: verified, reported, refused, not built or wrong. max_error: largest difference of a displayed weight from
+    the model's own eager weights, None if there are none. faults_caught: "2/2" means at load and on an answer. kinds:
+    description of the attention found. trace: end of the traceback if the model was not built. input: "text" or
+    "picture".
+    """
 
     type: str
     status: str
@@ -42,18 +43,18 @@ class Outcome:
 
 
 class Reader(NamedTuple):
-    """What the walk does otherwise for families of texts and of pictures, each by functions."""
+    """The functions that differ between families that read texts and pictures."""
 
     build: Callable[[str, str], Any]                  # (type, attention implementation) → the small network
-    opened: Callable[[str, Any], Any]                 # (type, network) → the model that answers
-    query: Callable[[Any, int], Query]                # (network, seed) → a question
-    try_eager: Callable[[str], Any]                   # (type) runs stock transformers; raises where it cannot
-    eager: Callable[[str, Any, AttentionRecord], dict[Kind, list[np.ndarray]]]   # its weights of the record's input
-    probe: Callable[[Any], tuple]                     # (model) → what `verify.wire` takes beside the network
+    opened: Callable[[str, Any], Any]                 # (type, network) → the open model
+    query: Callable[[Any, int], Query]                # (network, seed) → a random query
+    try_eager: Callable[[str], Any]                   # (type) runs unmodified transformers; raises if that fails
+    eager: Callable[[str, Any, AttentionRecord], dict[Kind, list[np.ndarray]]]   # eager weights for the record's input
+    probe: Callable[[Any], tuple]                     # (model) → further arguments of `verify.wire`
 
 
 def check(model_type: str, reads: str = "text") -> Outcome:
-    """Return the outcome of one family. Never raises for what the family does. reads: text or picture."""
+    """Test one family and return the outcome. Errors of the family are never raised. reads: "text" or "picture"."""
     reader = READERS[reads]
     try:
         reader.try_eager(model_type)
@@ -70,7 +71,8 @@ def check(model_type: str, reads: str = "text") -> Outcome:
 
 
 def build_network(model_type: str, reader: "Reader | None" = None):
-    """As Clearhead loads: with its own attention function where the family lets it, else eager."""
+    """Build the network as Clearhead loads it: with its own attention function if possible, else with eager
+    attention."""
     from model.capture import forward_pass
 
     build = (reader or TEXT).build
@@ -87,7 +89,7 @@ def said(error: BaseException) -> str:
 
 
 def open_built(model_type: str, network):
-    """Return the network as a model that answers."""
+    """Open the network as a model."""
     from model.pretrained import build, files
 
     place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
@@ -96,7 +98,7 @@ def open_built(model_type: str, network):
 
 
 def probe_query(network, seed: int = ASKED) -> Query:
-    """Return a question of random tokens that the network knows."""
+    """Return a query of random tokens in the network's vocabulary."""
     size = network.config.get_text_config().vocab_size
     source, target = (families_models.text(size, length, seed) for length in families_models.LENGTHS)
     return Query("walk", "walk", source, target=target if network.config.is_encoder_decoder else None)
@@ -129,7 +131,8 @@ def _describe(layer) -> str:
 
 
 def mild(record: AttentionRecord) -> list[str]:
-    """Return why these weights would not show a fault, if so: rows near uniform, or scores that no soft-cap bends."""
+    """Return reasons why these weights might not reveal a fault, such as nearly uniform rows, or scores that are not
+    affected by the soft cap."""
     found = []
     for each in record.maps:
         for layer in each.layers:
@@ -147,13 +150,13 @@ def mild(record: AttentionRecord) -> list[str]:
 
 
 def _products(layer) -> np.ndarray:
-    """query · key · scale, (head, query, key)."""
+    """Compute query · key · scale, (head, query, key)."""
     return layer.query @ np.repeat(layer.key, layer.heads // len(layer.key), axis=0).swapaxes(1, 2) * layer.scale
 
 
 def eager_output(model_type: str, ids: tuple):
-    """Return what a fresh copy of the model, as stock transformers has it, puts out for these ids of the two sides
-    under eager attention."""
+    """Return the output of a fresh copy of the model in unmodified transformers, with eager attention. ids: of source
+    and target."""
     import inspect
 
     import torch
@@ -169,8 +172,8 @@ def eager_output(model_type: str, ids: tuple):
 
 
 def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
-    """Return the weights that stock transformers reports for the record's tokens, (head, query, key) by kind. No part
-    of Clearhead's capture in it."""
+    """Return the weights that unmodified transformers reports for the record's tokens, {kind: (head, query, key) per
+    layer}. Does not use Clearhead's capture."""
     source = next(each.keys.ids for each in (record.maps[-1], *record.maps)
                   if each.kind is not Kind.CAUSAL or len(record.maps) == 1)
     target = record[Kind.CAUSAL].queries.ids if Kind.CAUSAL in record.kinds else ()
@@ -184,10 +187,10 @@ def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[n
 
 
 def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> float | None:
-    """Return the largest difference of any weight shown from the eager one in the same place.
+    """Return the largest difference between a displayed weight and the corresponding eager weight.
 
-    None if the model reports nothing to compare with; infinite if it reports other layers. Where it reports a sink's
-    share spread over the rest, as Granite SWA does, ours is spread alike for the comparison.
+    None if the model reports no weights, infinite if it reports different layers. If the model distributes the weight
+    of a sink over the other keys, like Granite SWA, ours is distributed in the same way for the comparison.
     """
     worst, compared = 0.0, 0
     for each in record.maps:
@@ -203,7 +206,7 @@ def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> 
 
 
 def applicable(record: AttentionRecord) -> dict[str, Callable]:
-    """Return the planted faults that apply to these layers: {name: function that corrupts a call}."""
+    """Return the faults that can be planted in these layers, {name: function that corrupts a call}."""
     layers = [layer for each in record.maps for layer in each.layers]
     some = lambda test: any(test(layer) for layer in layers)
     faults: dict[str, Callable] = {"scale × 1.1": lambda call: {"scale": call.scale * 1.1}}
@@ -225,7 +228,7 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
 
 
 def unwindowed(allowed):
-    """Return the mask without its window or chunks."""
+    """Return the mask without a window or chunks."""
     if isinstance(allowed, Chunk):
         return Causal()
     return allowed if not isinstance(allowed, Window) else Causal() if allowed.ahead == 0 else Full()
@@ -233,7 +236,7 @@ def unwindowed(allowed):
 
 @contextmanager
 def planted(fault: Callable) -> Iterator[None]:
-    """Corrupt every attention call that Clearhead reads within the block; the model itself runs unchanged."""
+    """Corrupt every attention call that Clearhead reads within the with block. The model itself is unchanged."""
     from model.capture import forward_pass
 
     understand = forward_pass.parse_call
@@ -252,8 +255,8 @@ def planted(fault: Callable) -> Iterator[None]:
 
 
 def catches(model, fault: Callable, reads: str = "text") -> str:
-    """Return how many of the two checks notice: the one at load, and the one on an answer of a model that was verified
-    before the fault."""
+    """Return how many of two checks detect the fault: the check at load, and the check of an answer by a model that was
+    verified before the fault was planted."""
     from model.capture import verify
 
     reader = READERS[reads]

@@ -1,25 +1,25 @@
-"""A small model of any text family of transformers, with random weights under which a wrong picture would show."""
+"""Build a small model of any text family in transformers, with random weights that would reveal incorrect attention."""
 import tomllib
 from pathlib import Path
 from typing import Any
 
 SIZES = Path(__file__).with_name("families_sizes.toml")
-# tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides
-# apart
+# numbers of source and target tokens: longer than any window in SIZES, and different, to distinguish both sides by
+# shape
 LENGTHS = (29, 23)
-FIRST_ID = 16        # ids below are special in some family
-# of every matrix, where SIZES says no other: makes scores of some units, so that no row is near uniform
+FIRST_ID = 16        # lower ids are special in some family
+# default gain of all matrices, unless SIZES overrides it: scores are large enough that no row is nearly uniform
 GAIN = 1.5
 EXCLUDED = Path(__file__).with_name("families_excluded.toml")
-VECTOR = 0.13        # times the gain, of what is added to every bias, norm and sink
-ROLE = ("is_decoder", "add_cross_attention")   # what makes a configuration one of a decoder behind an encoder
+VECTOR = 0.13        # scale, relative to the gain, of the noise added to every bias, norm and sink
+ROLE = ("is_decoder", "add_cross_attention")   # settings of a decoder with cross-attention
 CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoModelForMaskedLM",
            "CAUSAL_LM": "AutoModelForCausalLM"}
 
 
 def mappings() -> dict[str, str]:
-    """Return every text model type that transformers knows, with its mapping: sequence-to-sequence before masked before
-    causal."""
+    """Return {type: mapping} for every text model type in transformers. Sequence-to-sequence has priority over masked,
+    and masked over causal."""
     from transformers.models.auto import modeling_auto
 
     found: dict[str, str] = {}
@@ -30,27 +30,25 @@ def mappings() -> dict[str, str]:
 
 
 def excluded(reads: str = "text") -> dict[str, str]:
-    """Return the types that are not counted among those that read texts, or pictures, each with its reason."""
+    """Return {type: reason} for excluded types with this input. reads: "text" or "picture"."""
     groups = tomllib.loads(EXCLUDED.read_text(encoding="utf-8"))[reads].values()
     return {model_type: f"{group['reason']}: {why}" if why else group["reason"]
             for group in groups for model_type, why in group.items() if model_type != "reason"}
 
 
 def sizes() -> dict:
-    """Return the sizes of the small models: of those that read texts, and under `picture` of those that read
-    pictures."""
+    """Return the sizes of the small models for texts and, under "picture", for pictures."""
     return tomllib.loads(SIZES.read_text(encoding="utf-8"))
 
 
 def head_of(model_type: str, network) -> str:
-    """Return what the network predicts, in Clearhead's words."""
+    """Return Clearhead's name for what the network predicts."""
     return "target" if network.config.is_encoder_decoder else "mask" if mappings()[
         model_type] == "MASKED_LM" else "next"
 
 
 def build(model_type: str, implementation: str, seed: int = 0):
-    """Return the small network of a family, its weights drawn, in evaluation mode, under this attention
-    implementation."""
+    """Build a family's small network with random weights and this attention implementation, in evaluation mode."""
     import torch
     import transformers
 
@@ -66,8 +64,8 @@ def build(model_type: str, implementation: str, seed: int = 0):
 
 
 def small_config(kind: type, sizes: dict, own: dict):
-    """Return a configuration of this class with small sizes: `own` where it says so, else those for everyone,
-    sub-configurations too."""
+    """Return a configuration of this class with small sizes, also in sub-configurations. own: sizes that override the
+    common ones."""
     from transformers import PreTrainedConfig
 
     values = dict(own)
@@ -86,15 +84,16 @@ def small_config(kind: type, sizes: dict, own: dict):
 
 
 def fitted(size: int | list, default: Any) -> Any:
-    """Return the size where a configuration has one number, or twice where it has one for each side of a picture; where
-    it has more, one for each stage of a network, its own."""
+    """Adapt a size to the form of the default: one number, two numbers (one per side of a picture), or the unchanged
+    default if it has one number per stage."""
     if isinstance(default, list | tuple) and not isinstance(size, list):
         return [size] * 2 if len(default) == 2 else list(default)
     return size
 
 
 def _layer_lists(default: dict, values: dict) -> dict:
-    """List of one word per layer, cut to one layer of each sort; the number of layers follows."""
+    """Shorten lists with one string per layer to one layer of each type, at least two layers. Sets the number of layers
+    accordingly."""
     long = default.get("num_hidden_layers")
     lists = {name: list(dict.fromkeys(value)) for name, value in default.items()
              if name not in values and isinstance(value, list) and len(value) == long
@@ -106,8 +105,8 @@ def _layer_lists(default: dict, values: dict) -> dict:
 
 
 def draw(network, seed: int, gain: float) -> None:
-    """Random weights (design, section 5): matrices such that softmax is far from uniform, and every bias, norm and sink
-    of its own value."""
+    """Draw random weights: matrices for which the softmax is far from uniform, and different values for every bias,
+    norm and sink."""
     import torch
     from torch import nn
 
@@ -119,14 +118,14 @@ def draw(network, seed: int, gain: float) -> None:
             if id(parameter) in tables:
                 parameter.copy_(noise)
             elif parameter.ndim >= 2:
-                inputs = parameter[0].numel() if parameter.ndim > 3 else parameter.shape[-1]   # of a convolution all
+                inputs = parameter[0].numel() if parameter.ndim > 3 else parameter.shape[-1]   # ndim > 3: a convolution
                 parameter.copy_(noise * gain / inputs ** 0.5)
             else:
                 parameter.copy_(torch.nan_to_num(parameter.float()) + VECTOR * gain * noise)
 
 
 def tokenizer(vocabulary: int):
-    """Return a tokenizer whose pieces are the words w0, w1, … of a vocabulary of this size."""
+    """Return a tokenizer with the words w0, w1, … as its vocabulary of this size."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -136,7 +135,7 @@ def tokenizer(vocabulary: int):
 
 
 def text(vocabulary: int, length: int, seed: int) -> str:
-    """Return random words, the last one a repetition of the first."""
+    """Return a text of random words whose last word repeats the first."""
     import torch
 
     ids = torch.randint(FIRST_ID, vocabulary, (length,), generator=torch.Generator().manual_seed(seed)).tolist()

@@ -1,5 +1,5 @@
-"""A small model of any picture family of transformers, with random weights under which a wrong picture would show, and
-a picture for it."""
+"""Build a small model of any picture family in transformers, with random weights that would reveal incorrect attention,
+and a picture for it."""
 import io
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,16 @@ LISTS = ("IMAGE_CLASSIFICATION", "IMAGE", "MASKED_IMAGE_MODELING", "BACKBONE", "
          "IMAGE_SEGMENTATION", "SEMANTIC_SEGMENTATION", "INSTANCE_SEGMENTATION", "UNIVERSAL_SEGMENTATION",
          "DEPTH_ESTIMATION", "OBJECT_DETECTION", "ZERO_SHOT_OBJECT_DETECTION", "IMAGE_TO_IMAGE", "KEYPOINT_DETECTION",
          "KEYPOINT_MATCHING", "MASK_GENERATION")
-# in the mapping of base models they are known by their name; these have another one
+# picture types in the mapping of base models: a suffix of their names, and names without it
 NAMED = "_vision"
 OTHERS = ("pixtral", "radio", "mgp-str", "seggpt", "sam3_vit_model", "sam2_hiera_det_model")
-SIDES = 37, 59         # pixels of the picture that is asked about, before the processor
-PROBABLE = 0.5         # mean and deviation by which the processor makes numbers of about 1
+SIDES = 37, 59         # size of the query's picture in pixels, before processing
+PROBABLE = 0.5         # mean and standard deviation for normalisation, which give values of about 1
 
 
 def mappings() -> dict[str, str]:
-    """Return every model type of transformers that reads pictures, with the class that is built of it: a classifier
-    where there is one, else the network without a head."""
+    """Return {type: class to build} for every type in transformers that reads pictures: a classifier if there is one,
+    else the network without a head."""
     from transformers.models.auto import modeling_auto
 
     lists = [getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES") for name in LISTS]
@@ -41,8 +41,7 @@ def _one(names: str | tuple[str, ...]) -> str:
 
 
 def build(model_type: str, implementation: str, seed: int = 0) -> Any:
-    """Return the small network of a family, its weights drawn, in evaluation mode, under this attention
-    implementation."""
+    """Build a family's small network with random weights and this attention implementation, in evaluation mode."""
     import torch
     import transformers
 
@@ -55,7 +54,7 @@ def build(model_type: str, implementation: str, seed: int = 0) -> Any:
 
 
 def processor(network: Any) -> Any:
-    """Return an image processor of transformers that cuts squares of the size that the network was made for."""
+    """Return an image processor that crops squares of the network's input size."""
     from transformers import CLIPImageProcessorPil
 
     side = _side(network.config)
@@ -72,7 +71,7 @@ def _side(config: Any) -> int:
 
 
 def open_built(model_type: str, network: Any) -> Any:
-    """Return the network as a model that answers about pictures."""
+    """Open the network as a picture model."""
     from model.pretrained import files
     from model.pretrained.vision.build import build_picture_model
 
@@ -82,7 +81,7 @@ def open_built(model_type: str, network: Any) -> Any:
 
 
 def query(seed: int) -> Query:
-    """Return a question about a picture of noise."""
+    """Return a query with a picture of random noise."""
     from PIL import Image
 
     noise, target = np.random.default_rng(seed).integers(0, 256, (*SIDES, 3), np.uint8), io.BytesIO()
@@ -91,8 +90,8 @@ def query(seed: int) -> Query:
 
 
 def eager_output(model_type: str, pixels: Any = None) -> Any:
-    """Return what a fresh copy of the model, as stock transformers has it, puts out under eager attention; without
-    pixels, for noise of its own size."""
+    """Return the output of a fresh copy of the model in unmodified transformers, with eager attention. The default
+    pixels are noise of the network's input size."""
     import torch
 
     network = build(model_type, "eager")
@@ -104,8 +103,8 @@ def eager_output(model_type: str, pixels: Any = None) -> Any:
 
 
 def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
-    """Return the weights that stock transformers reports for the record's picture, (head, query, key) by kind. No part
-    of Clearhead's capture in it."""
+    """Return the weights that unmodified transformers reports for the record's picture, {kind: (head, query, key) per
+    layer}. Does not use Clearhead's capture."""
     from model.pretrained.vision.picture_model import prepare
 
     pixels = prepare(model.processor, pictures.find(str(record.query.image)).pixels()).pixels
@@ -114,7 +113,8 @@ def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[
 
 
 def probe(model: Any) -> tuple[Any, tuple[int, None]]:
-    """Return what `verify.wire` takes: a pass over the picture on which the model was tried at load, and its tokens."""
+    """Return further arguments of `verify.wire`: a pass over the picture used at load, and the numbers of its
+    tokens."""
     from model.pretrained.vision.build import picture_probe
 
     found = picture_probe(model.network, model.processor)
@@ -122,7 +122,7 @@ def probe(model: Any) -> tuple[Any, tuple[int, None]]:
 
 
 def transposed(call: Any, tokens: Tokens) -> dict[str, np.ndarray]:
-    """Return what changes of a call where the patches are read column by column: tokens of queries, keys and values."""
+    """Return the queries, keys and values of a call with the patches reordered column by column."""
     rows, columns = tokens.grid or (0, 0)
     order = np.arange(len(tokens))
     order[list(tokens.patches)] = order[list(tokens.patches)].reshape(rows, columns).T.ravel()

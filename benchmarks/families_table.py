@@ -1,7 +1,7 @@
-"""What the walk over the families found, as text: the totals beside the bars, and the table that the README links."""
+"""Format the results of benchmarks.families: totals with acceptance criteria, and the table linked from the README."""
 from collections import Counter
 
-HEADINGS = {"text": "# Families", "picture": "# Families of pictures"}   # of the halves of the page, in this order
+HEADINGS = {"text": "# Families", "picture": "# Families of pictures"}   # headings of both halves of the page, in order
 COUNTED = {
     "text": "Each text model type of transformers is built small, with random weights under which a wrong picture "
             "would show,\nand put through Clearhead as any model is.",
@@ -20,11 +20,11 @@ LEGEND = """
 """
 
 
-WINDOWS = "looks within windows"   # how the reason begins of types that are left out of pictures, and refused
+WINDOWS = "looks within windows"   # beginning of the reason for excluding and refusing some picture types
 
 
 def summaries(found: dict) -> str:
-    """Return the summary of each input that was walked."""
+    """Return the summaries of all tested inputs."""
     return "\n\n".join(f"{reads}\n{summary(found, reads)}" for reads in found["excluded"])
 
 
@@ -34,7 +34,7 @@ def families_of(found: dict, reads: str) -> list[dict]:
 
 
 def summary(found: dict, reads: str = "text") -> str:
-    """Return the totals of one input and the bars that they have to pass."""
+    """Return the totals for one input with their acceptance criteria."""
     families = families_of(found, reads)
     totals, count = Counter(each["status"] for each in families), len(families)
     faults = Counter(name for each in families for name, caught in (each["faults_caught"] or {}).items()
@@ -53,7 +53,7 @@ def summary(found: dict, reads: str = "text") -> str:
 
 
 def _with_windows(excluded: dict[str, str], totals: Counter, count: int) -> list[str]:
-    """Return how many types there are, and the shares if those that look within windows were counted, as refused."""
+    """Return the number of types, and the shares if types with windowed attention counted as refused."""
     windows, known = sum(reason.startswith(WINDOWS) for reason in excluded.values()), count + len(excluded)
     lines = [f"not counted: {len(excluded)} of {known}, each with its reason below"]
     if windows:
@@ -65,7 +65,7 @@ def _with_windows(excluded: dict[str, str], totals: Counter, count: int) -> list
 
 
 def joined(known: str, found: dict) -> str:
-    """Return the page with the half of each input that was walked written anew, and the other as it is known."""
+    """Replace the halves of the page for all tested inputs, and keep the others. known: the previous page."""
     halves = {reads: part for reads, part in _halves(known).items() if part}
     return "\n".join((halves | {reads: table(found, reads) for reads in found["excluded"]}).get(reads, "")
                      for reads in HEADINGS).strip() + "\n"
@@ -77,7 +77,7 @@ def _halves(page: str) -> dict[str, str]:
 
 
 def table(found: dict, reads: str = "text") -> str:
-    """Return the half of the page on one input, in Markdown."""
+    """Format the half of the page for one input as Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     families = families_of(found, reads)
     rows = ["| type | input | status | error | attention seen | faults caught | reason |",

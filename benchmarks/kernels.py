@@ -1,11 +1,12 @@
-"""Why attention was invented, and which score it was given: the trainings behind the lesson *From kernels to
-attention*.
+"""Train the models for the lesson *From kernels to attention*.
 
     python -m benchmarks.kernels [--json assets/lessons/kernels.json]
 
-Scores: additive, scaled and unscaled dot-product scores trained side by side for 200 steps at each d_k, five seeds.
-Copying: recurrent encoder–decoders with one fixed context vector, with one twice as wide, and with attention, three
-seeds. A few minutes on one core; the file keeps the command, the seeds, the machine and the date. """
+Scores: trains additive, scaled and unscaled dot-product scores on the same data for 200 steps at each d_k, with five
+seeds. Copying: trains recurrent encoder–decoders with one fixed context vector, with one twice as wide, and with
+attention, with three seeds. Takes a few minutes on one core. The file records the command, the seeds, the machine and
+the date.
+"""
 import argparse
 import datetime
 import functools
@@ -23,11 +24,11 @@ from model.lessons import kernels, recurrent, scores
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SCORE_SEEDS, COPY_SEEDS = (1, 2, 3, 4, 5), (1, 2, 3)
-LAST = 20      # steps that the final loss and accuracy are the mean of
+LAST = 20      # number of steps averaged for the final loss and accuracy
 
 
 def sweep() -> dict[str, list[list[list[float]]]]:
-    """By kind: (d_k, seed, [loss in nats, accuracy]) at the end of the training."""
+    """Train all scores and return {kind: (d_k, seed, [final loss in nats, final accuracy])}."""
     found: dict[str, list[list[list[float]]]] = {}
     print(f"{'scores':<10}{'d_k':>5}{'loss':>9}{'accuracy':>10}")
     for kind in scores.KINDS:
@@ -41,14 +42,14 @@ def sweep() -> dict[str, list[list[list[float]]]]:
 
 
 def _trained(kind: str, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return loss and accuracy by step."""
+    """Train one score and return its loss and accuracy at each step."""
     part = scores.start(width, seed)
     return scores.train(part, functools.partial(scores.score, kind, v=part["v"]), seed, lambda step: None)
 
 
 def copies() -> dict:
-    """Return the runs of each seed: right by kind (seed, length), seconds, parameters, and the first seed's
-    alignment."""
+    """Train the copiers with each seed. Return the accuracies {kind: (seed, length)}, seconds, parameters, and the
+    first seed's alignment."""
     print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in kernels.LENGTHS))
     runs = []
     for seed in COPY_SEEDS:

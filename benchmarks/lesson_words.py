@@ -1,8 +1,9 @@
-"""How many words each lesson shows as it opens: `python -m benchmarks.lesson_words [--json FILE] [--at URL] [NAME …]`.
+"""Count the words that lessons show at first: `python -m benchmarks.lesson_words [--json FILE] [--at URL] [NAME …]`.
 
-Counted are the words in the main part of the page at 1440 × 900, at the lesson's own address, with nothing answered and
-nothing opened: whatever stands between spaces and has a letter or a digit. The words inside charts and drawings count
-where the browser has them as text (SVG); what is folded away does not. """
+Counts the words in the main part of the page at 1440 × 900, without any answers or opened expanders. A word is a
+string between spaces that contains a letter or digit. Words in charts and drawings count if they are SVG text; hidden
+words do not.
+"""
 import argparse
 import json
 import re
@@ -20,19 +21,19 @@ from viz.widgets.lesson import lessons
 
 
 def words_of(text: str) -> int:
-    """Return the number of words in a text: whatever is between spaces and has a letter or digit."""
+    """Count the words in a text: strings between spaces that contain a letter or digit."""
     return sum(bool(re.search(r"\w", part)) for part in text.split())
 
 
 def count(tab: Tab, address: str, name: str) -> int:
-    """Return the number of words that a lesson shows when opened."""
+    """Count the words that a lesson shows when opened."""
     seen = Watch(tab, address).open(f"/{name}")
     return words_of(seen.main.inner_text())
 
 
 @contextmanager
 def served(address: str) -> Iterator[str]:
-    """The address, or that of a server of this repository's app that is started and stopped."""
+    """Yield the address, or start a server of this repository's app, yield its address, and stop it."""
     if address:
         yield address
         return
@@ -45,7 +46,7 @@ def served(address: str) -> Iterator[str]:
 
 
 def measure(names: list[str], at: str = "") -> dict[str, int]:
-    """Return the words of each of these lessons, on a server at this address or on one of its own."""
+    """Return {lesson: number of words}. at: address of a running server; by default, one is started and stopped."""
     with served(at) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         tab = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -56,7 +57,7 @@ def measure(names: list[str], at: str = "") -> dict[str, int]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Count the words and print them."""
     options = argparse.ArgumentParser(description=__doc__.split(":")[0])
     options.add_argument("lessons", nargs="*", default=[], help="only these")
     options.add_argument("--json", type=Path, help="where the numbers go, too")

@@ -1,10 +1,11 @@
-"""How soon a lesson answers: each control of each lesson, moved in a real browser: `python -m benchmarks.lessons [NAME
-…] [--page FILE]`.
+"""Measure how fast lessons react to every control, in a real browser: `python -m benchmarks.lessons [NAME …]
+[--page FILE]`.
 
-The time runs from the key or click to the last change inside a figure: of the control's own section, or of the next one
-where it has none ("picture"), and of the whole page ("page"). Every control is moved twice, so that what is computed
-once a server counts among the worst, not in the median. FILE of --page keeps the rows of the lessons that were not
-measured this time. """
+The time ends with the last change in a figure of the control's section or, without one, of the next section
+("picture"), and in any figure on the page ("page"). Every control is moved twice; results that a server computes only
+once therefore affect the maximum but not the median. --page updates a table and keeps the rows of lessons that were not
+measured.
+"""
 import argparse
 import datetime
 import json
@@ -20,17 +21,16 @@ import psutil
 
 from model.core.files import write as write_file
 
-PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, milliseconds without a change that end a wait
-# what the browser tests move by another key, or not at all, because it does not always change a link
+PLACES, TIMES, QUIET = 12, 2, 700    # controls per kind, moves per control, milliseconds without change to wait for
+# controls that the browser tests move with other keys or not at all, because they do not always change a link
 MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"),
         "button": ("[data-testid=stBaseButton-secondary]", None),
         "text": ("[data-testid=stTextInput] input", "Backspace Enter")}
-# sections in which something is trained or measured on the page; a move after which their bar shows how far that is, is
-# no redrawing
+# progress bars of sections that train or measure on the page; a move that shows one is not only a redraw
 TRAINS = ", ".join(f".st-key-section-{name} [data-testid=stProgress]"
                    for name in ("scores", "copying", "run", "measured", "training", "data"))
 FIGURES = ".clearhead-chart, [class*=st-key-pieces-]"
-# notes when the last key or click came, and when what a figure of its section, or any figure, shows last became another
+# records the times of the last key press or click, and of the last change in a figure of its section and in any figure
 WATCH = """([figures, trains]) => {
     const main = document.querySelector('[data-testid=stMain]');
     const nothing = { start: 0, picture: 0, page: 0, trains: false }, seen = (window.answers = { ...nothing });
@@ -84,8 +84,8 @@ number.
 
 
 def moved(page, selector: str, keys: str | None) -> list[tuple[float, float, bool]]:
-    """Return (picture, page, whether something was trained) of every move of the controls of one kind, in milliseconds,
-    0 where no figure changed; one that leaves the page is undone."""
+    """Move all controls of one kind and return (picture, page, whether something was trained) for every move, in
+    milliseconds; 0 if no figure changed. Undoes moves that leave the page."""
     found, here = [], page.url
     for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
         for _ in range(TIMES):
@@ -110,13 +110,13 @@ def moved(page, selector: str, keys: str | None) -> list[tuple[float, float, boo
 def _open(page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("[data-testid=stMain] h2", timeout=120_000)
-    page.wait_for_timeout(4 * QUIET)   # the lower sections come after the title
+    page.wait_for_timeout(4 * QUIET)   # lower sections appear after the title
     page.evaluate(WATCH, [FIGURES, TRAINS])
     page.wait_for_function(REST, arg=4 * QUIET, timeout=120_000)
 
 
 def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float, float, bool]]]]]:
-    """Yield (lesson, {kind of control: [as `moved` has it]}), one after the other."""
+    """Measure the lessons one by one and yield (lesson, {kind of control: result of `moved`})."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.test_every_page import KINDS, answered
@@ -137,7 +137,7 @@ def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float,
 
 
 def rows(name: str, kinds: dict[str, list[tuple[float, float, bool]]]) -> list[str]:
-    """Return one row of the table for each kind of control of a lesson."""
+    """Return one table row for each kind of control in a lesson."""
     told = []
     for kind, taken in kinds.items():
         redrawn = [each[:2] for each in taken if each[1] and not each[2]]
@@ -154,7 +154,7 @@ def machine() -> str:
 
 
 def write(path: Path, found: dict) -> None:
-    """The table, with the rows of other lessons as they were."""
+    """Write the table and keep the rows of other lessons."""
     kept = [line for line in path.read_text(encoding="utf-8").splitlines()
             if line.startswith("| ")] if path.is_file() else []
     old = [line for line in kept[2:] if line.split("|")[1].strip() not in found]

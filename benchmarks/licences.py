@@ -1,5 +1,5 @@
-"""The licence of everything that a requirements file brings, as the installed packages' own metadata state it: python
--m benchmarks.licences"""
+"""List the licences of all packages that a requirements file installs, from their own metadata:
+python -m benchmarks.licences"""
 import re
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 
 class Package(NamedTuple):
-    """for_whom: the requirement that brings it first; its own name where the file names it."""
+    """An installed package. for_whom: the first requirement that needs it, or its own name if the file lists it."""
 
     name: str
     version: str
@@ -21,13 +21,13 @@ class Package(NamedTuple):
 
 
 def named(path: Path) -> list[Requirement]:
-    """Return what the file names itself, without the files that it includes."""
+    """Return the requirements in a file, without those of included files."""
     return [Requirement(line) for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] not in "-#"]
 
 
 def brought(path: Path) -> list[Package]:
-    """Return everything that these requirements need here, each once, by name. Left out is what is not installed, as
-    another system would need it."""
+    """Return all packages that these requirements need here, sorted by name. Packages that are not installed are left
+    out, because only other systems need them."""
     waiting, found = [(each, each.name) for each in named(path)], {}
     while waiting:
         asked, origin = waiting.pop(0)
@@ -48,15 +48,15 @@ def brought(path: Path) -> list[Package]:
 
 
 def licence_file(package: Distribution) -> str:
-    """Return the text of the first licence file that the metadata name; "" where they name none."""
+    """Return the text of the first licence file in a package's metadata, or "" if there is none."""
     names = package.metadata.get_all("License-File") or ()
     return next((file.read_text(encoding="utf-8") for name in names for file in package.files or ()
                  if str(file).endswith(f".dist-info/licenses/{name}")), "")
 
 
 def licence_of(metadata, text: str = "") -> str:
-    """Return the SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the
-    licence's text, in the metadata or in a file beside them."""
+    """Return the SPDX expression (PEP 639) if there is one, else the classifiers, else the first line of the licence
+    text in the metadata or in `text`."""
     approved = "License :: OSI Approved :: "
     classified = "; ".join(each.removeprefix(approved) for each in metadata.get_all("Classifier") or ()
                            if each.startswith(approved))
@@ -67,7 +67,7 @@ def licence_of(metadata, text: str = "") -> str:
 @click.command()
 @click.argument("path", default=ROOT / "requirements.txt", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(path: Path) -> None:
-    """Print package, version, licence and what brings it, for all that requirements.txt (or PATH) brings."""
+    """Print the package, version, licence and requirement of everything that requirements.txt (or PATH) installs."""
     packages = brought(path)
     for each in packages:
         whose = "" if each.for_whom == each.name else each.for_whom

@@ -1,8 +1,9 @@
-"""Known circuits held against models that are here: `python -m benchmarks.mechanisms [MODEL ...] [--page FILE]`.
+"""Replicate known circuits on the available models: `python -m benchmarks.mechanisms [MODEL ...] [--page FILE]`.
 
-Prints what `model/studies/known_circuits.py` found, each number with its interval and with what chance or a control
-gives, then the largest errors of the two identities and their seconds. Findings that ship for these very models
-(`python -m benchmarks.shipped mechanisms`) are read, unless --again. One thread. """
+Prints the findings of `model/studies/known_circuits.py`, each with its interval and a baseline or control, and the
+largest errors and durations of the two identities. Uses shipped findings (`python -m benchmarks.shipped mechanisms`)
+unless --again is given. Runs in one thread.
+"""
 import argparse
 import platform
 import tempfile
@@ -24,7 +25,7 @@ from model.studies.known_circuits import MODELS, KnownCircuitsQuery
 SENTENCE = "The animal didn't cross the street because it was too tired."
 IDENTITIES = ("minilm", "smollm2", "induction", "stories", "resolver-narrow", "resolver-wide", "translator", "scratch")
 FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")   # tiny ones
-CELLS, PLACES = 40, 4   # cells, and last positions, whose errors are measured
+CELLS, PLACES = 40, 4   # numbers of random cells and of last positions for measuring errors
 LENGTHS = (64, 256)
 
 
@@ -41,8 +42,8 @@ def table(model: str, again: bool) -> Iterator[str]:
 
 
 def errors(query: Query) -> tuple[float, float]:
-    """Return the largest error of a score's split over random cells, and of a logit's over the last PLACES (NaN without
-    an unembedding)."""
+    """Return the largest error in decomposing scores of random cells, and logits at the last PLACES positions (NaN
+    without an unembedding)."""
     record, rng, worst = sources.models.record(query, quiet), np.random.default_rng(1), 0.0
     for _ in range(CELLS):
         attention_map = record.maps[int(rng.integers(len(record.maps)))]
@@ -52,7 +53,7 @@ def errors(query: Query) -> tuple[float, float]:
         try:
             found = WhyQuery(query, attention_map.kind, layer.index, head, looking, looked_at).answer(
                 sources.models, quiet)
-        except UserError:   # the mask forbids the cell
+        except UserError:   # a masked cell
             continue
         worst = max(worst, abs(found.score - found.total))
     if sources.models.trace(query, quiet).unembedding is None:
@@ -63,7 +64,7 @@ def errors(query: Query) -> tuple[float, float]:
 
 
 def queries() -> Iterator[tuple[str, Query]]:
-    """Yield (name, query) of the models of IDENTITIES and of random tiny models of FAMILIES."""
+    """Yield (name, query) for the models in IDENTITIES and for tiny random models of FAMILIES."""
     from tests.model import tiny
 
     for model in IDENTITIES:
@@ -77,7 +78,7 @@ def queries() -> Iterator[tuple[str, Query]]:
 
 
 def seconds(length: int) -> Iterator[str]:
-    """Yield the seconds of each answer on SmolLM2 at a text of so many tokens."""
+    """Yield table rows with the seconds of each answer by SmolLM2 for a text of `length` tokens."""
     text = " ".join(["the cat sat on the mat and"] * length)
     opened = sources.models.open(sources.open_query("smollm2", text[:20]), quiet)
     ids = opened.tokenizer(text)["input_ids"][:length]
@@ -95,7 +96,7 @@ def seconds(length: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the tables, and write them into a page."""
+    """Print the tables, and write them to a page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=list(MODELS))
     parser.add_argument("--again", action="store_true", help="measure what ships")

@@ -1,5 +1,5 @@
-"""Every lesson's notebook in a real Jupyter kernel, both copies: the teachers' runs through, the students' stops at its
-exercise.
+"""Run both notebooks of every lesson in a Jupyter kernel. The teacher's copy must run completely, and the student's
+copy must stop at the exercise.
 
     python -m benchmarks.notebooks [LESSON ...]
 """
@@ -16,11 +16,11 @@ from nbclient.exceptions import CellExecutionError
 from viz.handout.lesson_notebook import notebook, notebook_names
 
 ROOT = Path(__file__).parents[1]
-SECONDS = 300   # for a cell, at most
+SECONDS = 300   # timeout for a cell
 
 
 def run(name: str, solution: bool, folder: str) -> str:
-    """Return what the last cell said: its output, or the error that it stopped with."""
+    """Run a notebook and return the output of its last cell, or the error that stopped it."""
     book = nbformat.reads(notebook(name, solution=solution).decode(), 4)
     client = NotebookClient(book, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}})
     try:
@@ -31,8 +31,8 @@ def run(name: str, solution: bool, folder: str) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Print a line for each notebook; the number of those that did otherwise than they should."""
-    os.environ["PYTHONPATH"] = str(ROOT)   # as `pip install -e .` leaves it
+    """Print a line for each notebook, and return the number of failures."""
+    os.environ["PYTHONPATH"] = str(ROOT)   # as after `pip install -e .`
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names or notebook_names():

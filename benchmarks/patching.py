@@ -1,8 +1,8 @@
-"""Which heads turn the answer when they are taken from the twin sentence: `python -m benchmarks.patching [--json FILE]
-[--small]`.
+"""Find the heads that change the answer when patched: `python -m benchmarks.patching [--json FILE] [--small]`.
 
-For our resolvers and the translator, over test sentences and their twins, and for the sentence with *tired* and *wide*.
-Not with --small it also writes the page `benchmarks/patching.md`. """
+Tests our resolvers and the translator, over test sentences and their twins, and for the sentence with *tired* and
+*wide*. Also writes the page `benchmarks/patching.md`, except with --small.
+"""
 import argparse
 import json
 import platform
@@ -36,7 +36,7 @@ construction.
 
 
 def pairs(name: str, count: int) -> list[tuple[str, str]]:
-    """Test sentences and their twins as texts; of the translator those whose nouns differ in gender."""
+    """Return test sentences and their twins as texts; for the translator, only those whose nouns differ in gender."""
     task = translator if name == "translator" else resolver
     sentences = task.test_sentences("test", 2 * count)
     twins = zip(sentences[::2], sentences[1::2], strict=True)
@@ -50,13 +50,13 @@ def ask(opened, kind: Kind, texts: tuple[str, str]) -> PatchEffects:
 
 
 def parts(found: PatchEffects) -> dict[str, float]:
-    """Return {what is patched: the number that is read}: each head, each layer, all of them."""
+    """Return {patched part: metric} for each head, each layer, and all heads."""
     return ({f"{layer}·{head}": float(number) for (layer, head), number in zip(found.heads, found.patched, strict=True)}
             | {f"layer {layer}": number for layer, number in found.layers.items()} | {"all": found.whole})
 
 
 def look_at(name: str, kind: Kind, count: int) -> dict:
-    """Over the twins that the model answers differently: the share that turns, and how far the answer goes."""
+    """Return the share of answers that change and the mean effect of each patch, over twins with different answers."""
     opened, turned, ways, left_out = open_model(name), [], [], 0
     for texts in pairs(name, count):
         try:

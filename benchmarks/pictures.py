@@ -1,8 +1,9 @@
-"""Photograph the pages for README.md and docs/: python -m benchmarks.pictures [NAME …]
+"""Take the screenshots for README.md and docs/: python -m benchmarks.pictures [NAME …]
 
-Starts the app, opens each page by its address in Chromium, and writes docs/images/NAME.png, each under 300 KB. `heads`
-is an animation (docs/images/heads.gif, under 1 MB) with its first moment as heads.png. The pictures inside
-docs/api.md and docs/paper.md are made by `python -m benchmarks.documents`. """
+Starts the app, opens each page in Chromium, and writes docs/images/NAME.png, each under 300 KB. `heads` is also an
+animation (docs/images/heads.gif, under 1 MB), whose first frame is heads.png. `python -m benchmarks.documents` creates
+the pictures in docs/api.md and docs/paper.md.
+"""
 import io
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from PIL import Image
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
 WIDE, PROJECTOR = (1440, 900), (1280, 720)
-# name: address, window
+# {name: (address, window size)}
 PAGES = {
     "compare": ("/compare", WIDE),
     "lesson": ("/inside?show=1", WIDE),
@@ -25,22 +26,22 @@ PAGES = {
     "images": ("/pictures?model=dinov2-small", WIDE),
     "present": ("/?present=1&layer=3&head=1&pair=it,animal", PROJECTOR),
 }
-# moments of the animation: address and seconds
+# frames of the animation: address and seconds
 MOMENTS = (("/?layer=3&head=1&pair=it,animal", 3.0), ("/?layer=3&head=1&pair=it,animal&lens=lines", 2.5),
            ("/?layer=0&head=2&token=it", 2.5), ("/?layer=5&head=11&pair=it,animal", 2.5))
 COLOURS, MOVING = 256, 128
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 VERIFIED = """() => [...document.querySelectorAll('[data-testid=stSidebar] button')]
     .some((button) => button.innerText.includes('✓'))"""
-# charts in the window, which are drawn once they are seen
+# charts in the window, which are only drawn when visible
 DRAWN = """() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')]
     .every((chart) => chart.getBoundingClientRect().top > innerHeight || chart.querySelector('.main-svg'))"""
-PATIENCE = 300_000   # ms until a page rests, on a busy machine
+PATIENCE = 300_000   # timeout in ms for a page to finish, even on a busy machine
 
 
 @contextmanager
 def browser(playwright: Any) -> Iterator[Any]:
-    """A headless Chromium of this machine."""
+    """Open a headless Chromium."""
     from viz.handout.pdf import browser as program
 
     opened = playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
@@ -51,7 +52,7 @@ def browser(playwright: Any) -> Iterator[Any]:
 
 
 def small(picture: Image.Image) -> bytes:
-    """A picture as PNG with a palette."""
+    """Return a picture as PNG with a palette."""
     out = io.BytesIO()
     picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
         out, "png", optimize=True)
@@ -59,7 +60,7 @@ def small(picture: Image.Image) -> bytes:
 
 
 def moving(contents: list[bytes]) -> bytes:
-    """Several pictures as one animation."""
+    """Return several pictures as an animated GIF."""
     frames = [Image.open(io.BytesIO(each)).convert("RGB").quantize(MOVING, dither=Image.Dither.NONE)
               for each in contents]
     out = io.BytesIO()
@@ -69,20 +70,20 @@ def moving(contents: list[bytes]) -> bytes:
 
 
 def photograph(page: Any, address: str) -> bytes:
-    """The window's content once the page rests."""
+    """Return a screenshot of the window when the page has finished."""
     page.goto(address)
     page.wait_for_selector(RESTS, timeout=PATIENCE)
-    page.wait_for_timeout(5000)   # pages are imported late, and films are drawn after the page
+    page.wait_for_timeout(5000)   # pages are imported late, and snapshots are drawn after the page
     page.wait_for_selector(RESTS, timeout=PATIENCE)
     page.wait_for_function(DRAWN, timeout=PATIENCE)
-    if page.get_by_text("◔").count():   # drawn from a record, while its model checks it
+    if page.get_by_text("◔").count():   # drawn from a cached record that the model is still verifying
         page.wait_for_function(VERIFIED, timeout=PATIENCE)
     page.wait_for_timeout(1000)
     return page.screenshot()
 
 
 def main(names: list[str]) -> None:
-    """Write the named pictures, or all."""
+    """Write the named pictures, by default all."""
     from playwright.sync_api import sync_playwright
 
     from tests.conftest import Server

@@ -1,9 +1,9 @@
-"""An open head of 256 tokens in a real browser: `python -m benchmarks.pointer [--json FILE]`.
+"""Measure how fast an open head of 256 tokens reacts in a real browser: `python -m benchmarks.pointer [--json FILE]`.
 
-Starts the app on a text of 256 tokens, opens 40 other heads by a click in the grid, and counts from the click to the
-painted matrix; the bar is 0.2 s at the 95th percentile. Then it moves the pointer over 500 places in each lens:
-handler, redraw and layout. Each place counts with the quickest of five passes, because what another program takes from
-the machine is not ours. """
+Opens 40 other heads by clicking in the grid and measures the time from the click to the painted matrix. The criterion
+is 0.2 s at the 95th percentile. Then moves the pointer over 500 positions in each lens and measures handler, redraw and
+layout. Each position counts with the fastest of five passes, to exclude interference by other programs.
+"""
 import argparse
 import json
 import platform
@@ -15,7 +15,7 @@ import numpy as np
 
 from model.core.files import write as write_file
 
-# 12 tokens a sentence; what is over 256 is left to the model's limit
+# 12 tokens per sentence; the model truncates the text at 256
 TEXT = "The cat sat on the mat and the dog saw it. " * 22
 MOVES = """board => {
     const box = board.getBoundingClientRect(), times = [];
@@ -29,9 +29,9 @@ MOVES = """board => {
     }
     return times; }"""
 
-BAR = 200.0   # milliseconds
-OPENED, COLUMNS, LABEL = 40, 12, 16   # clicks, heads in a row, pixels above the first
-# promises the milliseconds from the next click to the first frame in which another matrix is painted
+BAR = 200.0   # criterion in milliseconds
+OPENED, COLUMNS, LABEL = 40, 12, 16   # clicks, heads per row, pixels above the first row
+# promises the milliseconds from the next click to the first frame with another matrix
 WATCH = """() => {
     const within = (root) => {
         for (const element of root.querySelectorAll('*')) {
@@ -57,7 +57,7 @@ WATCH = """() => {
 
 
 def opening(page) -> float:
-    """Return the 95th percentile of opening another head, from the click to the painted matrix, in milliseconds."""
+    """Return the 95th percentile of the time from the click on another head to the painted matrix, in milliseconds."""
     times, grid = [], page.locator(".st-key-grid [data-pitch]")
     for number in range(OPENED):
         row, column = divmod((7 * number + 5) % 72, COLUMNS)
@@ -72,7 +72,7 @@ def opening(page) -> float:
 
 
 def measure() -> dict[str, float]:
-    """Return the 95th percentile in milliseconds: of opening a head, and of a move by lens."""
+    """Return 95th percentiles in milliseconds, of opening a head and of a pointer move in each lens."""
     from playwright.sync_api import sync_playwright
 
     from tests.conftest import FLAGS, ROOT, Server, chromium

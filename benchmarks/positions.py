@@ -1,11 +1,11 @@
-"""Beyond the trained length: small models with each position scheme, trained on texts of 32 tokens and tested on texts
-of 128.
+"""Test length extrapolation: train small models with each position scheme on 32 tokens, and test them on 128 tokens.
 
     python -m benchmarks.positions [--json assets/lessons/positions.json]
 
-The task: which token stood three places ago? Tokens are drawn at random, so nothing but the position can tell. A
-decoder alone, pre-LN, two layers of four heads. A few minutes on one core; the file keeps the command, the seeds, the
-machine and the date, and the learned vectors of the first seed. """
+The task is to predict the token three positions earlier. Tokens are random, so only positions are informative. The
+model is a pre-LN decoder with two layers of four heads. Takes a few minutes on one core. The file records the command,
+the seeds, the machine, the date, and the learned vectors of the first seed.
+"""
 import argparse
 import datetime
 import json
@@ -23,17 +23,17 @@ from model.scratch.transformer import POSITIONS, Config, Learned, Transformer
 TRAINED, TESTED, BACK = 32, 128, 3
 VOCABULARY, BATCH, STEPS, RATE = 24, 16, 1200, 4e-3
 SEEDS = (1, 2, 3)
-TEXTS = 200     # texts that the accuracy at each position is measured on
+TEXTS = 200     # number of texts for measuring accuracy
 
 
 def texts(count: int, length: int, draw: torch.Generator) -> torch.Tensor:
-    """Return random ids (count, length); 0 is padding and never drawn."""
+    """Return random ids (count, length) without 0, the padding."""
     return torch.randint(1, VOCABULARY, (count, length), generator=draw)
 
 
 def model_of(scheme: str, seed: int) -> Transformer:
-    """Return a small decoder with this scheme. Learned positions get vectors for the whole test, of which those beyond
-    32 never see a gradient."""
+    """Return a small decoder with this scheme. Learned positions include the length of the test; those beyond 32 never
+    get a gradient."""
     torch.manual_seed(seed)
     return Transformer(Config(VOCABULARY, d_model=48, heads=4, d_ff=96, encoder_layers=0, decoder_layers=2,
                               positions=scheme, max_length=TESTED,
@@ -41,7 +41,7 @@ def model_of(scheme: str, seed: int) -> Transformer:
 
 
 def train(model: Transformer, seed: int) -> float:
-    """Train on texts of 32 tokens; the last loss in nats."""
+    """Train on texts of 32 tokens and return the final loss in nats."""
     draw = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.AdamW(model.parameters(), RATE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS)
@@ -56,7 +56,7 @@ def train(model: Transformer, seed: int) -> float:
 
 
 def accuracy(model: Transformer, seed: int) -> list[float]:
-    """Return the share of right answers at each position from BACK to 127."""
+    """Return the accuracy at each position from BACK to 127."""
     ids = texts(TEXTS, TESTED, torch.Generator().manual_seed(1000 + seed))
     with torch.inference_mode():
         best = model(ids).argmax(-1)

@@ -1,9 +1,8 @@
-"""A session of Streamlit without a browser: protobuf messages over a WebSocket (streamlit/proto), as a browser sends
-and reads them.
+"""A Streamlit session without a browser, which exchanges protobuf messages (streamlit/proto) over a WebSocket.
 
-It keeps what a browser keeps: the ids of widgets by their keys, the page's address, and messages that the server may
-name by their hash. Of what is drawn it keeps the last body of each component (viz/components/messages.py), with the
-clock's time at which it came. """
+Like a browser, it stores widget ids by key, the page's address, and messages that the server may refer to by hash. Of
+the page's content, it stores the last body of each component (viz/components/messages.py) with its time of arrival.
+"""
 import asyncio
 import json
 import time
@@ -19,31 +18,31 @@ from websockets.asyncio.client import ClientConnection, connect
 from viz.components.messages import unpack
 
 PATIENCE = 120.0   # seconds
-TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"   # the widget under which a component's events go
+TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"   # key of the widget that receives a component's events
 
 
 class Session:
-    """One person's page. `bodies` maps a component's key to (clock, header, arrays); `wrong` holds every error that the
-    page showed."""
+    """One person's page. `bodies` maps each component's key to (clock, header, arrays); `wrong` contains all errors
+    that the page showed."""
 
     def __init__(self, socket: ClientConnection, address: str) -> None:
         self.socket, self.address = socket, address
         self.query = self.page = self.name = ""
-        self.pages: dict[str, str] = {}             # by their name in the address
+        self.pages: dict[str, str] = {}             # by name in the URL
         self.running = True
         self.bodies: dict[str, tuple[float, dict, dict]] = {}
-        self.seen: list[tuple[str, dict]] = []      # every body that came, without its arrays
-        self.ids: dict[str, str] = {}               # a widget's id by its key
-        self.typed: dict[str, WidgetState] = {}     # what this person has set, by id
-        self.known: dict[str, ForwardMsg] = {}      # messages that may be named by their hash
+        self.seen: list[tuple[str, dict]] = []      # all received bodies, without their arrays
+        self.ids: dict[str, str] = {}               # {widget key: id}
+        self.typed: dict[str, WidgetState] = {}     # {widget id: state set by this person}
+        self.known: dict[str, ForwardMsg] = {}      # {hash: message}
         self.wrong: list[str] = []
         self._news = asyncio.Event()
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
     async def open(cls, address: str, query: str = "", name: str = "") -> Self:
-        """Return a session on the server at http://…, with its first run asked for: of the page of this name, or the
-        one without a name."""
+        """Open a session on the server at http://… and request its first run. name: name of the page; "" for the
+        default page."""
         socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")],
                                max_size=None, compression=None)
         session = cls(socket, address)
@@ -52,7 +51,7 @@ class Session:
         return session
 
     async def run(self, *triggers: WidgetState) -> None:
-        """Ask for a run of the page, with what was typed and with what was clicked just now."""
+        """Request a run of the page with all widget states and these triggers."""
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_script_hash, state.page_name = self.query, self.page, self.name
@@ -63,7 +62,7 @@ class Session:
         await self.socket.send(message.SerializeToString())
 
     async def type(self, key: str, text: str) -> None:
-        """Another text in the field of this key."""
+        """Type a text into the field with this key."""
         self.typed[self.ids[key]] = WidgetState(id=self.ids[key], string_value=text)
         await self.run()
 
@@ -71,13 +70,13 @@ class Session:
         await self.run(WidgetState(id=self.ids[key], trigger_value=True))
 
     async def send(self, component: str, value) -> None:
-        """An event of a component: what its JavaScript would send."""
+        """Send an event of a component, as its JavaScript would."""
         events = json.dumps([{"event": "event", "value": value}])
         await self.run(WidgetState(id=TRIGGER.format(self.ids[component]), json_trigger_value=events))
 
     async def until(self, ready: Callable[[], bool], seconds: float = PATIENCE) -> None:
-        """Wait until something is true of this session; raises TimeoutError after so many seconds, ConnectionError when
-        the server is gone."""
+        """Wait until a condition is true. Raises TimeoutError after `seconds`, and ConnectionError if the connection is
+        lost."""
         end = time.perf_counter() + seconds
         while not ready():
             if self._reader.done():
@@ -90,7 +89,7 @@ class Session:
         await self.socket.close()
 
     def vanish(self) -> None:
-        """Gone without a word, as a laptop that is shut."""
+        """Drop the connection without closing it, like a laptop whose lid is closed."""
         self._reader.cancel()
         self.socket.transport.abort()
 

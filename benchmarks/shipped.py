@@ -1,6 +1,8 @@
-"""Measure what takes minutes and is shipped: `python -m benchmarks.shipped [NAME ...]`, by default all of NAMES.
+"""Compute the shipped results, which take minutes: `python -m benchmarks.shipped [NAME ...]`, by default all of NAMES.
 
-Writes assets/results, a file a question (model/ask/shipped.py), and for `records` assets/records. One thread. """
+Writes one file per query to assets/results (see model/ask/shipped.py) and, for `records`, to assets/records. Runs in
+one thread.
+"""
 import os
 import platform
 import sys
@@ -17,12 +19,12 @@ from model.core.query import UserError, quiet
 
 
 def there() -> list[str]:
-    """Return the models of the catalogue that are on this disk."""
+    """Return the ids of the catalogue's models that are on this disk."""
     return [offer.id for offer in sources.catalogue() if offer.on_disk]
 
 
 def claims() -> Iterator[Any]:
-    """Yield every claim on each of its models, the small models first."""
+    """Yield the query of every claim on each of its models, small models first."""
     from model.studies.claims.catalogue import ClaimQuery, rows
 
     found = [row for row in rows(there()) if row.model]
@@ -31,7 +33,7 @@ def claims() -> Iterator[Any]:
 
 
 def coreference() -> Iterator[Any]:
-    """Yield the shipped sentences on the first page's model."""
+    """Yield the queries of the shipped cases on the first page's model."""
     from model.studies.coreference import CasesQuery, shipped_cases
 
     for name in ("coreference", "agreement"):
@@ -39,14 +41,14 @@ def coreference() -> Iterator[Any]:
 
 
 def syntax() -> Iterator[Any]:
-    """Yield the shipped treebank on the first page's model."""
+    """Yield the query of the shipped treebank on the first page's model."""
     from model.studies.syntax import SyntaxQuery, shipped_treebank
 
     yield SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
 
 
 def induction() -> Iterator[Any]:
-    """Yield how the heads of the decoders here look at repeated tokens."""
+    """Yield the induction queries of the available decoders."""
     from model.studies.induction import InductionMeanQuery
 
     for model in ("induction", "smollm2"):
@@ -55,21 +57,21 @@ def induction() -> Iterator[Any]:
 
 
 def atlas() -> Iterator[Any]:
-    """Yield the shipped sentences on the first page's model."""
+    """Yield the atlas query of the shipped sentences on the first page's model."""
     from model.studies.atlas.build import AtlasQuery
 
     yield AtlasQuery("minilm", sources.revision("minilm"))
 
 
 def faithfulness() -> Iterator[Any]:
-    """The sentences of the page on the first page's model."""
+    """Yield the attribution queries of the page's sentences on the first page's model."""
     from model.studies.faithfulness import AttributionsQuery
 
     yield AttributionsQuery("minilm", sources.revision("minilm"), "vector", "sentences")
 
 
 def cost() -> Iterator[Any]:
-    """A layer of each width that the lesson offers."""
+    """Yield the cost query of a layer for each width in the lesson."""
     from model.lessons.cost import CostsQuery
     from viz.pages.cost import WIDTHS
 
@@ -78,7 +80,7 @@ def cost() -> Iterator[Any]:
 
 
 def mechanisms() -> Iterator[Any]:
-    """Yield what heads are made to do in three models, and the known circuits."""
+    """Yield the mechanism queries of some models, and the queries of known circuits."""
     from model.studies.known_circuits import MODELS, KnownCircuitsQuery
     from model.studies.mechanisms import MechanismsQuery
 
@@ -96,7 +98,7 @@ NAMES: dict[str, Callable[[], Iterator[Any]]] = {
 
 
 def records() -> None:
-    """The records of the first page's sentence and of its twin, which that page compares it with."""
+    """Write the records of the first page's sentence and of its twin."""
     from viz.examples import examples
     from viz.state import State
 
@@ -109,7 +111,7 @@ def records() -> None:
 
 
 def main(names: list[str]) -> None:
-    """Measure what is named."""
+    """Compute the named results."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     machine = (f"one thread on {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
                f"{packages}")

@@ -1,7 +1,8 @@
 """Do heads follow grammar? `python -m benchmarks.syntax FILE.conllu … [--model ID] [--most N] [--json FILE]`
 
-Puts the treebanks to MiniLM and to SmolLM2 and writes the page `benchmarks/syntax.md`. With `--most` the models read
-the first sentences of each file only, and the page says how many. """
+Tests MiniLM and SmolLM2 on the treebanks and writes the page `benchmarks/syntax.md`. With `--most`, the models only
+read the first N sentences of each file, and the page says how many.
+"""
 import argparse
 import json
 import os
@@ -23,7 +24,7 @@ from model.studies.syntax import SyntaxQuery, read_treebank, run
 
 PAGE = Path(__file__).with_name("syntax.md")
 MODELS = ("minilm", "smollm2")
-FEWEST = 20                # tests of a relation that the page shows
+FEWEST = 20                # minimum number of tests for a relation on the page
 INTRODUCTION = """# Do heads follow grammar?
 
 Written by `python -m benchmarks.syntax en_ewt-ud-dev.conllu zh_gsdsimp-ud-dev.conllu`; one treebank alone:
@@ -43,8 +44,8 @@ mask allows at all, from the dependent and from the head; what it forbids counts
 
 
 def measured(file: Path, model: str, most: int | None = None) -> dict:
-    """Return the answer of one model to a treebank or to its first `most` sentences, as the command line gives it, with
-    seconds and how many sentences the file has."""
+    """Test one model on a treebank or its first `most` sentences. Return the result as in the command line's JSON, with
+    the duration in seconds and the number of sentences in the file."""
     with file.open("rb") as opened:
         sentences = read_treebank(opened, file.name)
     question = SyntaxQuery(model, sources.revision(model), sentences[:most])
@@ -54,7 +55,7 @@ def measured(file: Path, model: str, most: int | None = None) -> dict:
 
 
 def row(name: str, relation: dict) -> list[str]:
-    """Return one line of a table."""
+    """Return one row of a table."""
     def share(number: float | None) -> str:
         return "–" if number is None else f"{number:.1%}"
 
@@ -66,7 +67,7 @@ def row(name: str, relation: dict) -> list[str]:
 
 
 def page(figures: dict) -> str:
-    """Return the page as Markdown."""
+    """Format the page as Markdown."""
     parts = [INTRODUCTION.format(fewest=FEWEST), figures["machine"]]
     for place, found in figures["answers"].items():
         left, shown = found["left_out"], {name: each for name, each in found["relations"].items()
@@ -85,7 +86,7 @@ def page(figures: dict) -> str:
 
 
 def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
-    """What the command line asks for, or these arguments, onto this page."""
+    """Test the requested files and models, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.syntax", description=__doc__.splitlines()[0])
     parser.add_argument("file", nargs="+", type=Path, help="a treebank in CoNLL-U")
     parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")

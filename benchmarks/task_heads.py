@@ -1,6 +1,7 @@
-"""What the heads of the small models do at their tasks, as tables: where a row looks in twins, what silencing costs.
+"""Tabulate what the small models' heads do in their tasks: what they attend to in twins, and the effect of silencing.
 
-Examples come as twins, one after the other (model/scratch/head_scores.py). """
+Twins follow each other in the lists of examples (model/scratch/head_scores.py).
+"""
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -20,28 +21,28 @@ from model.scratch.head_scores import equal_length_groups, row_weights
 from model.scratch.tasks import marked_digit
 from model.scratch.transformer import Transformer, slots
 
-CLS = 0            # its token; the patches follow
-WHERE = ("everywhere", "cls", "digits")   # rows of a head: of all tokens, of [CLS], of the patches with digits
-# a head points if it gives the two nouns at least this mass together; it is named if it does so this often
+CLS = 0            # position of [CLS]; the patches follow
+WHERE = ("everywhere", "cls", "digits")   # rows of a head: all tokens, [CLS], or the patches with digits
+# minimum total weight on both nouns for a head to point at them, and minimum share of twins for it to be named
 POINTS, SURE = 0.5, 0.95
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Pointing:
-    """What a head does with the two nouns."""
+    """How a head distributes its weight between the two nouns."""
 
-    kind: Kind                           # of its attention
+    kind: Kind                           # kind of attention
     layer: int                           # from 0
     head: int                            # from 0
-    table: tuple[tuple[int, ...], ...]   # [adjective means][noun that gets more weight]: how many sentences
-    mass: float                          # mean weight on both nouns together
-    both: float                          # share of twins with the right noun in both sentences
-    by_frame: dict[str, float]           # {frame: the same share}
+    table: tuple[tuple[int, ...], ...]   # number of sentences [meaning of the adjective][noun with more weight]
+    mass: float                          # mean total weight on both nouns
+    both: float                          # share of twins with the correct noun in both sentences
+    by_frame: dict[str, float]           # {frame: this share}
 
     @property
     def name(self) -> str:
-        """resolving, actor or place (a role head: it does not read the adjective), or nothing."""
+        """Role of the head: "resolving", "actor" or "place" (both of which ignore the adjective), or ""."""
         if self.mass < POINTS:
             return ""
         shares = [row[0] / sum(row) for row in self.table]
@@ -50,7 +51,7 @@ class Pointing:
 
 
 def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
-    """Return what the heads of `noun_weights` do, as tables."""
+    """Tabulate what the heads in `noun_weights` point at."""
     answers = np.array([sentence.answer for sentence in sentences])
     heads = []
     for layer, weights in shares.items():
@@ -65,7 +66,7 @@ def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentenc
 
 
 def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, float]:
-    """Return the share that is right, by frame."""
+    """Return {frame: share of correct sentences}."""
     outcomes = defaultdict(list)
     for each, sentence in zip(right, sentences, strict=True):
         outcomes[sentence.frame].append(bool(each))
@@ -84,34 +85,34 @@ def _marker(canvas: Canvas) -> int:
     return 1 + canvas.marker
 
 
-# what a head may do: the row that looks, and the key that it looks at
+# roles of a head: {name: (query, key)}
 ROLES: dict[str, tuple[Callable[[Canvas], int], Callable[[Canvas], int]]] = {
-    "digit": (_cls, _digit),      # [CLS] fetches the marked digit
-    "marker": (_cls, _marker),    # [CLS] finds the dot
-    "below": (_digit, _marker),   # the marked digit looks at the dot below it
-    "above": (_marker, _digit),   # the dot looks at the digit above it
+    "digit": (_cls, _digit),      # [CLS] attends to the marked digit
+    "marker": (_cls, _marker),    # [CLS] attends to the dot
+    "below": (_digit, _marker),   # the marked digit attends to the dot below it
+    "above": (_marker, _digit),   # the dot attends to the digit above it
 }
 
 
 @dataclass(frozen=True)
 class Looking:
-    """What one row of a head does with one key, over canvases."""
+    """How much a head attends from the query to the key of a role, over canvases."""
 
-    role: str           # of ROLES
+    role: str           # one of ROLES
     layer: int          # from 0
     head: int           # from 0
-    weight: float       # mean weight of the row on the key
-    elsewhere: float    # the same row's mean weight on the key of the twin, where the dot is not
-    both: float         # share of twins in which the key has the row's largest weight in both
+    weight: float       # mean weight on the key
+    elsewhere: float    # mean weight of the same query on the twin's key, as a control
+    both: float         # share of twins in which the key has the largest weight in both canvases
 
     @property
     def named(self) -> bool:
-        """Whether the head has this role: the key comes first in both of SURE of the twins."""
+        """Whether the head has this role: the key has the largest weight in a share SURE of the twins."""
         return self.both >= SURE
 
 
 def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
-    """Return every role of every head over these twins."""
+    """Measure every role of every head over these twins."""
     found, inputs = [], marked_digit.batch(list(canvases)).inputs
     each, twin = np.arange(len(canvases)), np.arange(len(canvases)) ^ 1
     for role, (row, key) in ROLES.items():
@@ -127,7 +128,7 @@ def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
 
 
 def rows_at(canvases: Sequence[Canvas], where: str, tokens: int) -> np.ndarray:
-    """Return the rows of one of WHERE, bool (canvas, token)."""
+    """Return the rows selected by one of WHERE, bool (canvas, token)."""
     if where == "digits":
         return head_scores.digit_rows(canvases, tokens)
     return np.tile(np.arange(tokens) == CLS if where == "cls" else np.ones(tokens, bool), (len(canvases), 1))
@@ -139,7 +140,7 @@ def attentions(model: Transformer) -> list[tuple[Kind, int]]:
 
 def silenced_pass(model: Transformer, right: Callable[[], Result],
                   silences: Iterable[Silence]) -> Result:
-    """Return right(), whose pass over equally long texts has some heads silenced."""
+    """Return right(), computed with some heads silenced. All texts must have the same length."""
     silences = tuple(silences)
 
     def silence(slot: Slot, _tensors: tuple, mixed: torch.Tensor) -> torch.Tensor:
@@ -155,7 +156,7 @@ def silenced_pass(model: Transformer, right: Callable[[], Result],
 def judge(model: Transformer, sentences: Sequence[Sentence],
            right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
            silences: Iterable[Silence] = ()) -> np.ndarray:
-    """Return which sentences the model gets right with some heads silenced, bool (sentence)."""
+    """Return which sentences the model answers correctly with some heads silenced, bool (sentence)."""
     solved = np.zeros(len(sentences), bool)
     for numbers in equal_length_groups(sentences):
         chosen = [sentences[i] for i in numbers]
@@ -165,8 +166,8 @@ def judge(model: Transformer, sentences: Sequence[Sentence],
 
 def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
                     draws: int = 10) -> list[dict]:
-    """Return what silence costs: each head alone, all pointing heads together, and as many of the others, drawn at
-    random, a row each."""
+    """Return one row for each silenced set of heads: each head alone, all pointing heads together, and the same number
+    of other heads, drawn at random."""
     places = [(kind, layer, head) for kind, layer in attentions(model) for head in range(model.config.heads)]
     others = [place for place in places if place not in pointers]
     rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
@@ -185,12 +186,12 @@ def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], flo
 
 
 def share_right(model: Transformer, canvases: Sequence[Canvas], silences: Iterable[Silence] = ()) -> float:
-    """Return the share of canvases read right with some heads silenced."""
+    """Return the model's accuracy on canvases with some heads silenced."""
     return float(silenced_pass(model, partial(marked_digit.right, model, list(canvases)), silences).mean())
 
 
 def silencing(model: Transformer, canvases: Sequence[Canvas]) -> dict[tuple[int, int], dict[str, float]]:
-    """Return {(layer, head): {mode: the share of canvases that is still read right with this head silenced}}."""
+    """Return {(layer, head): {mode: accuracy on canvases with this head silenced}}."""
     return {(layer, head): {mode: share_right(model, canvases, [Silence(Kind.SELF, layer, head, mode)])
                             for mode in ("zero", "mean")}
             for _, layer in attentions(model) for head in range(model.config.heads)}

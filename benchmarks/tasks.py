@@ -1,10 +1,10 @@
-"""What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]
+"""Measure what the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]
 [--decoder ID ...]`.
 
-Every figure of the tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it" looks
-at; what silencing costs; where the translator decides; the circuits of induction and of the marked digit. Heads are
-named on validation sentences and scored on test sentences. Of the shipped weights, and not with --small, it also
-writes the page `benchmarks/tasks.md`. """
+Measures held-out accuracies by split, frame and role; what "it" attends to; the effect of silencing heads; where the
+translator decides; and the circuits of induction and of the marked digit. Heads are named on validation sentences and
+scored on test sentences. For the shipped weights, also writes the page `benchmarks/tasks.md`, except with --small.
+"""
 import argparse
 import itertools
 import json
@@ -31,7 +31,7 @@ from model.studies import induction
 
 PAGE = Path(__file__).with_name("tasks.md")
 MARKED = "marked-digit"
-STRONGEST = 6  # heads of a large decoder that are listed, by each score
+STRONGEST = 6  # number of heads of a large decoder to list for each score
 
 
 def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
@@ -39,7 +39,7 @@ def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> lis
 
 
 def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
-    """Return whether il or elle is right, given the French before it."""
+    """Return whether the model chooses the correct pronoun, "il" or "elle", after the preceding French words."""
     batch = translator.batch(sentences)
     rows = torch.arange(len(sentences)), torch.tensor([sentence.french_pronoun for sentence in sentences])
     with torch.inference_mode():
@@ -47,14 +47,14 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
 
 
 def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
-    """Return the share that is right, by frame and by which noun is meant."""
+    """Return the accuracy by frame and by the noun that is meant."""
     return {role: task_heads.by_frame(right[answer::2], sentences[answer::2])
             for answer, role in enumerate(tasks_table.ROLES)}
 
 
 def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
-    """Return how often the nearest and the first noun is the right one, by frame: near a half, or the position would
-    give the answer away."""
+    """Return how often the nearest and the first noun is correct, by frame. Values should be near one half; otherwise
+    the position reveals the answer."""
     nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at))
                for sentence in sentences]
     return {"nearest": task_heads.by_frame(nearest, sentences),
@@ -63,7 +63,7 @@ def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
 
 def heads_named(model: Transformer, encode: head_scores.Encode, kind: Kind, row: Callable,
                 splits: dict[str, list]) -> list[dict]:
-    """Return each head: its name by the validation sentences, its figures on the test sentences."""
+    """Return one entry per head: its name, based on validation sentences, and its scores on test sentences."""
     seen = {split: task_heads.tabulate_pointing(head_scores.noun_weights(model, sentences, encode, kind, row),
                                                    sentences, kind)
             for split, sentences in splits.items()}
@@ -117,7 +117,8 @@ SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
 
 
 def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> dict[str, float]:
-    """Return the pronoun's accuracy with all heads of one layer and kind silenced at their mean."""
+    """Return the accuracy on pronouns with all heads of one layer and kind set to their mean, for each layer and
+    kind."""
     return {f"{slot.kind} {slot.index}": right([Silence(slot.kind, slot.index, head, "mean")
                                                 for head in range(model.config.heads)])
             for slot in slots(model.config)}
@@ -142,8 +143,8 @@ def look_at_induction(folder: Path) -> dict:
 
 
 def look_at_marked(folder: Path, size: int) -> dict:
-    """Return the marked digit: what is read right by split, what each head looks at in twins, what carries the dot's
-    place."""
+    """Measure the marked-digit model: accuracy by split, what each head attends to in twins, and what transmits the
+    position of the dot."""
     model, about = models.load(folder / f"{MARKED}.safetensors")
     splits = {split: marked_digit.test_canvases(split, size) for split in ("validation", "test")}
     right = {split: marked_digit.right(model, canvases) for split, canvases in splits.items()}
@@ -162,8 +163,7 @@ def look_at_marked(folder: Path, size: int) -> dict:
 
 
 def look_at_decoder(model_id: str) -> list[dict]:
-    """Return the heads of a pretrained decoder that score highest, those that look back one token before those that
-    match prefixes."""
+    """Return the highest-scoring heads of a pretrained decoder: previous-token heads, then induction heads."""
     from model.pretrained import load
 
     found = induction.mean_scores(load.open_model(model_id, quiet))
@@ -179,7 +179,7 @@ def look_at_baseline(size: int, steps: int) -> dict:
 
 
 def content(folder: Path, size: int, steps: int, decoders: list[str]) -> dict:
-    """Return all figures, with machine and versions."""
+    """Return all results, with the machine and package versions."""
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     source = grammar.sentences(random.Random("positions"))
     found = {"machine": machine, "versions": {name: version(name) for name in ("torch", "numpy")}, "size": 10 * size,

@@ -1,4 +1,4 @@
-"""What the small models learned, as the page that `python -m benchmarks.tasks` writes: tables in Markdown."""
+"""Format the Markdown page of `python -m benchmarks.tasks`, on what the small models learned."""
 from collections.abc import Sequence
 
 INTRODUCTION = """# The tasks
@@ -34,7 +34,7 @@ def page(found: dict) -> str:
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence]) -> str:
-    """Return rows under names, Markdown, with an empty line on either side; floats of 0 to 1 as they are, to three
+    """Format rows as a Markdown table with these column names and an empty line before and after. Floats have three
     decimals."""
     cells = [[f"{each:.3f}" if isinstance(each, float) else str(each) for each in row] for row in rows]
     return "\n".join(["", *("| " + " | ".join(row) + " |" for row in (list(names), ["---"] * len(names), *cells)), ""])
@@ -65,8 +65,8 @@ def _resolvers(found: dict) -> list[str]:
 
 
 def _heads(heads: list[dict], frames: list[str]) -> str:
-    """Return the table adjective × noun of each head and its share of twins that are right in both sentences; of those
-    with a name, by frame."""
+    """Format each head's table of adjective × noun and its share of twins with both sentences correct. Named heads are
+    also listed by frame."""
     names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass",
              "both twins")
     whole = table(names,
@@ -125,7 +125,7 @@ def _induction(found: dict, decoders: dict[str, list[dict]]) -> list[str]:
 
 
 def _marked(found: dict) -> list[str]:
-    """Return the marked digit: accuracies, where the rows look, and what each head carries."""
+    """Format the results of the marked-digit model: accuracies, attention by role, and the effect of each head."""
     shares = [(each["role"], f"{each['layer']}·{each['head']}", "yes" if each["named"] else "", each["weight"],
                each["elsewhere"], each["both"]) for each in found["heads"]]
     circuit = [(f"{each['layer']}·{each['head']}", each["zero"], each["mean"], each["everywhere"],

@@ -1,9 +1,10 @@
-"""Ten real browsers on one server: `python -m benchmarks.ten_browsers [--browsers 10] [--minutes 1] [--json FILE]`.
+"""Run ten browsers on one server: `python -m benchmarks.ten_browsers [--browsers 10] [--minutes 1] [--json FILE]`.
 
-The server is server.py as strangers get it. Each browser is a Chromium of its own, with its own process: it opens
-*Heads*, types a text of its own, opens two other heads, and goes on so; in between it imports a small NPZ of its own
-and opens its heads. Text and file of each hold a word that nobody else has. Every byte that the server sends to a
-browser, over its WebSocket and over HTTP, is searched for the words of all others. """
+The server is server.py with its default settings. Each browser is a separate Chromium process. It repeatedly opens
+*Heads*, types its own text and opens two other heads; in between, it imports its own small NPZ file and opens heads of
+that. Every browser's texts and file contain a unique word. All bytes that the server sends to a browser, over the
+WebSocket and HTTP, are searched for the words of the other browsers.
+"""
 import argparse
 import asyncio
 import datetime
@@ -24,7 +25,7 @@ import psutil
 from tests.conftest import FLAGS, ROOT, Server, chromium
 from tests.uploads import npz
 
-PATIENCE = 300_000   # milliseconds; ten Chromiums that start at once keep two cores busy
+PATIENCE = 300_000   # timeout in milliseconds; long, because ten Chromiums that start at once keep two cores busy
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 HEAD = ".st-key-head .view .board"
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "looked", "at"]
@@ -34,14 +35,14 @@ STEPS = ("open", "text", "head", "file")
 
 @dataclass
 class Visitor:
-    """One browser: seconds of each step, what went wrong, and which others' words it got."""
+    """One browser: the seconds of each step, errors, and other visitors' words that it received."""
 
     number: int
     seconds: dict[str, list[float]] = field(default_factory=lambda: {step: [] for step in STEPS})
     wrong: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
-    received: int = 0   # bytes
-    own: int = 0        # messages with this visitor's own word, by which the search is seen to work
+    received: int = 0   # number of bytes
+    own: int = 0        # number of messages with this visitor's own word, which shows that the search works
     texts: int = 0
 
     @property
@@ -49,7 +50,7 @@ class Visitor:
         return f"zq{self.number}zq"
 
     def check(self, content: bytes, visitors: int) -> None:
-        """Search what the server sent for the others' words."""
+        """Search bytes from the server for the words of other visitors."""
         self.received += len(content)
         self.own += self.word.encode() in content
         self.foreign += [other.word for other in map(Visitor, range(visitors))
@@ -59,18 +60,18 @@ class Visitor:
         self.seconds[step].append(time.perf_counter() - begun)
 
     def file(self) -> dict:
-        """Return attention of one text of this visitor's, as Chromium takes a file."""
+        """Return an NPZ file with attention over one of this visitor's texts, in Playwright's format."""
         tokens = [self.word, *WORDS]
         weights = np.random.default_rng(self.number).dirichlet(np.ones(len(tokens)), (2, 4, len(tokens)))
         return {"name": f"{self.word}.npz", "mimeType": "application/octet-stream", "buffer": npz(weights, tokens)}
 
 
 async def listen(page, visitor: Visitor, visitors: int) -> None:
-    """Read along with everything that the server sends to a page."""
+    """Check everything that the server sends to a page."""
     async def answered(response) -> None:
         from playwright.async_api import Error
 
-        with suppress(Error):   # a redirection, or a page that is gone, has none
+        with suppress(Error):   # redirections and closed pages have no body
             visitor.check(await response.body(), visitors)
 
     def received(frame) -> None:
@@ -82,7 +83,7 @@ async def listen(page, visitor: Visitor, visitors: int) -> None:
 
 
 async def shows(page, word: str) -> None:
-    """Wait until the open head has a token of this word and the page rests."""
+    """Wait until the open head has this word as a token and the page has finished."""
     await page.locator("[data-testid=stMain]").get_by_role("button", name=word).first.wait_for(timeout=PATIENCE)
     await page.wait_for_selector(RESTS, timeout=PATIENCE)
 
@@ -108,7 +109,7 @@ async def open_head(page, visitor: Visitor, key: str) -> None:
 
 
 async def import_file(page, visitor: Visitor) -> None:
-    """Import this visitor's file, looks at it, and goes back to the model."""
+    """Import this visitor's file, open a head of it, and return to the model."""
     side, begun = page.locator("[data-testid=stSidebar]"), time.perf_counter()
     place = side.locator("[data-testid=stFileUploader] input")
     await side.get_by_text("Attention from elsewhere").click()
@@ -119,7 +120,7 @@ async def import_file(page, visitor: Visitor) -> None:
 
 
 async def visit(page, visitor: Visitor, address: str, minutes: float, visitors: int) -> None:
-    """A minute of one browser."""
+    """Run one browser for some minutes."""
     from playwright.async_api import Error
 
     await listen(page, visitor, visitors)
@@ -143,7 +144,7 @@ async def visit(page, visitor: Visitor, address: str, minutes: float, visitors: 
 
 
 async def run(server: Server, browsers: int, minutes: float) -> tuple[list[Visitor], list[float]]:
-    """Return all visitors, and the server's own memory in megabytes, once a second."""
+    """Run all browsers. Return the visitors, and the server's private memory in megabytes once per second."""
     from playwright.async_api import async_playwright
 
     memory: list[float] = []
@@ -168,7 +169,7 @@ async def run(server: Server, browsers: int, minutes: float) -> tuple[list[Visit
 
 
 def table(visitors: list[Visitor], memory: list[float]) -> str:
-    """Medians and the slowest of each step, faults, memory."""
+    """Format a table with the median and maximum of each step, errors, and memory."""
     lines = [f"{'step':<6} {'times':>5} {'median':>8} {'slowest':>8}"]
     for step in STEPS:
         every = [seconds for visitor in visitors for seconds in visitor.seconds[step]]

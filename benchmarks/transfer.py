@@ -1,8 +1,8 @@
-"""What a browser gets over the wire: `python -m benchmarks.transfer [--json FILE] [--page FILE]`.
+"""Measure the data that a browser downloads: `python -m benchmarks.transfer [--json FILE] [--page FILE]`.
 
 A browser with an empty cache opens *Heads* (MiniLM, the headline sentence), then *How sure should a softmax be?*, then
-*Heads* again in a new tab. Between it and `streamlit run app.py` stands a relay that counts every byte the server sends
-and on which connection, so headers and compression are in the numbers, and what the browser has already is not.
+*Heads* again in a new tab. A relay between the browser and `streamlit run app.py` counts the bytes on each connection.
+The numbers include headers and compression, and exclude cached files.
 """
 import argparse
 import datetime
@@ -22,7 +22,7 @@ from model.core.files import write as write_file
 VISITS = {"Heads, first visit": "/", "the first lesson after it": "/softmax", "Heads, second visit": "/"}
 BARS = {"Heads, first visit": 2.2, "the first lesson after it": 1.9}   # MB
 DRAWN = {"/": ".st-key-head .board", "/softmax": ".clearhead-chart[data-drawn]"}
-QUIET = 2_000   # milliseconds after which nothing more is expected
+QUIET = 2_000   # milliseconds without traffic after which a visit counts as finished
 INTRODUCTION = """# What a browser gets over the wire
 
 Written by `python -m benchmarks.transfer --page benchmarks/transfer.md`: a browser with an empty cache, MiniLM and the
@@ -30,16 +30,16 @@ headline sentence; bytes that the server sent, headers with them. Before files w
 their own (2026-11-23) the three visits moved 5.49, 4.99 and 0.16 MB with 120, 21 and 4 requests.
 
 """
-STREAM = b"/_stcore/stream"   # the address of Streamlit's WebSocket
+STREAM = b"/_stcore/stream"   # path of Streamlit's WebSocket
 
 
 @dataclass
 class Traffic:
-    """What came since the last visit: bytes that the server sent, by the kind of their connection, and requests."""
+    """The bytes that the server sent since the last visit, by kind of connection, and the requests."""
 
     files: int = 0       # bytes over HTTP
     messages: int = 0    # bytes over the WebSocket
-    requests: int = 0    # that reached the server, the WebSocket's own among them
+    requests: int = 0    # number of requests to the server, including those for the WebSocket
 
     @property
     def megabytes(self) -> float:
@@ -47,7 +47,7 @@ class Traffic:
 
 
 class Relay(socketserver.ThreadingTCPServer):
-    """Hands connections on to a server and counts what comes back."""
+    """A proxy that forwards connections to a server and counts the bytes it returns."""
 
     daemon_threads, allow_reuse_address = True, True
 
@@ -62,10 +62,10 @@ class Relay(socketserver.ThreadingTCPServer):
 
 
 class Connection(socketserver.BaseRequestHandler):
-    """One connection of the browser and its fellow to the server."""
+    """One connection from the browser, with the corresponding connection to the server."""
 
     server: Relay
-    streams = False   # the connection has become a WebSocket
+    streams = False   # whether the connection has become a WebSocket
 
     def handle(self) -> None:
         with socket.create_connection(self.server.target) as fellow:
@@ -84,17 +84,17 @@ class Connection(socketserver.BaseRequestHandler):
             kind = "messages" if self.streams else "files"
             setattr(self.server.traffic, kind, getattr(self.server.traffic, kind) + len(data))
             self.request.sendall(data)
-        end(self.request)   # a browser that is not told would ask on this connection again
+        end(self.request)   # otherwise the browser would reuse this connection
 
 
 def end(connection: socket.socket) -> None:
-    """End both directions, if the other side has not."""
+    """Shut down both directions of a connection, unless the other side already has."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
 def received(connection: socket.socket) -> bytes:
-    """Return the next bytes; none at the end."""
+    """Return the next bytes, or b"" at the end."""
     try:
         return connection.recv(1 << 16)
     except OSError:
@@ -102,7 +102,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def visits(playwright, relay: Relay, profile: str) -> dict[str, Traffic]:
-    """Return what each visit moved."""
+    """Make all visits and return {visit: traffic}."""
     from tests.browser.watch import Watch
     from tests.conftest import FLAGS, chromium
 
@@ -124,7 +124,7 @@ def visits(playwright, relay: Relay, profile: str) -> dict[str, Traffic]:
 
 
 def table(found: dict[str, Traffic], machine: str) -> str:
-    """Return the page's table."""
+    """Format the table for the page."""
     rows = "".join(f"| {name} | {each.requests} | {each.files / 1e6:.2f} | {each.messages / 1e6:.2f} | "
                    f"{each.megabytes:.2f} | {BARS.get(name, '')} | {machine} |\n" for name, each in found.items())
     return ("| visit | requests | files, MB | messages, MB | together, MB | bar, MB | machine, day |\n"

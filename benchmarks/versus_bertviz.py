@@ -1,12 +1,13 @@
-"""The first picture of all heads, Clearhead's and BertViz's: `python -m benchmarks.versus_bertviz [--json FILE] [--page
-FILE] [--lengths 16,32,…]`.
+"""Compare the time to the first picture of all heads in Clearhead and BertViz: `python -m benchmarks.versus_bertviz
+[--json FILE] [--page FILE] [--lengths 16,32,…]`.
 
-The same model (MiniLM, 6 × 12 heads), text, machine and Chromium. The time runs from the text's submission to the
-painted picture; both have their model open and have drawn a first text before. A length is measured three times with
-three texts and the median counts; once if it takes over ten seconds. A view of BertViz is stopped after two minutes,
-and no longer text is tried with it. Needs npm; SmolLM2's bar needs `python -m model fetch smollm2`, and is told as not
-measured without. Five to eight minutes. OMP_NUM_THREADS=1 gives each side one thread of torch, as in
-benchmarks/versus_bertviz.md. """
+Both use the same model (MiniLM, 6 × 12 heads), text, machine and Chromium. The time runs from the submission of a text
+to the painted picture, with the model already open and a first text already drawn. Every length is measured with three
+texts, of which the median counts, or only once if it takes over ten seconds. A view of BertViz is stopped after two
+minutes, and not tried with longer texts. Requires npm. The criterion for SmolLM2 requires `python -m model fetch
+smollm2`; otherwise, it is reported as not measured. Takes five to eight minutes. Set OMP_NUM_THREADS=1 to give each
+side one torch thread, as in benchmarks/versus_bertviz.md.
+"""
 import argparse
 import json
 import os
@@ -22,18 +23,18 @@ from benchmarks.versus_table import HEADINGS, HEADS, STOP, Row, bars, machine, m
 from model.core.files import write as write_file
 
 LENGTHS = "16,32,64,128,256,512"
-OPENED = 20   # heads that are opened one after the other
-LONG = 10.0   # seconds; what takes longer is measured once
+OPENED = 20   # number of heads to open
+LONG = 10.0   # seconds above which a length is only measured once
 
 
 def texts(tokenizer, tokens: int) -> list[str]:
-    """Return three texts of so many tokens that begin with other words."""
+    """Return three texts with this number of tokens and different first words."""
     words = SENTENCE.split()
     return [text_of(tokenizer, tokens, " ".join(words[turn:] + words[:turn]) + " ") for turn in (0, 12, 14)]
 
 
 def memory() -> float:
-    """Megabytes of the browsers that this process has started, what they share counted once (Linux)."""
+    """Return the memory of all browsers started by this process in megabytes; shared memory counts once (Linux)."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -56,7 +57,7 @@ def nodes(page) -> int:
 
 
 def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
-    """BertViz's view of a text in a browser of its own."""
+    """Measure BertViz's view of a text in a new browser."""
     from urllib.parse import urlencode
 
     from playwright.sync_api import Error
@@ -70,7 +71,7 @@ def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
         page.wait_for_function("window.painted", timeout=max(1, left * 1000), polling=100)
         painted, came = page.evaluate("[window.painted, performance.getEntriesByType('navigation')[0].responseEnd]")
         told, count = pages.told, nodes(page)
-        if count < tokens:   # a page too long for the browser says that it is painted, too
+        if count < tokens:   # a page too long for the browser also reports that it is painted
             return Row(view, tokens, **told, note="drew nothing")
         return Row(view, tokens, told["model"], told["preparation"], came / 1000 - told["model"] - told["preparation"],
                    (painted - came) / 1000,
@@ -86,7 +87,7 @@ def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
 
 
 def bertviz(launch, lengths: list[int], networks) -> list[Row]:
-    """Return both views, short texts first."""
+    """Measure both views of BertViz, short texts first."""
     from benchmarks import bertviz_pages
 
     tokenizer, network = networks
@@ -108,7 +109,7 @@ def bertviz(launch, lengths: list[int], networks) -> list[Row]:
 
 
 def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row], dict]:
-    """Return the grid of all heads, and the open head after it, and what the bars need besides."""
+    """Measure the grid of all heads and the open head. Return the rows, and further values for the criteria."""
     from benchmarks.clearhead_pages import Page
     from viz.components.messages import unpack
 
@@ -123,7 +124,7 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
             page.rest()
             row = Row("all heads", tokens, **page.split(grid), bytes=grid.sent, nodes=nodes(page.page),
                       memory_mb=memory())
-            late = max(0.0, head.painted - grid.painted)   # the open head comes after the grid
+            late = max(0.0, head.painted - grid.painted)   # the open head is painted after the grid
             taken.append((row,
                           replace(row, view="with open head", paint=row.paint + late, bytes=max(grid.sent, head.sent))))
             overview = max(overview, (len(grid.message) - 20_000) / HEADS)
@@ -138,7 +139,8 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
 
 
 def open_heads(page) -> list[tuple[float, float]]:
-    """Return seconds from the click on another head in the grid to its arrival, and from there to its picture."""
+    """Open heads in the grid. Return the seconds from each click to the arrival of data, and from there to the
+    picture."""
     taken = []
     for turn in range(OPENED):
         picture = page.open_head((7 + 31 * turn) % HEADS)
@@ -148,8 +150,8 @@ def open_heads(page) -> list[tuple[float, float]]:
 
 
 def smollm2(launch, server) -> dict | None:
-    """Return seconds of SmolLM2's 270 heads at 1,024 tokens until they are painted, and of the plain pass on the same
-    texts; None without the model."""
+    """Return the seconds until SmolLM2's 270 heads are painted for 1,024 tokens, and of a plain pass on the same texts;
+    None if the model is missing."""
     import torch
 
     from benchmarks.clearhead_pages import Page
@@ -164,7 +166,7 @@ def smollm2(launch, server) -> dict | None:
     page = Page(browser, server)
     page.open("/?model=smollm2&text=A+first+text.")
     for text in texts(model.tokenizer, 1024):
-        for _ in range(2):   # the first one of a length is slower
+        for _ in range(2):   # the first pass at each length is slower
             begun = time.perf_counter()
             with torch.inference_mode():
                 own(**model.tokenizer(text, return_tensors="pt"), **options)
@@ -178,7 +180,7 @@ def smollm2(launch, server) -> dict | None:
 
 
 def measure(lengths: list[int]) -> tuple[list[Row], dict, dict[str, float]]:
-    """Return (rows, what the bars need besides, pointer)."""
+    """Run all measurements. Return (rows, further values for the criteria, results of `pointer`)."""
     from playwright.sync_api import sync_playwright
 
     from benchmarks import pointer
@@ -187,7 +189,7 @@ def measure(lengths: list[int]) -> tuple[list[Row], dict, dict[str, float]]:
 
     print(" ".join(f"{text:>14}" for text in HEADINGS))
     model, own = opened("minilm")
-    own.set_attn_implementation("eager")   # the only way to get what BertViz draws
+    own.set_attn_implementation("eager")   # required to get the weights that BertViz draws
     free = {"CLEARHEAD_LONGEST_TEXT": "100000", "CLEARHEAD_LONGEST_WAIT": "600"}
     server = Server(ROOT / "benchmarks" / "watched.py", Path(tempfile.mkdtemp()) / "server.log", **free).wait()
     try:

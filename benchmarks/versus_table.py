@@ -1,12 +1,12 @@
-"""The table and the bars of benchmarks.versus_bertviz."""
+"""The table and the acceptance criteria of benchmarks.versus_bertviz."""
 import datetime
 import os
 import platform
 import statistics
 from dataclasses import dataclass
 
-HEADS = 72     # of MiniLM
-STOP = 120.0   # seconds after which a picture is given up
+HEADS = 72     # heads of MiniLM
+STOP = 120.0   # timeout for a picture in seconds
 PARTS = ("model", "preparation", "transfer", "paint")
 INTRODUCTION = """# The first picture of all heads, beside BertViz
 
@@ -22,8 +22,8 @@ from the text's submission to the painted picture. *Model*: the pass, with token
 
 @dataclass(frozen=True)
 class Row:
-    """One picture: seconds by part, bytes sent until then, DOM nodes, megabytes of the browser; note says why there is
-    none."""
+    """One picture: seconds by part, bytes sent until then, DOM nodes, and memory of the browser in megabytes. note: why
+    there is no picture."""
 
     view: str
     tokens: int
@@ -42,12 +42,12 @@ class Row:
 
 
 def middle(rows: list[Row]) -> Row:
-    """Return the row whose time is the median."""
+    """Return the row with the median time."""
     return sorted(rows, key=lambda row: row.seconds)[len(rows) // 2]
 
 
 def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]:
-    """Return every bar with its measured value; a picture that was stopped counts as two minutes."""
+    """Return every criterion with its measured value. A picture that was stopped counts as two minutes."""
     at = {(row.view, row.tokens): row for row in rows}
     found: list[tuple[str, float, str, float]] = []
     for tokens, least in ((128, 20), (256, 100)):
@@ -74,7 +74,7 @@ def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]
 
 
 def columns(row: Row) -> list[str]:
-    """Return a row of the table as texts."""
+    """Return the cells of a table row."""
     parts = [f"{getattr(row, part):.2f}" if getattr(row, part) or not row.note else "–" for part in PARTS]
     rest = [form.format(value) if value else "–"
             for form, value in (("{:,.2f}", row.bytes / 1e6), ("{:,}", row.nodes), ("{:,.0f}", row.memory_mb))]

@@ -1,9 +1,9 @@
-"""server.py with a log of what it computes, for the benchmarks that ask a real server: `streamlit run
-benchmarks/watched.py`.
+"""Run server.py with a log of what it computes, for benchmarks of a real server: `streamlit run benchmarks/watched.py`.
 
-Two kinds of lines, and no text of anybody's in them. `computed TYPE NUMBER SECONDS CLOCK`: a question was answered,
-with the same NUMBER for equal questions, at CLOCK (seconds since 1970). `state CLOCK ACTIVE KEPT JOBS`, once a second:
-sessions with a browser, sessions kept for a browser that may come back, questions under way. """
+The log has two kinds of lines, which contain no user texts. `computed TYPE NUMBER SECONDS CLOCK`: a question was
+answered at CLOCK (Unix time); equal questions have the same NUMBER. `state CLOCK ACTIVE KEPT JOBS`, once per second:
+the numbers of sessions with a browser, of sessions kept for a browser that may return, and of questions in progress.
+"""
 import threading
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime import Runtime
 
-from server import parts  # its settings stand before anything of model is read
+from server import parts  # must precede imports from model, which read its settings
 
 from model.ask.sources import desk  # isort: skip
 
@@ -19,9 +19,9 @@ compute = desk._compute
 
 
 def noted(question, report):
-    """Return the answer, and a line about it."""
+    """Answer a question and log it."""
     if not telling.is_alive():
-        telling.start()   # before the first question Streamlit's runtime may be half made
+        telling.start()   # not earlier, because Streamlit's runtime may be incomplete before the first question
     begun = time.time()
     answer = compute(question, report)
     print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}\n", end="",
@@ -30,7 +30,7 @@ def noted(question, report):
 
 
 def tell() -> None:
-    """A line a second about the server's state."""
+    """Log the server's state once per second."""
     while True:
         sessions = Runtime.instance()._session_mgr
         active, every = sessions.num_active_sessions(), len(sessions.list_sessions())
