@@ -1,2 +1,2 @@
-"""Compute what the lesson pages show: pure functions from numpy arrays to numpy arrays; torch is imported inside those
-that use equation (1)."""
+"""Compute the numbers on the lesson pages, mostly with pure functions of numpy arrays. torch is only imported in
+functions that need it."""

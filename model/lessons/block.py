@@ -12,7 +12,7 @@ from model.core.limits import seeded
 from model.core.query import Kind
 from model.core.trace import Block, Norm
 
-WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth varies
+WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
 RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m benchmarks.depth
 

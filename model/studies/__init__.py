@@ -1,2 +1,2 @@
-"""Studies of attention heads, one question per file or folder: what is asked, what is answered, and the arithmetic in
-between. numpy only."""
+"""Studies of attention heads, one per file or folder: its query, its result and the computation. Only needs numpy,
+except in functions that run a model."""

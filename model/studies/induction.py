@@ -55,8 +55,8 @@ class InductionScores:
 
     heads: tuple[HeadId, ...]           # (layer, head), in the order of the arrays
     previous: np.ndarray                # mean weight on the previous token
-    prefix: np.ndarray                  # prefix matching (Olsson et al. 2022): mean weight from a token's second
-    #                                     occurrence to the token after its first
+    # prefix matching (Olsson et al. 2022): mean weight from a token's second occurrence to the token after its first
+    prefix: np.ndarray
     uniform: float                      # approximate score of uniform rows
     # whether a head raises the logits of the tokens it attends to, -1 to 1 (see `copying`)
     copying: np.ndarray | None = None   # None for models that were not trained here
