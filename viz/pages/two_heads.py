@@ -65,7 +65,7 @@ def _break(page: PageContext, lesson: Lesson) -> None:
     """Draw the induction head on a sequence; once the question is answered, also with either head silenced."""
     turned, (_, copy) = page.controls, sequence(page.controls["seed"])
     with lesson.section("break") as words, computing():
-        left, right = st.columns([6, 5], gap="medium")
+        left, middle, right = st.columns([5, 4, 5], gap="medium")
         with right:
             revealed = lesson.predict()
         broken = turned["broken"] if revealed else "none"
@@ -74,21 +74,22 @@ def _break(page: PageContext, lesson: Lesson) -> None:
         facts = {"answer": tokens[copy + 1], "last": tokens[-1], "weight": after}
         with left:
             figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=330,
-                   title=words["matrix"].format(case=words["cases"][broken]), key="two-heads-weights",
+                   angle=-90, title=words["matrix"].format(case=words["cases"][broken]), key="two-heads-weights",
                    alt=lesson.alt("break", case=words["cases"][broken], **facts))
+        with middle:
+            if revealed:
+                found = _asked(page)
+                choice_for(page, "broken", words["broken"], words["cases"])
             button_setting(page, words["another"], "another-sequence", seed=turned["seed"] % SEEDS + 1)
         if not revealed:
             lesson.covered("break")
             return
-        found = _asked(page)
-        with left:
-            choice_for(page, "broken", words["broken"], words["cases"])
-        with right:
+        with middle:
             figure(bars, [words["cases"][name] for name in BROKEN], {words["chance"]: np.array(
                 [found.chances[name] for name in BROKEN])}, axes=("", words["chance"]),
-                y_range=(0, 1), height=250, key="two-heads-chances", alt=words["alt_chances"].format(
+                y_range=(0, 1), height=240, key="two-heads-chances", alt=words["alt_chances"].format(
                     sequences=SEQUENCES, **found.chances))
-        lesson.explanation("break", shown=(two_heads.sequence, two_heads.silenced), notices_in=right,
+        lesson.explanation("break", shown=(two_heads.sequence, two_heads.silenced),
                            shapes={"weights": weights}, sequences=SEQUENCES, **facts, **found.chances)
 
 

@@ -9,6 +9,7 @@
  */
 export const mountOnce = (begin, css = "") => (call) => {
   const at = call.parentElement;
+  if (!at.isConnected) return () => {};   // gone while the module was being loaded; nobody would end it
   // stored on the element, because a restarted server with changed files loads a new copy of this module
   if (at.clearheadPart?.begin !== begin) {
     at.clearheadPart?.end();

@@ -20,7 +20,7 @@ const BYTES = { body: message("body", "x"), state: message("state", "xxxxxxxx") 
 // What the component is asked as these messages come, and how it ends.
 async function comes(...order) {
   const [draw, { seen }] = [await component("probe"), await probe()], ends = {};
-  const parentElement = document.createElement("div"), setTriggerValue = () => {};
+  const parentElement = document.body.appendChild(document.createElement("div")), setTriggerValue = () => {};
   seen.length = 0;
   for (const part of order) {
     const before = ends[part];
@@ -44,7 +44,7 @@ export async function whateverComesFirstIsDrawn() {
 }
 
 export async function eventGoesToWhoListensNow() {
-  const told = [], draw = await component("probe"), parentElement = document.createElement("div");
+  const told = [], draw = await component("probe"), parentElement = document.body.appendChild(document.createElement("div"));
   for (const name of ["first", "second"]) {
     draw({ data: BYTES.body, parentElement, setTriggerValue: (kind, value) => told.push([name, kind, value]) });
   }

@@ -3,7 +3,7 @@ import { mountOnce } from "./lifecycle.js";
 
 // A place to mount in, and what was said of it.
 function setting() {
-  const said = [], parentElement = document.createElement("div"), call = (data) => ({ data, parentElement });
+  const said = [], parentElement = document.body.appendChild(document.createElement("div")), call = (data) => ({ data, parentElement });
   const begin = (name) => (_, { data }) => (said.push(`${name} begins with ${data}`),
     { update: (now) => said.push(`${name} ${now.data}`), end: () => said.push(`${name} ends`) });
   return { said, parentElement, call, begin };
@@ -36,4 +36,11 @@ export function otherFilesOfAServerThatCameBackTakeThePlace() {
   equal(said, ["old begins with 1", "old 1", "old ends", "new begins with 2", "new 2"]);
   anew();
   equal([said.at(-1), parentElement.children.length], ["new ends", 0]);
+}
+
+export function elementThatIsGoneBeginsNothing() {
+  const { said, parentElement, call, begin } = setting();
+  parentElement.remove();
+  mountOnce(begin("one"))(call(1))();
+  equal(said, []);
 }
