@@ -22,8 +22,8 @@ OFFERS = {   # name: (title, description)
                                         "is the answer."),
     "translator": ("Translator, English to French",
                    'The same sentences in French, where "it" becomes il or elle: which part decides?'),
-    "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this "
-                                             "sign last time?"),
+    "induction": ("Induction, random characters", "A decoder of two layers that learned one trick: what came after "
+                                                  "this character last time?"),
     "stories": ("Stories, word by word", "A decoder of four blocks that learned very short stories of two animals: "
                                          "which of them is \"it\", and what does it eat?"),
     "marked-digit": ("Marked digit", "A Vision Transformer of two blocks that reads pictures: which digit has the dot "

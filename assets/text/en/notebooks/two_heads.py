@@ -9,12 +9,12 @@ for name in ("direct", "through", "copies"):
     cells = getattr(found, name)
     same = cells.diagonal().mean()
     other = (cells.sum() - cells.trace()) / (cells.size - len(cells))
-    print(f"{name}: {same:.2f} where both signs are equal, {other:.2f} elsewhere")
+    print(f"{name}: {same:.2f} where both characters are equal, {other:.2f} elsewhere")
 print({case: round(chance, 3) for case, chance in found.chances.items()})
 # %% [markdown]
-# **Exercise.** Rows of `found.through` are signs that look, columns signs whose follower is looked at. Write for how
-# many of the ten signs the largest score is on the diagonal.
+# **Exercise.** A row of `found.through` is a character that looks; a column is a character whose follower is looked
+# at. Set `right` to the number of characters whose largest score is on the diagonal.
 # %%
 right = sum(found.through.argmax(1) == range(10))  # solution
 assert right is not ... and right == sum(row.argmax() == place for place, row in enumerate(found.through)), "compare"
-print(f"Right: {right} of 10 look for the follower of their own sign.")
+print(f"Right: {right} of 10 look for the follower of their own character.")
