@@ -150,11 +150,6 @@ class FeedForwardTrace:
     def __post_init__(self) -> None:
         _freeze(self, before=2, active=2, hidden=2, output=2)
 
-    @property
-    def gated(self) -> bool:
-        """Whether a second projection multiplies the activation (Shazeer 2020)."""
-        return self.hidden is not self.active and not np.array_equal(self.hidden, self.active)
-
 
 @dataclass(frozen=True, eq=False)
 class Block:

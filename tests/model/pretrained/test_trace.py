@@ -63,7 +63,8 @@ def test_norms_and_activations_are_recognised(opened, report, family, norm_first
     model = opened(family)
     for block in model.trace(asked(model), report).blocks:
         assert block.norm_first is norm_first and {norm.kind for norm in block.norms} == {kind}
-        assert (block.feed_forward.activation, block.feed_forward.gated) == (activation, gated)
+        layer = block.feed_forward
+        assert (layer.activation, not np.array_equal(layer.hidden, layer.active)) == (activation, gated)
         for norm in block.norms:
             x = norm.input - (norm.input.mean(-1, keepdims=True) if kind == "layer" else 0)
             close(x * norm.scales[:, None] * norm.gain + (0 if norm.bias is None else norm.bias), norm.output)
