@@ -105,7 +105,7 @@ def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> Pa
         raise UserError(f"{opened.card.title} has no {question.kind} attention that can be patched here; choose a kind "
                         f"that the page offers, or a verified model.")
     if (question.kind, min(outputs)) not in plain.heads:
-        raise UserError("Only one of the two texts has a target; give both one.")
+        raise UserError("Only one of the two texts has a target; give the other one a target, too.")
     looking = len(next(iter(outputs.values())))
     check_lengths(question.second, looking, len(plain.heads[question.kind, min(outputs)]))
     if min(len(first.numbers), len(second.numbers)) == 0:

@@ -76,7 +76,7 @@ class SequenceLikelihood:
     def __post_init__(self) -> None:
         if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
             raise ValueError(f"SequenceLikelihood: expected one number per token, got {len(self.texts)} texts, "
-                             f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; give equally many.")
+                             f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; give one per token.")
         check_finite("in its answer", np.exp(self.log_probabilities))  # −∞ is valid: some tokens are never predicted
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 

@@ -88,7 +88,7 @@ class Settings:
                             f"{' or '.join(TASKS)} and 1, 2, 4 or 8 heads.")
         for name, (low, high) in RANGES.items():
             if not low <= getattr(self, name) <= high:
-                raise UserError(f"A training here needs {name.replace('_', ' ')} from {low:g} to {high:g}, not "
+                raise UserError(f"Training here needs {name.replace('_', ' ')} from {low:g} to {high:g}, not "
                                 f"{getattr(self, name):g}; change it.")
 
 
