@@ -60,7 +60,7 @@ def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dic
     for name in table:
         if name in BY_NAME:
             measure = BY_NAME[name]
-            columns[name] = st.column_config.NumberColumn(words["measure_names"][name], format="%.3f",
+            columns[name] = st.column_config.NumberColumn(words["measure_names"].get(name, name), format="%.3f",
                                                           help=words["measure_help"].format(
                 title=measure.title, unit=measure.unit, paper=measure.paper))
     return columns

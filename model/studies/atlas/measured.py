@@ -72,9 +72,10 @@ POSITIONS = (*range(16), -2, -1)      # positions measured as sinks; negative on
 
 def _of_measures() -> list[Number]:
     bins = {"entropy": BITS, "distance": TOKENS}
-    cells = {"entropy": WIDEST, "distance": FARTHEST}
+    # the cell shown as an example: that of the pattern of the same name, or else of the largest weight
+    cells = {name: name for name in CELLS} | {"entropy": WIDEST, "distance": FARTHEST}
     return [Number(each.name, "measure", each.title, each.equation, each.unit, each.paper,
-                   bins.get(each.name, SHARE), cells.get(each.name, each.name), each.crosses) for each in MEASURES]
+                   bins.get(each.name, SHARE), cells.get(each.name, LARGEST), each.crosses) for each in MEASURES]
 
 
 def _of_patterns() -> list[Number]:
