@@ -193,12 +193,16 @@ class Luck:
     high: float      # its 95th percentile
     p_value: float   # how often the null reaches the observed best, (1 + count) / (1 + draws)
 
+    @classmethod
+    def of(cls, reached: float, drawn: np.ndarray) -> "Luck":
+        """Summarise the best accuracies drawn under the null, float64 (draw), beside the one that was reached."""
+        return cls(reached, float(drawn.mean()), float(np.quantile(drawn, LEVEL)),
+                   float((1 + (drawn >= reached - 1e-9).sum()) / (1 + len(drawn))))
+
 
 def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> Luck:
     """Run a max-statistic permutation test over the columns of `correct` (text, column)."""
     leaning = sums_by_group(correct - 0.5, groups)
     signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
     swapped = 0.5 + (signs @ leaning).max(1) / len(correct)
-    reached = float(correct.mean(0).max())
-    return Luck(reached, float(swapped.mean()), float(np.quantile(swapped, LEVEL)),
-                float((1 + (swapped >= reached - 1e-9).sum()) / (1 + draws)))
+    return Luck.of(float(correct.mean(0).max()), swapped)

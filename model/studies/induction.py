@@ -96,12 +96,17 @@ def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> Inductio
     return scores(repeated(question, opened, report), question.length)
 
 
+def usable_tokens(tokenizer: Any) -> list[int]:
+    """Return the ids of a tokenizer's vocabulary without its special tokens, in order."""
+    return sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
+
+
 def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> AttentionMap:
     """Return an open model's attention over repeated random tokens. Raises UserError like `ask`."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
-    usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
+    usable = usable_tokens(tokenizer)
     if question.length > len(usable):
         raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; choose a shorter "
                         f"repeat.")

@@ -15,7 +15,7 @@ from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
 from model.studies.circuits import WritesQuery
-from model.studies.induction import START, mean_scores
+from model.studies.induction import START, mean_scores, usable_tokens
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.patching import PatchQuery
 from model.studies.paths import READS, PathsQuery
@@ -73,10 +73,16 @@ class KnownCircuitsQuery:
                                    for finding in measure(self, models, report)))
 
 
-def _mean(name: str, values: np.ndarray, holds: bool, chance: float = NAN, heads: tuple[HeadId, ...] = ()) -> Finding:
-    """Return a finding that is a mean over independent texts, with its interval."""
+def _mean(name: str, values: np.ndarray, chance: float = NAN, heads: tuple[HeadId, ...] = (), *, above: float = -np.inf,
+          holds: bool = True) -> Finding:
+    """Return a finding that is a mean over independent texts, with its interval, which has to be `above` a number."""
     found = mean_intervals(np.asarray(values, np.float64)[:, None])[0]
-    return Finding(name, found.value, found.low, found.high, chance, holds, heads)
+    return Finding(name, found.value, found.low, found.high, chance, holds and found.low > above, heads)
+
+
+def _layers(heads: tuple[HeadId, ...]) -> list[int]:
+    """Return the layers of these heads, in the order of a grid's rows."""
+    return sorted({layer for layer, _ in heads})
 
 
 def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
@@ -116,20 +122,19 @@ def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progre
     expected = [path for path in means if path[0] == previous and path[2] == "key"]
     best = max(expected, key=means.__getitem__)
     others = max(abs(mean) for path, mean in means.items() if path not in expected)
-    yield _mean("path", np.array(shares[best]), means[best] > 2 * others, others, best[:2])
+    yield _mean("path", np.array(shares[best]), others, best[:2], above=2 * others)
     grid = np.array(named)
-    layers = sorted({layer for layer, _ in scores.heads})
+    layers = _layers(scores.heads)
     layer, head = (int(place) for place in np.unravel_index(grid.mean(0).argmax(), grid.shape[1:]))
     top = layers[layer], head
     rest = max(float(grid[:, layers.index(one), other].mean()) for one, other in scores.heads if
                (one, other) not in receivers)
-    yield _mean("direct", grid[:, layer, head], top in receivers, rest, (top,))
+    yield _mean("direct", grid[:, layer, head], rest, (top,), holds=top in receivers)
 
 
 def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Iterator[tuple[Query, Query, int, int]]:
     """Yield random token sequences a b … c d … a with their twins c b … a d … a, the answer b and its rival d."""
-    tokenizer, rng = opened.tokenizer, random.Random(1)
-    usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
+    usable, rng = usable_tokens(opened.tokenizer), random.Random(1)
     for _ in range(count):
         a, b, c, d, *rest = rng.sample(usable, LENGTH + 4)
         middle, end = rest[:len(rest) // 2], rest[len(rest) // 2:]
@@ -160,9 +165,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
     """Return the increase in loss on the repeated tokens, in nats, when each head is zeroed alone, float64 (head)."""
     import torch
 
-    tokenizer = opened.tokenizer
-    usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
-    chosen = random.Random(seed + 1).sample(usable, SHORT)
+    chosen = random.Random(seed + 1).sample(usable_tokens(opened.tokenizer), SHORT)
     given = opened.tokens(Query(asked.model, asked.revision, START, continuation=(*chosen, *chosen)))
     plain = opened.run(given, every=True)
     begin = plain.outputs().shape[1] - SHORT
@@ -200,22 +203,20 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
         controls.append(control.heads)
         moved.append(found.patched - found.plain)
     heads, difference = found.senders, np.array(differences)
-    yield _mean("accuracy", difference > 0, bool(np.mean(difference > 0) > 0.5), 0.5)
-    yield _mean("difference", difference, bool(difference.mean() > 0), -float(np.mean(flipped)))
+    yield _mean("accuracy", difference > 0, 0.5, above=0.5)
+    yield _mean("difference", difference, -float(np.mean(flipped)), above=0)
     grid, other = np.array(grids), np.array(controls)
     limit = float(np.abs(other.mean(0)).max())
-    layers = sorted({layer for layer, _ in heads})
-    ranked = [(layers[place // grid.shape[2]], place % grid.shape[2])
-              for place in np.argsort(-grid.mean(0), axis=None).tolist()]
-    first = grid.mean(0).max()
-    yield _mean("writer", grid.reshape(len(grid), -1)[:, int(grid.mean(0).argmax())], bool(first > limit), limit,
-                tuple(ranked[:3]))
-    above = grid.mean(0) > limit
-    yield _mean("share", grid[:, above].sum(1) / difference.mean(), bool(above.any()), NAN,
-                tuple(head for head in ranked if above[layers.index(head[0]), head[1]])[:8])
+    layers, mean = _layers(heads), grid.mean(0)
+    ranked = [(layers[row], head) for row, head in
+              np.stack(np.unravel_index(np.argsort(-mean, axis=None), mean.shape), 1).tolist()]
+    yield _mean("writer", grid.reshape(len(grid), -1)[:, int(mean.argmax())], limit, tuple(ranked[:3]), above=limit)
+    strong = mean > limit
+    yield _mean("share", grid[:, strong].sum(1) / difference.mean(), above=0, heads=tuple(
+        head for head in ranked if strong[layers.index(head[0]), head[1]])[:8])
     effects = np.array(moved)
     mover = int(effects.mean(0).argmin())
-    yield _mean("mover", effects[:, mover], heads[mover] in ranked[:3], NAN, (heads[mover],))
+    yield _mean("mover", effects[:, mover], heads=(heads[mover],), holds=heads[mover] in ranked[:3])
 
 
 def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
@@ -236,7 +237,7 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
         effects |= {(each, head): value - found.plain
                     for head, value in zip(found.heads, found.patched.tolist(), strict=True)}
         grid = parts.cross if each is Kind.CROSS else parts.heads
-        layers = sorted({layer for layer, _ in found.heads})
+        layers = _layers(found.heads)
         written |= {(each, (layer, head)): float(grid[layers.index(layer), head]) for layer, head in found.heads}
     patched, direct = max(effects, key=effects.__getitem__), max(written, key=written.__getitem__)
     yield Finding("patched", effects[patched], heads=(patched[1],), holds=patched == direct)

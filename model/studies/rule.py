@@ -25,7 +25,6 @@ from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Progress, Query, Span, UserError, quiet, quoted
 from model.core.record import AttentionRecord
 from model.core.statistics import (
-    LEVEL,
     SEED,
     HeldOut,
     Luck,
@@ -379,5 +378,4 @@ def null_of(tests: list[_Tests], reached: float) -> Luck:
             open_pairs = open_pairs[~fits]
         target = places[:, None] + distances[giver]
         best[draw] = (looked[:, :, None] == target[:, None, :]).any(-1).mean(0).max()
-    return Luck(reached, float(best.mean()), float(np.quantile(best, LEVEL)),
-                float((1 + (best >= reached - 1e-9).sum()) / (1 + DRAWS)))
+    return Luck.of(reached, best)

@@ -54,7 +54,7 @@ def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
     seen.page.goto(seen.address + "/measures")
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")
     expect(table).to_be_visible(timeout=PATIENCE)
-    seen.rest().main.get_by_role("button", name=words["silence"]).click()
+    seen.rest().main.get_by_role("button", name=words["silence"]["run"]).click()
     expect(seen.main.locator(".st-key-chart-measures-effects .clearhead-chart[data-drawn]")).to_be_visible(
         timeout=PATIENCE)
     rows = saved(seen.rest(), "head-table-csv")

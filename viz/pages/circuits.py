@@ -13,28 +13,26 @@ from model.studies import known_circuits, mechanisms
 from model.studies.known_circuits import Finding, KnownCircuitsQuery
 from model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
 from model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
-from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.components.head_grid import HeadValues
 from viz.format import format_change, format_number, format_share, head_label, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.session import Kept
 from viz.state import State
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for, select
-from viz.widgets.fragment import folded, fragment, source_listing
-from viz.widgets.handout_button import picture_button, table_button
-from viz.widgets.head_table import clickable_table, clicked_head
+from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
+from viz.widgets.handout_button import data_table, table_button
+from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
 from viz.widgets.measured import measured_line
 
 MEASURES = ("induction", "previous", "duplicate", "copying", "matching")
 SHOWN, REMOVED = 200, 6   # pairs in the table; heads in the ablation table
-TALL = 460                # height of a table or grid in pixels
+TALL = 460                # height of a grid in pixels
 PAGE = Page("record", controls=(
     Choice("colour", "", MEASURES), Choice("by", "K", KINDS), Words("twin"), Words("answer", longest=60),
     Words("rival", longest=60), Number("sender", -1, -1, 9999, whole=True),
     Number("into", -1, -1, 9999, whole=True), Choice("reads", "all", READS)))
-_RUNNING = Kept[PathsQuery | None](None)   # the path patching in progress
 
 
 def render(page: PageContext) -> None:
@@ -67,7 +65,7 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
             select(words["colour"], named, page.set, "colour", colour, quiet=True)
         else:
             st.caption(words["no_copying"])
-        _grid(page, found, table[colour].to_dict(), named[colour], "circuits-grid")
+        _grid(page, table[colour].to_dict(), named[colour], "circuits-grid")
         st.caption(f"**{named[colour]}**: {words['helps'][colour]} {words['grid_open']}")
     with right:
         config: dict[str, Any] = {name: st.column_config.NumberColumn(title, help=words["helps"][name], format="%.2f")
@@ -78,19 +76,17 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
         clickable_table(page, shown, config, key="circuits-table", alt=words["table_alt"])
 
 
-def _grid(page: PageContext, found: Mechanisms, values: dict[HeadId, float], label: str, key: str) -> None:
+def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) -> None:
     """Draw the grid coloured by one number per head; a click opens the head on the page Heads."""
     view = page.view()
     kind = Kind.CAUSAL if Kind.CAUSAL in page.record().kinds else Kind.SELF
 
-    def take(layer: int, head: int) -> None:
-        page.set(kind=kind, head=(layer, head))
+    def choose(head: HeadId) -> None:
+        page.set(kind=kind, head=head)
         page.open_next("heads")
 
-    overview = page.ask(OverviewQuery(page.query(), kind), height=0)
-    shown = GridState((view.layer, view.head), values=HeadValues(values, label, signed=True))
-    picture_button(head_grid(overview, shown, height=TALL, key=key,
-                             on_event=lambda event: take(event.layer, event.head)))
+    coloured_grid(page.ask(OverviewQuery(page.query(), kind), height=0), view, HeadValues(values, label, signed=True),
+                  key=key, choose=choose, height=TALL)
 
 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
@@ -123,10 +119,9 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
             page.set(head=place)
             page.open_next("heads")
 
-    st.dataframe(shown, hide_index=True, key="circuits-pairs", on_select=clicked, selection_mode="single-cell",
-                 height=min(38 + 35 * len(shown), TALL), column_config={
-                     titles[name]: st.column_config.NumberColumn(format="%.3f") for name in ("score", "excess")})
-    table_button("circuits-pairs", shown, words["pairs_alt"], lambda: st.caption(words["pairs_about"]))
+    data_table(shown, words["pairs_alt"], key="circuits-pairs", on_select=clicked, selection_mode="single-cell",
+               formats={titles[name]: "%.3f" for name in ("score", "excess")},
+               beside=lambda: st.caption(words["pairs_about"]))
 
 
 def _clicked_column(event: Any) -> str:
@@ -155,23 +150,9 @@ def _paths(page: PageContext, found: Mechanisms) -> None:
     senders = (found.heads[turned["sender"]],) if 0 <= turned["sender"] < len(found.heads) else ()
     asked = PathsQuery(query, twin, position, turned["answer"], turned["rival"], receiver,
                        READS if turned["reads"] == "all" else (turned["reads"],), senders)
-    if _RUNNING.value != asked and sources.cached(asked) is None:
-        st.button(words["run"], key="paths-run", type="primary", on_click=_run, args=(asked,))
-        return
-    stop = st.empty()
-    if sources.cached(asked) is None:
-        stop.button(words["stop"], key="paths-stop", on_click=_run, args=(None,))
-    try:
-        result: Paths = page.ask(asked, height=0)
-    except UserError:
-        _run(None)
-        raise
-    stop.empty()
-    _path_result(page, found, asked, result)
-
-
-def _run(asked: PathsQuery | None) -> None:
-    _RUNNING.value = asked
+    result: Paths | None = asked_on_click(page, asked, words, "paths")
+    if result is not None:
+        _path_result(page, found, asked, result)
 
 
 def _path_fields(page: PageContext, found: Mechanisms) -> None:
@@ -211,21 +192,18 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
                          )[list(titles)].rename(columns=titles)
     left, right = st.columns([11, 13], gap="medium")
     with left:
-        _grid(page, found, dict(zip(heads, table["effect"].tolist(), strict=True)), words["grid"], "paths-grid")
+        _grid(page, dict(zip(heads, table["effect"].tolist(), strict=True)), words["grid"], "paths-grid")
     with right:
-        st.dataframe(shown, hide_index=True, key="paths-table", height=min(38 + 35 * len(shown), TALL), column_config={
-            titles["effect"]: st.column_config.NumberColumn(format="%.3f"),
-            titles["share"]: st.column_config.NumberColumn(format="%.1f")})
-        table_button("paths-table", shown, words["title"])
+        data_table(shown, words["title"], key="paths-table",
+                   formats={titles["effect"]: "%.3f", titles["share"]: "%.1f"})
     removed = page.ask(AblationQuery(asked.query, asked.twin, asked.position, asked.token, asked.rival,
                                      tuple(heads[:REMOVED])), height=0).frame().reset_index()
     removed["head"] = [head_label(*head) for head in heads[:REMOVED]]
     st.markdown(f"##### {words['ablate']}")
     st.caption(words["ablate_about"], width=READABLE_WIDE)
     removed = removed[list(words["ablate_columns"])].rename(columns=words["ablate_columns"])
-    st.dataframe(removed, hide_index=True, key="paths-removed", column_config={
-        words["ablate_columns"][way]: st.column_config.NumberColumn(format="%.3f") for way in WAYS})
-    table_button("paths-removed", removed, words["ablate"])
+    data_table(removed, words["ablate"], key="paths-removed", formats={
+        words["ablate_columns"][way]: "%.3f" for way in WAYS})
 
 
 def _known(page: PageContext) -> None:

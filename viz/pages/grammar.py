@@ -30,7 +30,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
-from viz.widgets.handout_button import table_button
+from viz.widgets.handout_button import data_table
 from viz.widgets.lesson import source_listing
 from viz.widgets.measured import measured_line
 from viz.widgets.upload import most_megabytes, uploader
@@ -117,9 +117,7 @@ def _table(report: SyntaxReport) -> None:
     st.markdown(f"##### {words['table']}")
     table = table_of(report)
     shares = [words["columns"][name] for name in SHARES]
-    st.dataframe(table, hide_index=True, key="syntax-table", height=min(38 + 35 * len(table), 460),
-                 column_config={name: st.column_config.NumberColumn(format="%.1f") for name in shares if name in table})
-    table_button("syntax-table", table, words["table"])
+    data_table(table, words["table"], key="syntax-table", formats={name: "%.1f" for name in shares if name in table})
     st.caption(words["table_about"], width=READABLE_WIDE)
 
 

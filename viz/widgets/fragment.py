@@ -1,7 +1,7 @@
 """Parts of a page: errors shown as sentences, fragments that rerun alone, and folded parts."""
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.vocabulary import refusal
 
 FETCHING = Kept(("", ""))   # (model, adapter or ""): the download in progress
+_RUNNING = Kept[Hashable | None](None)   # the expensive question last requested
 log = logging.getLogger("clearhead")
 
 
@@ -148,6 +149,28 @@ def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
 def pause() -> None:
     """Stop a playing animation or translation."""
     PLAYING.value = False
+
+
+def asked_on_click(page: PageContext, question: Hashable, words: Mapping[str, str], key: str) -> Any:
+    """Return the answer to an expensive question, or None until it is requested with a button. A second button stops
+    the computation. words: the labels `run` and `stop`. key: of the buttons, `KEY-run` and `KEY-stop`."""
+    if sources.cached(question) is None and _RUNNING.value != question:
+        st.button(words["run"], key=f"{key}-run", on_click=_run, args=(question,))
+        return None
+    place = st.empty()
+    if sources.cached(question) is None:
+        place.button(words["stop"], key=f"{key}-stop", on_click=_run, args=(None,))
+    try:
+        answer = page.ask(question, height=0)
+    except UserError:
+        _run(None)
+        raise
+    place.empty()
+    return answer
+
+
+def _run(question: Hashable | None) -> None:
+    _RUNNING.value = question
 
 
 @st.fragment

@@ -3,9 +3,9 @@
 The server stores the handout (viz/handout/store.py) under a random name kept in a browser cookie, so that it survives a
 reload. The name is not in the URL, so a shared link shows the state but not the sender's handout.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -30,6 +30,7 @@ NAME = Kept("")     # the name under which the server stores the handout
 _TOAST = Kept("")   # the result of adding to the handout, shown once
 COOKIE = "clearhead_handout"
 BETWEEN = " · "   # separates the parts of a figure's origin: page title, model, text
+TABLE_HEIGHT = 460   # most pixels of a table; a longer one scrolls
 STORE = HandoutStore(folder=sources.handout_folder)
 
 
@@ -137,6 +138,16 @@ def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], ob
         return table_item(table, alt, where=where, link=link)
 
     _button_row(key, make, beside)
+
+
+def data_table(table: "DataFrame", alt: str, *, key: str, formats: Mapping[str, str] | None = None,
+               beside: Callable[[], object] | None = None, **options: Any) -> None:
+    """Draw a table without its index, and its button. formats: {column of numbers: format}. options: for
+    st.dataframe."""
+    config = {name: st.column_config.NumberColumn(format=wanted) for name, wanted in (formats or {}).items()}
+    st.dataframe(table, hide_index=True, key=key, height=min(38 + 35 * len(table), TABLE_HEIGHT), column_config=config,
+                 **options)
+    table_button(key, table, alt, beside)
 
 
 def _button_row(key: str, make: MakeItem, beside: Callable[[], object] | None) -> None:

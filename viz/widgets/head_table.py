@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from model.core.heads import BY_NAME, MEASURES, HeadMeasures, Overview
-from model.core.query import HeadId, Kind, UserError
+from model.core.query import HeadId, Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.atlas.measured import FIT
 from model.studies.atlas.summary import Averages
 from model.studies.patterns import PATTERNS, TITLES, HeadFits, named
-from model.studies.silencing import Silencing, SilencingQuery
+from model.studies.silencing import Silencing
 from viz import provenance
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.export.tables import head_table, head_table_csv
@@ -21,12 +21,11 @@ from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
 from viz.widgets.fields import pills
-from viz.widgets.handout_button import picture_button, table_button
+from viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SILENCING = Kept[SilencingQuery | None](None)   # the silencing column in progress
 
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
@@ -81,7 +80,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
     named_patterns = {"pattern": named(table)["pattern"].map(TITLES)} if "pattern" in table else {}
     shown = table.assign(**named_patterns).reset_index()
     st.dataframe(shown, hide_index=True, column_config=dict(columns), key=key, on_select=clicked,
-                 selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(shown), 460))
+                 selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(shown), TABLE_HEIGHT))
     table_button(key, shown.rename(columns={name: column["label"] or name for name, column in columns.items()}), alt,
                  beside)
 
@@ -96,50 +95,29 @@ def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
 
 
 def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt: str,
-                config: Mapping[str, object] | None = None) -> None:
+                formats: Mapping[str, str] | None = None) -> None:
     """Draw a table indexed by (layer, head), and its button. titles: {column: title}, in order; missing columns are
-    skipped, and the columns head and paper are the index in words. config: {title: column format}."""
+    skipped, and the columns head and paper are the index in words. formats: {title: format of its numbers}."""
     names = {"head": [head_label(*head) for head in table.index],
              "paper": [paper_head_label(*head) for head in table.index]}
     shown = table.assign(**names)[[name for name in titles if name in names or name in table]].rename(columns=titles)
     shown = shown.loc[:, ~shown.columns.duplicated()]   # two columns may have the same title
-    st.dataframe(shown, hide_index=True, column_config=config)
-    table_button(key, shown, alt)
+    data_table(shown, alt, key=key, formats=formats)
 
 
-def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]],
-                  write: Callable[[float], str], *, key: str, records: tuple[AttentionRecord, ...],
-                  choose: Callable[..., None]) -> None:
+def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]] = (),
+                  write: Callable[[float], str] = str, *, key: str, choose: Callable[..., None], height: int = 300,
+                  records: tuple[AttentionRecord, ...] = ()) -> None:
     """Draw the grid of heads coloured by `values`, with ranks on the offered heads and a button for each of them. A
-    click calls choose(head=…)."""
+    click calls choose(head=…). height: pixels."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
-    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=300,
+    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=height,
                       key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
     picture_button(drawn, records)
-    pills(strings("measures")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
-          choose, "head", None, f"rank_{key}")
-
-
-def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:
-    """Draw the button that requests the silencing column, or its progress with a stop button."""
-    words = strings("measures")
-    if _SILENCING.value != question:
-        st.button(words["silence"], key="silence-all", on_click=_set_silencing, args=(question,))
-        st.caption(words["silence_about"].format(n=heads))
-        return
-    st.button(words["silence_stop"], key="silence-stop", on_click=_set_silencing, args=(None,))
-    try:
-        page.ask(question, height=0)
-    except UserError:
-        _set_silencing(None)
-        raise
-    _set_silencing(None)
-    st.rerun()
-
-
-def _set_silencing(question: SilencingQuery | None) -> None:
-    _SILENCING.value = question
+    if offered:
+        pills(strings("measures")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
+              choose, "head", None, f"rank_{key}")
 
 
 # {name: title}

@@ -59,6 +59,6 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
         coloured_grid(overview, view, colours, table["divergence"][:SHOWN].items(), format_number, key="compare-many",
                       records=records, choose=choose)
     with right:
-        config = {words["columns"][name]: st.column_config.NumberColumn(format="%.4f") for name in table}
-        plain_table(table, words["columns"], key="compare-many-table", config=config, alt=words["table"].format(
+        formats = {words["columns"][name]: "%.4f" for name in table}
+        plain_table(table, words["columns"], key="compare-many-table", formats=formats, alt=words["table"].format(
             one=records[0].card.title, other=records[1].card.title, name=given[1]))

@@ -65,8 +65,9 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
         _untrained(page, cases, rows)
     with st.expander(words["table"]):
         plain_table(set_report.frame().round({"mass": 4}), words["columns"], key="coref-set-table", alt=words["table"],
-                    config={name: st.column_config.NumberColumn(format="percent")
-                            for key, name in words["columns"].items() if key not in ("head", "paper", "mass")})
+                    formats={
+                        name: "percent" for key, name in words["columns"].items()
+                        if key not in ("head", "paper", "mass")})
     return set_report
 
 

@@ -18,8 +18,8 @@ from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded_formula
-from viz.widgets.head_table import measures_table, silence_all
+from viz.widgets.fragment import asked_on_click, folded_formula
+from viz.widgets.head_table import measures_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,7 +49,9 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     if silencing is not None:
         _effects(best.join(silencing.frame()), silencing.measure)
     elif record.prediction is not None and record.verification.status == "verified":
-        silence_all(page, question, len(best))
+        if asked_on_click(page, question, words["silence"], "silence") is not None:
+            st.rerun()
+        st.caption(words["silence"]["about"].format(n=len(best)))
     text = [f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", f"**{words['patterns_title']}**"]
     papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
     folded_formula(words["formula_title"], "\n\n".join([*text, papers]), _proof, key="measures-formula")

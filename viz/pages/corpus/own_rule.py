@@ -126,9 +126,8 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
     with right:
         st.markdown(f"##### {words['table']}")
         shares = ["accuracy", "low", "high"]
-        config = {words["columns"][name]: st.column_config.NumberColumn(format="%.1f") for name in shares}
-        config[words["columns"]["weight"]] = st.column_config.NumberColumn(format="%.3f")
-        plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", config=config,
+        formats = {words["columns"][name]: "%.1f" for name in shares} | {words["columns"]["weight"]: "%.3f"}
+        plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", formats=formats,
                     alt=words["table_alt"].format(looking=page.controls["looks_from"], n=len(table),
                                                   wanted=page.controls["looks_at"]))
 

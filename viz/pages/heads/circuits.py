@@ -9,7 +9,7 @@ from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.circuits import AddsQuery, Lens, LensQuery, WhyQuery, WritesQuery
-from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import (
@@ -29,7 +29,8 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded
-from viz.widgets.handout_button import picture_button, table_button
+from viz.widgets.handout_button import data_table
+from viz.widgets.head_table import coloured_grid
 
 WRITERS = 8     # most writers per side of the matrix
 LARGEST = 10    # rows of the table of the largest products
@@ -143,10 +144,8 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
         "tokens": [" ".join(map(visible_token, each)) for each in lens.tokens],
         "probability": [each[0] for each in lens.probabilities], "entropy": lens.entropy,
         "divergence": lens.divergence}).rename(columns=words["lens_columns"])
-    st.dataframe(table, hide_index=True, key="lens-table", height=min(38 + 35 * len(table), 460),
-                 column_config={words["lens_columns"][name]: st.column_config.NumberColumn(format="%.3f")
-                                for name in ("probability", "entropy", "divergence")})
-    table_button("lens-table", table, words["lens"])
+    data_table(table, words["lens"], key="lens-table", formats={
+        words["lens_columns"][name]: "%.3f" for name in ("probability", "entropy", "divergence")})
 
 
 def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
@@ -172,10 +171,8 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
         values = {(layer, head): float(found.heads[place, head]) for place, layer in enumerate(overview.layers)
                   for head in range(found.heads.shape[1])}
         label = words["grid"].format(answer=visible_token(answer), rival=visible_token(rival))
-        drawn = head_grid(overview, GridState((view.layer, view.head), values=HeadValues(values, label, signed=True)),
-                          key="writes-grid", height=430,
-                          on_event=lambda event: page.set(kind=kind, head=(event.layer, event.head)))
-        picture_button(drawn)
+        coloured_grid(overview, view, HeadValues(values, label, signed=True), key="writes-grid", height=430,
+                      choose=lambda head: page.set(kind=kind, head=head))
     with right:
         sums = {words["heads"]: found.heads.sum(1) + (found.cross.sum(1) if found.cross.size else 0),
                 words["feed_forward"]: found.feed_forward}

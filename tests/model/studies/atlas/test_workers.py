@@ -1,5 +1,4 @@
 """Shards come back in order, from wherever they are computed, with the bytes of one process."""
-import importlib.util
 import os
 import subprocess
 import sys
@@ -85,7 +84,6 @@ def test_processes_give_the_bytes_of_one_process_also_after_all_were_killed(corp
 
 
 @pytest.mark.rest
-@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is an optional extra")
 def test_ray_gives_the_bytes_of_one_process_also_when_a_worker_is_killed(corpus, here, tmp_path):
     asked = command(corpus, tmp_path / "out", "--on", "ray", "--workers", "1")
     with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
