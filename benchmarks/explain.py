@@ -47,7 +47,7 @@ listed. A head was chosen on one half of the texts and scored on the other.
   `agreement`: *was* against *were* in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the
   cosine with the twin).
 - `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator *il* or *elle* in its own
-  translation, over the words of the English text, which cross-attention looks at. `induction`: the next sign in 60
+  translation, over the words of the English text, which cross-attention looks at. `induction`: the next character in 60
   random repeats.
 """
 

@@ -110,7 +110,7 @@ def _induction(found: dict, decoders: dict[str, list[dict]]) -> list[str]:
              for each in found["heads"]]
     told = ", ".join(f"{name} {found[name]:.4f}"
                      for name in ("loss_unseen", "right_unseen", "loss_longer", "right_longer"))
-    parts = ["## Induction: what came after this sign last time?\n",
+    parts = ["## Induction: what came after this character last time?\n",
              f"- `{found['command']}`\n- {told} (loss in nats on the repeated part)\n"
              f"- uniform rows would score {found['uniform']:.3f}",
              table(("head", "previous token", "prefix matching", "copying"), heads),

@@ -12,7 +12,7 @@ from model.core.trace import AttentionTrace
 MODEL = "induction"
 PREVIOUS: HeadId = (0, 1)                      # attends to the previous token
 INDUCTION: tuple[HeadId, ...] = (1, 0), (1, 1)   # attend to the token after the earlier copy
-SIGNS = tuple("abcdefghij")                    # characters whose vectors are compared
+CHARACTERS = tuple("abcdefghij")               # characters whose vectors are compared
 LENGTH = 8                                     # number of characters before the repeated one
 SEQUENCES = 32                                 # number of sequences averaged
 # {case: silenced heads}
@@ -24,8 +24,8 @@ def sequence(seed: int) -> tuple[str, int]:
     """Return a text of different characters followed by a repetition of one of them, and the position of that
     character's first occurrence among the tokens."""
     rng = random.Random(seed)
-    signs, repeated = rng.sample(SIGNS, LENGTH), rng.randrange(LENGTH - 2)   # not next to the last character
-    return " ".join([*signs, signs[repeated]]), repeated + 1   # [BOS] is at position 0
+    characters, repeated = rng.sample(CHARACTERS, LENGTH), rng.randrange(LENGTH - 2)   # not next to the last character
+    return " ".join([*characters, characters[repeated]]), repeated + 1   # [BOS] is at position 0
 
 
 def silenced(broken: str) -> frozenset[Silence]:
@@ -45,7 +45,7 @@ class TwoHeadsQuery:
         opened = models.open(self, report)
         trace = models.trace(Query(self.model, self.revision, sequence(1)[0]), report)
         embedding = opened.network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
-        ids = [opened.vocabulary.number(sign) or 0 for sign in SIGNS]
+        ids = [opened.vocabulary.number(character) or 0 for character in CHARACTERS]
         first, second = (trace.attention(Kind.CAUSAL, layer) for layer in (PREVIOUS[0], INDUCTION[0][0]))
         vectors, head = embedding[ids], INDUCTION[0][1]
         assert trace.unembedding is not None   # our decoder has one

@@ -9,10 +9,10 @@ from model.core.record import Layer
 from model.lessons import two_heads
 from model.lessons.two_heads import (
     BROKEN,
+    CHARACTERS,
     INDUCTION,
     MODEL,
     SEQUENCES,
-    SIGNS,
     TwoHeads,
     TwoHeadsQuery,
     sequence,
@@ -103,7 +103,7 @@ def _questions(page: PageContext, lesson: Lesson) -> None:
             numbers |= {name: float(np.diag(cells).mean()),
                         f"{name}_off": float(cells[~np.eye(len(cells), dtype=bool)].mean())}
             with column:
-                figure(matrix, cells, SIGNS, SIGNS, axes=tuple(words["axes"][name]), height=330, angle=0,
+                figure(matrix, cells, CHARACTERS, CHARACTERS, axes=tuple(words["axes"][name]), height=330, angle=0,
                        title=words["titles"][name], style=CellStyle("signed", ruler=False, digits=1),
                        key=f"two-heads-{name}", alt=words["alt_one"].format(
                            name=words["titles"][name], same=numbers[name], other=numbers[f"{name}_off"]))
@@ -118,11 +118,11 @@ def _board(page: PageContext, lesson: Lesson) -> None:
         text, copy = sequence(page.controls["seed"])
         looking = len(text.split())
         why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
-        signs = text.split()
+        characters = text.split()
         largest = why.frame().iloc[0]
         facts = {"score": why.score, "total": why.total, "query": largest["query_from"], "key": largest["key_from"],
-                 "part": largest["value"], "last": signs[-1], "after": signs[copy]}
+                 "part": largest["value"], "last": characters[-1], "after": characters[copy]}
         figure(matrix, why.parts, why.query_writers, why.key_writers,
-               axes=(words["key"].format(token=signs[copy]), words["query"].format(token=signs[-1])), height=330,
+               axes=(words["key"].format(token=facts["after"]), words["query"].format(token=facts["last"])), height=330,
                style=CellStyle("signed", square=False), key="two-heads-board", alt=lesson.alt("board", **facts))
         lesson.explanation("board", shown=(circuits.why,), shapes={"parts": why.parts}, **facts)
