@@ -17,7 +17,6 @@ from viz.components.head_grid import HeadValues
 from viz.format import format_change, format_number, format_share, head_label, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.state import State
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for, select
@@ -38,10 +37,6 @@ PAGE = Page("record", controls=(
 def render(page: PageContext) -> None:
     """Draw the page."""
     words, model = strings("circuits")["page"], page.state.model
-    example = strings("vocabulary")["examples"].get(model, "")
-    if example and page.state.text == State().text != example:   # the model may not know its words
-        page.correct(text=example)
-        st.rerun()
     st.markdown(f"## {words['question']}\n\n{words['lead']}", width=READABLE_WIDE)
     question = MechanismsQuery(model, sources.revision(model))
     found: Mechanisms = page.ask(question)

@@ -25,6 +25,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import fetch
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
+from viz.widgets.vocabulary import example_of
 
 OURS = ("stories", "induction")   # our own decoders
 PAGE = Page("record",
@@ -54,8 +55,7 @@ def render(page: PageContext) -> None:
         if state.model not in titles:
             raise
         _ways_out(page, escape_markdown(str(missing)))
-    text = strings("vocabulary")["examples"][OURS[0]]
-    _next_word(page, sources.open_query(OURS[0], text, continuation=page.controls["wrote"]))
+    _next_word(page, sources.open_query(OURS[0], example_of(OURS[0]), continuation=page.controls["wrote"]))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -73,8 +73,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
         for offer in (each for name in OURS for each in offers if each.id == name):
             st.button(words["ours"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
                       help=offer.good_for, on_click=partial(page.set, model=offer.id, text_b=None, target=None,
-                                                            wrote=(),
-                                                            text=strings("vocabulary")["examples"][offer.id]))
+                                                            wrote=(), text=example_of(offer.id)))
         if absent and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
                       key="fetch-writer", help=absent[0].good_for, on_click=fetch, args=(page, absent[0].id))

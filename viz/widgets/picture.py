@@ -22,6 +22,7 @@ from viz.session import Kept, session
 from viz.state import State
 from viz.text import escape_markdown, strings
 from viz.widgets.upload import most_megabytes, take
+from viz.widgets.vocabulary import example_of
 
 OWN_PICTURES = Kept[dict[str, str]]({})   # names of pictures uploaded in this session, by sha256
 _ERROR = Kept("")                         # the error of the last upload
@@ -194,8 +195,9 @@ def _join(image: str | None) -> None:
 
 
 def fit_question(page: PageContext) -> None:
-    """Replace a model that the page does not accept, and add a picture for a vision model. The replaced ones return on
-    the next page that accepts them."""
+    """Replace a model that the page does not accept, add a picture for a vision model, and give a small model a text
+    that it can read instead of the default one. Replaced models and pictures return on the next page that accepts
+    them."""
     if not page.about.asks_with(page.controls):
         return
     wanted, reads = page.about.reads, what_it_reads(page.state.model)
@@ -217,8 +219,7 @@ def fit_question(page: PageContext) -> None:
     elif state.image is not None:
         _PICTURE.value = state.image
         page.correct(image=None)
-    # swap the default sentence and the default texts to compare with a picture
+    # swap the default texts for each other, or for a sentence whose words a small model knows
     plain, compared = State().text, strings("pictures")["compared"]
-    known, fitting = (plain, compared) if pictured and "text" in reads else (compared, plain)
-    if state.text == known:
-        page.correct(text=fitting)
+    if page.state.text in (plain, compared):
+        page.correct(text=compared if pictured and "text" in reads else example_of(page.state.model) or plain)

@@ -25,7 +25,7 @@ def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageCon
         f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
     if record.query.text != page.state.text:   # the text comes from a field of the page, where it can be changed
         return
-    example = words["examples"].get(card.id.split("@")[0].split("-")[0])
+    example = example_of(card.id)
     with st.container(horizontal=True):
         if example:
             st.button(words["example"].format(text=escape_markdown(example)), key="known-example", type="primary",
@@ -35,6 +35,11 @@ def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageCon
             if offer.id == wanted:
                 reader_button(page, offer, fetch)
     vocabulary(card.id, card.title, lambda text: _read(page, text), expanded=True)
+
+
+def example_of(model: str) -> str:
+    """Return a sentence of words that a small model knows; "" for a model that reads any word."""
+    return strings("vocabulary")["examples"].get(model.split("@")[0].split("-")[0], "")
 
 
 def _read(page: PageContext, text: str) -> None:

@@ -14,6 +14,7 @@ from viz.session import Session
 from viz.state import State
 from viz.widgets import picture as reading
 from viz.widgets.picture import OWN_PICTURES
+from viz.widgets.vocabulary import example_of
 
 OF_PICTURES = Page("record", reads="picture")
 OF_TEXT = replace(OF_PICTURES, reads="text")
@@ -54,6 +55,18 @@ def test_a_page_of_pictures_and_one_of_text_give_each_other_back_what_was_open(v
     now, fit = visit(State(model="marked-digit"))
     fit(OF_PICTURES)
     assert now.state.image == CANVAS
+
+
+def test_a_small_model_gets_a_sentence_of_its_words_in_place_of_the_default_one(visit):
+    now, fit = visit(State(model="induction"))
+    fit(OF_TEXT)
+    assert now.state.text == example_of("induction") != State().text
+    now.state = replace(now.state, model="minilm")
+    fit(OF_TEXT)
+    assert now.state.text == example_of("induction"), "only forward"
+    now, fit = visit(State(model="induction", text="a b c"))
+    fit(OF_TEXT)
+    assert now.state.text == "a b c"
 
 
 def test_a_model_with_pictures_of_its_own_starts_with_one_of_them():
