@@ -218,6 +218,16 @@ class Record:
         self._behind("writers")
         return answer_to(circuits.WritesQuery(self.answer.query, self._position(position), answer, rival))
 
+    def cosine(self, other: "Record") -> circuits.Writes:
+        """Decompose the cosine of two sentence vectors, of this text and of another, by what wrote to this text's
+        residual stream.
+
+        The other vector and the length of this one are frozen. The result is like that of `writes`; its difference is
+        the cosine. Raises Error for a model that does not answer with a sentence vector.
+        """
+        self._behind("writers")
+        return answer_to(circuits.CosineQuery(self.answer.query, other.answer.query))
+
     def lens(self, position: Token = -1) -> circuits.Lens:
         """Apply the model's unembedding to the residual stream after every layer (logit lens). frame() has layer (-1 is
         the embedding), tokens, probabilities, and entropy and divergence from the final answer in bits."""

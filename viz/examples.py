@@ -45,6 +45,12 @@ def other_twin(example: Example, text: str) -> str | None:
     return example.text if text == example.twin else example.twin
 
 
+def comparison_text(text: str, text_b: str | None) -> str:
+    """Return a text to compare this one with: an example's twin, or the text without its last word; "" for one word."""
+    example = example_for(text, text_b)
+    return (example and other_twin(example, text)) or " ".join(text.split()[:-1])
+
+
 def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:
     """Return the first token of `word`, at its first occurrence as a whole word in any of the texts."""
     for segment, text in enumerate(texts):

@@ -63,11 +63,12 @@ class Call(Attends):
     occurrence: int = 0                     # number of earlier calls to this module in the pass
     rows: np.ndarray | None = None          # queries whose outputs are kept
     outputs: np.ndarray | None = None       # float32 (head, row, d_v) for those queries
+    gate: np.ndarray | None = None          # float32 (head, q), from `read_gate`
 
     def layer(self, index: int) -> Layer:
         """Return the call as a validated layer of the record."""
         return Layer(index, self.query, self.key, self.value, self.scale, self.allowed, self.bias, self.softcap,
-                     self.sink, self.temperature)
+                     self.sink, self.temperature, self.gate)
 
 
 @dataclass(eq=False)
@@ -224,6 +225,7 @@ class Session:
     calls: list[Call] = field(default_factory=list)            # calls so far
     counts: dict[str, int] = field(default_factory=dict)       # number of calls so far, by module name
     memory: Memo = field(default_factory=Memo)                 # masks and biases seen so far
+    output: "Tensor | None" = None                             # output of the last call, (1, q, head, d_v)
 
     def identify(self, module: object) -> tuple[str, int]:
         """Return the module's name and its number of earlier calls in this pass (some models share one layer)."""
@@ -321,7 +323,19 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if session.mixed is not None and slot is not None:
         session.mixed[slot.kind, slot.index] = output[0]
+    session.output = output
     return output
+
+
+def read_gate(_module: object, arguments: "tuple[Tensor, ...]") -> None:
+    """Measure how much of each head's output passes the gate behind it: a forward pre-hook of a W_O that reads gated
+    outputs (1, q, head · d_v)."""
+    session = _session.get()
+    if session is None or session.output is None:
+        return
+    before, session.output = session.output, None
+    lengths = [each.norm(dim=-1)[0].T for each in (before, arguments[0].reshape(before.shape))]
+    session.calls[-1].gate = (lengths[1] / lengths[0].clamp_min(1e-30)).numpy()
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,

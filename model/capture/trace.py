@@ -1,12 +1,12 @@
 """Trace a model: hooks record the calls in a pass, and each module is recognised by its inputs and outputs.
 
 No model family is known by name. The value projection is the matrix whose output equals the record's values. Queries
-and keys are found by their vectors' lengths, which rotary positions preserve. W_O is the matrix whose input is the
-heads' outputs. A norm or activation must reproduce its output. Everything found is therefore verified, and everything
-else is refused with a reason.
+and keys are found by their vectors' lengths, which rotary positions preserve; a norm may come before the rotation. W_O
+is the matrix whose input is the heads' outputs, perhaps after a gate. A norm, gate or activation must reproduce its
+output. Everything found is therefore verified, and everything else is refused with a reason.
 """
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from model.capture.forward_pass import Slot
-from model.capture.verify import Wiring
 from model.core.limits import for_this_thread
 from model.core.query import Kind, Progress, Query, UserError
 from model.core.record import AttentionRecord, Layer
@@ -27,6 +26,7 @@ from model.core.trace import (
     Norm,
     Projection,
     Trace,
+    Transform,
     Unembedding,
 )
 from model.core.trace import same_numbers as close
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from model.capture.model import NetworkModel
+    from model.capture.verify import Wiring
 
 
 class Unfollowed(Exception):
@@ -144,7 +145,7 @@ def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
     mixed: dict[tuple[Kind, int], Tensor] = {}
     try:
         names = {slot.module: _block_name(slot.module) for slot in model.wiring.slots.values()}
-        with _watch_calls(model.network, set(names.values())) as calls:
+        with watch_calls(model.network, set(names.values())) as calls:
             record = model.recorded(query, report, mixed)
         return _assemble(record, mixed, model, model.wiring, names, calls)
     except Unfollowed as error:
@@ -183,7 +184,7 @@ def _block_name(module: str) -> str:
 
 
 @contextmanager
-def _watch_calls(network: "nn.Module", blocks: set[str]) -> Iterator[dict[str, Call]]:
+def watch_calls(network: "nn.Module", blocks: Container[str] = ()) -> Iterator[dict[str, Call]]:
     """Yield a dictionary that passes in this thread fill with the last call of every block and of every module with its
     own weights, except the output embeddings."""
     import torch
@@ -222,7 +223,7 @@ def _rows(tensor: "Tensor") -> np.ndarray:
 
 
 def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", model: "NetworkModel",
-              wiring: Wiring, names: dict[str, str], calls: dict[str, Call]) -> Trace:
+              wiring: "Wiring", names: dict[str, str], calls: dict[str, Call]) -> Trace:
     slots: dict[str, list[Slot]] = {}
     for slot in (slot for slot in wiring.slots.values() if slot.kind in record.kinds):
         slots.setdefault(names[slot.module], []).append(slot)
@@ -234,12 +235,14 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
     lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
     final = []
     for call in _outside(list(slots), calls):
-        if "norm" in type(call.module).__name__.lower() and any(close(call.input, block.after) for block in lasts):
+        if _is_norm(call) and any(close(call.input, block.after) for block in lasts):
             with suppress(Unfollowed):
                 final.append(norm_of(call.name, call))
     embedded = tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds)
     read = next((norm.output for norm in final if close(norm.input, lasts[-1].after)), lasts[-1].after)
-    return Trace(record.query, embedded, blocks, tuple(final), _unembedding(record, model, read))
+    transform = _transform(_outside(list(slots), calls), read)
+    unembedding = _unembedding(record, model, read if transform is None else transform.norm.output)
+    return Trace(record.query, embedded, blocks, tuple(final), unembedding, transform)
 
 
 def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
@@ -248,18 +251,34 @@ def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
             if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
 
 
+def _transform(calls: list[Call], read: np.ndarray) -> Transform | None:
+    """Return the matrix, activation and norm that follow the final vectors (t, d_model) outside the blocks, or None."""
+    import torch
+
+    dense = next((call for call in calls if call.module.weight.ndim == 2 and _is_linear(call)
+                  and close(call.input, read)), None)
+    for norm, function in itertools.product(filter(_is_norm, calls), activations().values()) if dense else ():
+        def activation(x: np.ndarray, function: Callable = function) -> np.ndarray:
+            return np.asarray(function(torch.tensor(x)).numpy())
+
+        if close(norm.input, active := activation(dense.output)):
+            slope = active / np.where(dense.output == 0, 1, dense.output)
+            return Transform(dense.matrix, dense.bias, slope, norm_of(norm.name, norm), activation)
+    return None
+
+
 def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray) -> Unembedding | None:
-    """Return W_U with its bias and scale if these reproduce the record's logits from the final vectors (t, d_model),
-    else None."""
+    """Return W_U with its bias and scale if these reproduce the record's logits from the vectors before it (t, d),
+    else None. Without a masked word, a masked-word model has no logits in its record; its scale is then 1."""
     module, said = model.network.get_output_embeddings(), record.prediction
     weight = None if module is None else getattr(module, "weight", None)
-    if weight is None or weight.ndim != 2 or said is None or not said.ids or max(said.positions) >= len(read):
+    if weight is None or weight.ndim != 2 or weight.shape[1] != read.shape[1]:
         return None
     bias = getattr(module, "bias", None)
     found = Unembedding(weight.detach().float().numpy(), None if bias is None else bias.detach().float().numpy(), 1.0)
+    if said is None or not said.ids or max(said.positions) >= len(read):
+        return found if model.task == "mask" else None
     ids = said.ids[-1]
-    if weight.shape[1] != read.shape[1]:
-        return None
     wanted = np.log(np.maximum(said.probabilities[-1], 1e-30)) + said.log_normaliser[-1]
     made = found.logits(read[said.positions[-1]], list(ids))
     scale = float((wanted - wanted.mean()) @ (made - made.mean()) / ((made - made.mean()) ** 2).sum())
@@ -281,11 +300,14 @@ def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", nam
     attentions, used = [], set()
     for slot in slots:
         layer = record[slot.kind].layer(slot.index)
-        attention, matrices = _attention(slot, cast(Layer, layer), mixed[slot.kind, slot.index].numpy(), linears)
+        norms_of_heads = [call for call in inside if _is_norm(call) and call.name.startswith(slot.module + ".")]
+        attention, matrices = _attention(slot, cast(Layer, layer), mixed[slot.kind, slot.index].numpy(), linears,
+                                         norms_of_heads)
         attentions.append(attention)
         used |= matrices
+    within = tuple(slot.module + "." for slot in slots)
     norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside
-                  if "norm" in type(call.module).__name__.lower())
+                  if _is_norm(call) and not call.name.startswith(within))
     block = calls[name]
     kind = Kind.SELF if all(slot.kind is Kind.SELF for slot in slots) else Kind.CAUSAL
     rest = [call for call in linears if call.name not in used]
@@ -294,26 +316,47 @@ def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", nam
                  feed_forward(rest, block.input.shape[1]))
 
 
+def _is_norm(call: Call) -> bool:
+    return "norm" in type(call.module).__name__.lower()
+
+
 def _is_linear(call: Call) -> bool:
     return call.matrix.shape == (call.input.shape[-1], call.output.shape[-1])
 
 
-def _attention(slot: Slot, layer: Layer, mixed: np.ndarray,
-               linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
+def _attention(slot: Slot, layer: Layer, mixed: np.ndarray, linears: list[Call],
+               norms: list[Call]) -> tuple[AttentionTrace, set[str]]:
     """Return the matrices around one attention layer, and the names of their modules. mixed: the heads' outputs, edits
-    included, (q, head, d_v)."""
+    included, (q, head, d_v). norms: those inside the attention module."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
-    query, q_layout = _find_matrix("queries", own, layer.query, exact=False)
+    query, q_layout, q_scale = _before_rotation("queries", own, norms, layer.query)
     others = [call for call in own if call is not query or q_layout[1]]
-    key, k_layout = _find_matrix("keys", others, layer.key, exact=False)
+    key, k_layout, k_scale = _before_rotation("keys", others, norms, layer.key)
     value, v_layout = _find_matrix("values", own, layer.value, exact=True)
-    output = _reader(mixed.reshape(len(mixed), -1), [call for call in linears if call.order > value.order])
-    pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
+    output, gate = reader_of(mixed, [call for call in linears if call is not value])
+    if output is None:
+        raise Unfollowed("no matrix takes its heads' outputs as input")
+    scaled = q_layout[0](query.output) * (1 if q_scale is None else q_scale)
+    pairs = pairs_of(scaled.swapaxes(0, 1), layer.query)
     weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
     attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout[0]),
                                _projection(key, k_layout[0]), _projection(value, v_layout[0]), weight, output.bias,
-                               output.output, pairs)
+                               output.output, pairs, q_scale, k_scale, gate)
     return attention, {call.name for call in (query, key, value, output)}
+
+
+def _before_rotation(what: str, linears: list[Call], norms: list[Call],
+                     wanted: np.ndarray) -> tuple[Call, tuple[Callable, bool], np.ndarray | None]:
+    """Find the matrix that produces queries or keys (head, t, d) before rotary positions, its layout, and the factors
+    (t, head, d) of a root-mean-square norm in between, or None. The norm may treat each head alone."""
+    count, tokens, size = wanted.shape
+    for norm in (norm_of(call.name, call) for call in norms if call.output.size == wanted.size):
+        for order in (lambda array: array.reshape(tokens, count, size),
+                      lambda array: array.reshape(count, tokens, size).swapaxes(0, 1)):
+            if norm.kind == "rms" and norm.bias is None and _is_turned(order(norm.output).swapaxes(0, 1), wanted):
+                call, layout = _find_matrix(what, linears, order(norm.input).swapaxes(0, 1), exact=True)
+                return call, layout, order((norm.scales[:, None] * norm.gain).astype(np.float32))
+    return *_find_matrix(what, linears, wanted, exact=False), None
 
 
 def _projection(call: Call, layout: Callable) -> Projection:
@@ -322,17 +365,20 @@ def _projection(call: Call, layout: Callable) -> Projection:
 
 def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
     """Yield the possible arrangements of `count` heads of `size` among `width` outputs: contiguous from some offset, or
-    query, key and value interleaved by head. Each is paired with whether the matrix is shared."""
+    interleaved by head with others, such as keys and values, or a gate. Each is paired with whether the matrix is
+    shared."""
     def after(start: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
 
+    parts = width // (count * size)
+
     def woven(which: int) -> Callable[[np.ndarray], np.ndarray]:
-        return lambda array: array.reshape(*array.shape[:-1], count, 3, size)[..., which, :]
+        return lambda array: array.reshape(*array.shape[:-1], count, parts, size)[..., which, :]
 
     for start in range(0, width - count * size + 1, size):
         yield after(start), width > count * size
-    if width == 3 * count * size:
-        for which in range(3):
+    if parts in (2, 3) and width == parts * count * size:
+        for which in range(parts):
             yield woven(which), True
 
 
@@ -341,24 +387,50 @@ def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
     """Find the matrix whose output is these vectors (head, t, d), and its layout. Unless `exact`, only the vectors'
     lengths and all numbers of the first token must agree."""
     count, tokens, size = wanted.shape
-    lengths = np.linalg.norm(wanted, axis=-1)
     for call in linears:
         if len(call.output) != tokens:
             continue
         for layout in _layouts(call.output.shape[-1], count, size):
             made = layout[0](call.output).swapaxes(0, 1)
-            turned = close(np.linalg.norm(made, axis=-1), lengths) and close(made[:, 0], wanted[:, 0])
-            if close(made, wanted) if exact else turned:
+            if close(made, wanted) if exact else _is_turned(made, wanted):
                 return call, layout
     raise Unfollowed(f"no single matrix produces its {what}")
 
 
-def _reader(mixed: np.ndarray, linears: list[Call]) -> Call:
-    """Find W_O: the first matrix whose input is the heads' concatenated outputs, (q, head · d_v)."""
-    for call in linears:
-        if close(call.input, mixed):
-            return call
-    raise Unfollowed("no matrix takes its heads' outputs as input")
+def _is_turned(made: np.ndarray, wanted: np.ndarray) -> bool:
+    """Return whether two versions of vectors (head, t, d) differ at most by a rotation that leaves the first token."""
+    one, other = (np.linalg.norm(vectors, axis=-1) for vectors in (made, wanted))
+    return close(one, other) and close(made[:, 0], wanted[:, 0])
+
+
+def reader_of(mixed: np.ndarray, linears: list[Call]) -> tuple[Call | None, np.ndarray | None]:
+    """Find W_O, the first matrix whose input is the heads' outputs, mixed (q, head, d_v), and the gate in between, or
+    None: (q, head, d_v), or (q, head, 1) for one number per head."""
+    wide = [call for call in linears if call.input.size == mixed.size]
+    for call in wide:
+        if close(call.input, mixed.reshape(call.input.shape)):
+            return call, None
+    for call, other in itertools.product(wide, linears):
+        for gate in _gates(other.output, *mixed.shape) if other.order < call.order else ():
+            if close(call.input.reshape(mixed.shape), mixed * gate):
+                return call, gate
+    return None, None
+
+
+def _gates(output: np.ndarray, tokens: int, count: int, size: int) -> Iterator[np.ndarray]:
+    """Yield the gates that a matrix's output (q, width) could be: a sigmoid (Qiu et al. 2025) or a softplus of a part
+    for every dimension of every head, or of one number per head."""
+    import torch
+
+    if len(output) != tokens:
+        return
+    layouts = [layout for layout, _ in _layouts(output.shape[1], count, size)]
+    if output.shape[1] == count:
+        layouts.append(lambda array: array[..., None])
+    for layout in layouts:
+        part = torch.tensor(layout(output))
+        yield torch.sigmoid(part).numpy()
+        yield torch.nn.functional.softplus(part).numpy()
 
 
 def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
@@ -368,7 +440,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
     before = [call for call in _outside(names, calls)
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
     norms = [norm_of(call.name, call) for call in before
-             if "norm" in type(call.module).__name__.lower() and close(call.output, output)]
+             if _is_norm(call) and close(call.output, output)]
     norm = norms[0] if norms else None
     table = model.network.get_input_embeddings()
     tables = [call for call in before if type(call.module).__name__.endswith("Embedding")]

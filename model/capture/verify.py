@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.capture import forward_pass
+from model.capture import forward_pass, trace
 from model.capture.forward_pass import Call, Unsupported
 from model.core import heads
 from model.core.limits import Shape
@@ -84,6 +84,7 @@ class Wiring:
     load_error: float                        # largest difference of a weight from the eager one
     row_sum_error: float                     # largest difference of a row's sum, including the sink's share, from 1
     reasons: tuple[str, ...]                 # clauses on why the capture is wrong; empty if it is correct
+    gated: frozenset[str] = frozenset()      # names of the W_O modules that read the heads' outputs after a gate
 
     def has(self, kind: Kind) -> bool:
         """Return whether the model has attention of this kind."""
@@ -103,11 +104,13 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
     which must differ. No other thread may use the network meanwhile, because its attention implementation is switched;
     the implementation with the better result remains. Raises Unsupported if the network cannot be captured.
     """
-    first = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
-    if first.load_error <= TOLERANCE:
-        return first
-    second = _wire(network, forward, lengths, forward_pass.MASKED)
-    return first if second.load_error > TOLERANCE else second
+    best = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
+    if best.load_error > TOLERANCE:
+        second = _wire(network, forward, lengths, forward_pass.MASKED)
+        best = best if second.load_error > TOLERANCE else second
+    for name in best.gated:
+        network.get_submodule(name).register_forward_pre_hook(forward_pass.read_gate)
+    return best
 
 
 def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
@@ -115,7 +118,8 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
     try:
         network.set_attn_implementation(implementation)
-        forward_pass.run(session, forward)
+        with trace.watch_calls(network) as modules:
+            forward_pass.run(session, forward)
     except Unsupported:
         raise
     except Exception as error:
@@ -136,7 +140,21 @@ def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tu
     if output_error > TOLERANCE:
         reasons.append(f"recomputed outputs differ by {output_error:.2g} of the largest")
     shapes = {_id(call): _shape(call) for call in session.calls}
-    return Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons))
+    return Wiring(slots, shapes, load_error, row_sum_error, tuple(reasons), _gated(session.calls, modules))
+
+
+def _gated(calls: list[Call], modules: "dict[str, trace.Call]") -> frozenset[str]:
+    """Return the names of the matrices that read the heads' outputs of a probe after a gate."""
+    found = set()
+    for call in calls:
+        mixed, rows = cast(np.ndarray, call.outputs).swapaxes(0, 1), cast(np.ndarray, call.rows)
+        own = [replace(each, input=each.input[rows], output=each.output[rows])
+               for name, each in modules.items() if name.startswith(call.module + ".")
+               and len(each.input) == len(each.output) == call.query.shape[1]]
+        reader, gate = trace.reader_of(mixed, own)
+        if reader is not None and gate is not None:
+            found.add(reader.name)
+    return frozenset(found)
 
 
 def _id(call: Call) -> CallId:

@@ -72,25 +72,36 @@ def _place(tokens: Any, wanted: str) -> int:
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=whole(), required=True, help="The position whose logit is split; -1 = last.")
-@click.option("--answer", required=True, help="A token of the vocabulary or its id.")
+@click.option("--position", type=whole(), default=-1, show_default=True, help="The position whose logit is split; "
+              "-1 = last.")
+@click.option("--answer", help="A token of the vocabulary or its id.")
 @click.option("--rival", help="A token whose logit is subtracted.")
+@click.option("--other", help="For a sentence model, in place of an answer: the text whose vector is compared.")
 @JSON
-def writes_command(model_id: str, text: str, target: str | None, position: int, answer: str, rival: str | None,
-                   json_wanted: bool) -> None:
-    """Split a logit, or the difference of two, by what wrote into the residual stream (direct logit attribution).
+def writes_command(model_id: str, text: str, target: str | None, position: int, answer: str | None, rival: str | None,
+                   other: str | None, json_wanted: bool) -> None:
+    """Split a logit, the difference of two, or the cosine of two sentence vectors by what wrote into the residual
+    stream (direct attribution).
 
     \b
     clearhead writes --model smollm2 --text "The cat sat on the" --position -1 --answer " mat" --rival " dog" --json
+    clearhead writes --model minilm --text "The cat sat." --other "The dog sat."
     """
     query = sources.open_query(model_id, text, target=target)
-    found = answer_to(circuits.WritesQuery(query, _position(query, position), answer, rival))
+    if other is not None:
+        found = answer_to(circuits.CosineQuery(query, sources.open_query(model_id, other)))
+    elif answer is not None:
+        found = answer_to(circuits.WritesQuery(query, _position(query, position), answer, rival))
+    else:
+        raise UserError("There is nothing to split; give --answer, or --other for a sentence model.")
     if json_wanted:
         as_json({"difference": found.difference, "total": found.total, "embedding": found.embedding,
                  "heads": found.heads.tolist(), "cross": found.cross.tolist(),
-                 "feed_forward": found.feed_forward.tolist(), "bias": found.bias, "rest": found.rest})
+                 "feed_forward": found.feed_forward.tolist(), "bias": found.bias, "rest": found.rest,
+                 "others": found.others})
         return
-    click.echo(f"logit difference {found.difference:.4f}, the sum of all parts {found.total:.4f}")
+    click.echo(f"{'cosine' if answer is None else 'logit difference'} {found.difference:.4f}, the sum of all parts "
+               f"{found.total:.4f}")
     click.echo(f"  {found.embedding:+.4f}  embedding\n  {found.bias:+.4f}  bias")
     for layer, value in enumerate(found.feed_forward.tolist()):
         click.echo(f"  {value:+.4f}  mlp {layer}")

@@ -281,6 +281,8 @@ class Layer(Attends):
     softcap: float | None = None            # caps the scores: softcap · tanh(score / softcap)
     sink: np.ndarray | None = None          # (head), an extra logit that belongs to no token
     temperature: np.ndarray | None = None   # (head), set by the edit `Temper`
+    # (head, q), the length of a head's output after the gate that follows it, relative to that before; None without one
+    gate: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
@@ -293,6 +295,8 @@ class Layer(Attends):
                     raise ValueError(f"{owner}: expected {name} for {self.heads} heads, got {len(array)}; give one "
                                      f"number per head.")
                 object.__setattr__(self, name, array)
+        if self.gate is not None:
+            object.__setattr__(self, "gate", _check_array(owner, "gate", self.gate, 2))
         self._check_shapes(owner)
 
     def _check_shapes(self, owner: str) -> None:
@@ -302,6 +306,9 @@ class Layer(Attends):
                              f"with heads a multiple of kv_heads, got {self.query.shape}, {self.key.shape}, "
                              f"{self.value.shape}; transpose to this order.")
         shape = (heads, self.query.shape[1], n_keys)
+        if self.gate is not None and self.gate.shape != shape[:2]:
+            raise ValueError(f"{owner}: expected a gate of {shape[:2]}, got {self.gate.shape}; give one number per "
+                             f"head and query.")
         for name in ("allowed", "bias"):
             part = getattr(self, name)
             if isinstance(part, Dense) and part.values.shape not in (shape, shape[1:]):

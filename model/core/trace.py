@@ -5,13 +5,13 @@ A `Trace` answers a `TraceQuery` (model/core/models.py). It comes from the same 
 agree to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are
 read-only views of the model's memory; `nbytes` counts only what belongs to the trace.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from model.core.masks import frozen_array
-from model.core.query import Kind, Query, check_finite
+from model.core.query import Kind, Query, UserError, check_finite
 
 # largest difference between equal vectors, relative to the largest number; rounding errors are smaller
 CLOSE = 1e-4
@@ -83,9 +83,13 @@ class AttentionTrace:
     b_output: np.ndarray | None               # (d_model)
     output: np.ndarray                        # (q, d_model): the sub-layer's output
     pairs: tuple[tuple[int, int], ...] = ()   # pairs of a head's dimensions that rotary positions rotate, fastest first
+    # factors by which a norm scaled queries and keys before they were rotated, (q or k, head, d_k), or None
+    query_scale: np.ndarray | None = None
+    key_scale: np.ndarray | None = None
+    gate: np.ndarray | None = None            # factors on the heads' outputs before W_O, (q, head, d_v or 1), or None
 
     def __post_init__(self) -> None:
-        _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2)
+        _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2, query_scale=3, key_scale=3, gate=3)
         d_model = self.x.shape[1]
         if self.query.weight.shape[1] != d_model or self.w_output.shape[::2] != (
             len(self.query.weight), self.output.shape[1]):
@@ -201,6 +205,22 @@ class Unembedding:
 
 
 @dataclass(frozen=True, eq=False)
+class Transform:
+    """The layer before the unembedding of a masked-word model: a norm of activation(x · W + b)."""
+
+    weight: np.ndarray        # (d_model, d)
+    bias: np.ndarray | None   # (d)
+    slope: np.ndarray         # (t, d): the activation divided by its input, in this pass
+    norm: Norm
+    activation: Callable[[np.ndarray], np.ndarray]
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """Compute what the unembedding reads for other final vectors (…, d_model), float64 (…, d)."""
+        made = x.astype(np.float64) @ self.weight + (0 if self.bias is None else self.bias)
+        return self.norm.apply(self.activation(made))
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """The answer to a TraceQuery: one `Embedded` per stack, every block, the final norms and the unembedding."""
 
@@ -208,7 +228,17 @@ class Trace:
     embedded: tuple[Embedded, ...]
     blocks: tuple[Block, ...]
     final: tuple[Norm, ...] = ()              # norms of each stack's final output
-    unembedding: Unembedding | None = None    # None if the logits are not a linear function of the final vectors
+    unembedding: Unembedding | None = None    # None if the logits are not computed in a known way
+    transform: Transform | None = None        # between the final vectors and the unembedding, if anything
+
+    def plain(self) -> "Trace":
+        """Return this trace. Raises UserError if a norm or a gate inside its attention makes equation (1) between the
+        projections and W_O incomplete."""
+        for attention in (attention for block in self.blocks for attention in block.attentions):
+            if any(each is not None for each in (attention.query_scale, attention.key_scale, attention.gate)):
+                raise UserError("Inside this model's attention, a norm or a gate changes the heads' vectors, which is "
+                                "not computed here; choose a model without one, such as SmolLM2.")
+        return self
 
     def block(self, kind: Kind, index: int) -> Block:
         """Return the block that contains this attention layer. Raises KeyError if there is none."""
@@ -244,8 +274,8 @@ class Trace:
                   for array in (embedded.output, *(part for _, part in embedded.parts))]
         for block in self.blocks:
             arrays += [block.before, block.after]
-            arrays += [array for attention in block.attentions
-                       for array in (attention.x, attention.memory, attention.output)]
+            arrays += [array for each in block.attentions for array in (
+                each.x, each.memory, each.output, each.query_scale, each.key_scale, each.gate) if array is not None]
             arrays += [array for norm in block.norms for array in (norm.input, norm.output)]
             if block.feed_forward is not None:
                 arrays += [getattr(block.feed_forward, name) for name in ("before", "active", "hidden", "output")]

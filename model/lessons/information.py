@@ -239,7 +239,7 @@ class SubspacesQuery:
 
     def answer(self, models: Models, report: Progress) -> "Subspaces":
         """Compute the measures. Raises UserError for a model whose matrices are not accessible."""
-        trace, record = models.trace(self.query, report), models.record(self.query, report)
+        trace, record = models.trace(self.query, report).plain(), models.record(self.query, report)
         layer = record[self.kind].layer(self.layer)
         if not isinstance(layer, Layer):
             raise UserError(f"{record.card.title} only reports its weights, so its matrices cannot be compared; choose "

@@ -25,7 +25,7 @@ class StoryQuery:
         """Compute every stage. Raises NoNextWord for a model that is not a decoder, and UserError for one that cannot
         be traced."""
         word = NextWordQuery(self.query).answer(models, report)
-        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        record, trace = models.record(self.query, report), models.trace(self.query, report).plain()
         if not all(block.norm_first and block.feed_forward is not None for block in trace.blocks):
             raise UserError(f"The blocks of {record.card.title} do not add to an unnormalised residual stream, so "
                             f"their shares cannot be separated; choose another decoder.")

@@ -55,7 +55,7 @@ class AttributionQuery:
                                      (self.word, self.rival, self.other), LONGEST)
         trace: Trace | str
         try:
-            trace = models.trace(explained.query, report)
+            trace = models.trace(explained.query, report).plain()
         except UserError as error:
             trace = str(error)
         return explained, models.record(explained.query, report), trace

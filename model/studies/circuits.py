@@ -7,10 +7,11 @@ separately. This gives two identities, and every answer reports its deviation fr
 - An attention score is a sum over pairs (writer of the query, writer of the key). A position bias, as in T5 and ALiBi,
   is a separate term.
 - A logit, or the difference of two logits, is a sum over everything that wrote to the stream at that position (direct
-  logit attribution).
+  logit attribution). So is the cosine of a sentence vector with another one, over all tokens.
 
-Because the scale is frozen, the parts describe this pass; they do not predict the effect of an intervention, which
-would also change the scale.
+A masked-word model's activation before the unembedding is frozen too, at its ratio of output to input. Because scales
+are frozen, the parts describe this pass; they do not predict the effect of an intervention, which would also change the
+scales.
 """
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,16 +23,20 @@ from model.core.models import Models, OpenModel
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy
-from model.core.trace import AttentionTrace, Block, Norm, Trace, same_numbers, turned
+from model.core.trace import CLOSE, AttentionTrace, Block, Norm, Projection, Trace, same_numbers, turned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 BIAS = "bias"
+BEFORE = "before layer "   # with a number: layers without softmax attention before it
 REST = "rest"        # the remainder that no named writer accounts for
 OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
 LENS_TOKENS = 5      # number of best tokens per layer of the logit lens
 MOVED_TOKENS = 6     # number of tokens that a head promotes most, and that it demotes most
+BATCH = 16           # tokens whose contributions are in memory at once
+NO_LOGITS = ("This model predicts no tokens, or computes their logits in a way that cannot be split by what wrote them;"
+             " choose a decoder such as SmolLM2.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +53,17 @@ class Stream:
 
     def add(self, name: str, vectors: np.ndarray) -> "Stream":
         """Return the stream plus a writer's vectors (token, d_model), or one vector for all tokens."""
-        vectors = np.broadcast_to(vectors, self.parts.shape[1:])
-        if name in self.names:
-            parts = self.parts.copy()
-            parts[self.names.index(name)] += vectors
-            return Stream(self.names, parts)
-        return Stream((*self.names, name), np.concatenate([self.parts, vectors[None]]))
+        return self.join(Stream((name,), np.broadcast_to(vectors, self.parts.shape[1:])[None]))
+
+    def join(self, other: "Stream") -> "Stream":
+        """Return the sum of two streams."""
+        fresh = [place for place, name in enumerate(other.names) if name not in self.names]
+        names = (*self.names, *(other.names[place] for place in fresh))
+        parts = np.concatenate([self.parts, other.parts[fresh]])
+        for name, part in zip(other.names, other.parts, strict=True):
+            if name in self.names:
+                parts[names.index(name)] += part
+        return Stream(names, parts)
 
     def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
         """Apply a norm with frozen scale to every contribution; the norm's bias becomes a writer."""
@@ -70,10 +80,14 @@ class Walk:
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
-        """Yield every block with the stream at its input."""
+        """Yield every block with the stream at its input. Layers without softmax attention, between two blocks, are one
+        writer."""
         stream = self._start()
         for block in self.trace.blocks:
             if block.kind is self.stack:
+                gap = block.before[self.tokens] - stream.total
+                if np.abs(gap).max() > CLOSE * np.abs(block.before).max():
+                    stream = stream.add(f"{BEFORE}{block.index}", gap)
                 yield block, stream
                 stream = self._behind(block, stream)
         self.end = stream
@@ -93,7 +107,8 @@ class Walk:
             stream = stream if start.norm is None else stream.through(start.norm, self.tokens)
             if same_numbers(stream.total, wanted):
                 return stream
-        return Stream(("embedding",), wanted[None])
+        first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
+        return Stream((f"{BEFORE}{first}" if first else "embedding",), wanted[None])
 
     def _behind(self, block: Block, stream: Stream) -> Stream:
         """Return the stream after a block. The attention layers add their heads; the feed-forward layer adds the
@@ -113,8 +128,7 @@ class Walk:
         after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
         if after is not None:
             added = added.through(after, self.tokens)
-        for name, part in zip(added.names, added.parts, strict=True):
-            stream = stream.add(name, part)
+        stream = stream.join(added)
         if not block.norm_first:
             norm = next((norm for norm in block.norms if same_numbers(norm.input[self.tokens], stream.total)), None)
             stream = stream if norm is None else stream.through(norm, self.tokens)
@@ -128,6 +142,8 @@ class Walk:
                             "model.")
         weights = layer.weights(slice(None), self.tokens, slice(0, layer.shape[2]))
         mixed = np.asarray(layer.mix(weights), np.float64)
+        if attention.gate is not None:
+            mixed *= attention.gate[self.tokens].swapaxes(0, 1)
         out = np.einsum("htv,hvd->htd", mixed, attention.w_output.astype(np.float64))
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
@@ -216,12 +232,10 @@ def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
     queries = _side(record, trace, asked.kind, block, attention.x, asked.looking)
     keys = _side(record, trace, asked.kind, block, attention.memory, asked.looked_at) if same_stack else \
         _memory(record, trace, attention.memory, asked.looked_at)
-    query = _projected(queries, attention.query.weight[asked.head],
-                       None if attention.query.bias is None else attention.query.bias[asked.head],
-                       layer.query[asked.head, asked.looking], attention.pairs)
     group = asked.head // shared
-    key = _projected(keys, attention.key.weight[group],
-                     None if attention.key.bias is None else attention.key.bias[group],
+    query = _projected(queries, attention.query, attention.query_scale, asked.looking, asked.head,
+                       layer.query[asked.head, asked.looking], attention.pairs)
+    key = _projected(keys, attention.key, attention.key_scale, asked.looked_at, group,
                      layer.key[group, asked.looked_at], attention.pairs)
     parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
     own = float(layer.scores(slice(asked.head, asked.head + 1), row, column)[0, 0, 0])
@@ -273,14 +287,15 @@ def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: in
     return found
 
 
-def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen: np.ndarray,
-               pairs: tuple[tuple[int, int], ...]) -> Stream:
-    """Project the stream to a query or key, parts (writer, 1, d_k), and rotate each part as RoPE rotated the whole.
-    seen: the rotated query or key, (d_k)."""
-    made = Stream(stream.names, stream.parts @ weight.astype(np.float64))
-    if bias is not None:
-        made = made.add(BIAS, bias.astype(np.float64))
-    return Stream(made.names, turned(made.parts, made.total, seen.astype(np.float64), pairs))
+def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None, token: int, head: int,
+               seen: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> Stream:
+    """Project the stream at a token to a head's query or key, parts (writer, 1, d_k). Each part is scaled and rotated
+    as the norm and RoPE did with the whole. seen: the rotated query or key, (d_k)."""
+    made = Stream(stream.names, stream.parts @ projection.weight[head].astype(np.float64))
+    if projection.bias is not None:
+        made = made.add(BIAS, projection.bias[head].astype(np.float64))
+    parts = made.parts if scale is None else made.parts * scale[token, head]
+    return Stream(made.names, turned(parts, parts.sum(0), seen.astype(np.float64), pairs))
 
 
 @dataclass(frozen=True)
@@ -363,29 +378,65 @@ class WritesQuery:
         return Writes(tuple(map(opened.vocabulary.name, ids)), float(logits[ids[0]]) - rival, *found)
 
 
+@dataclass(frozen=True)
+class CosineQuery:
+    """What does each component add to the cosine of two texts' vectors? The other text's vector and the length of this
+    one are frozen."""
+
+    query: Query
+    other: Query
+
+    def answer(self, models: Models, report: Progress) -> "Writes":
+        """Decompose the cosine. Raises UserError for a model that does not answer with a sentence vector."""
+        own, other = (models.record(each, report) for each in (self.query, self.other))
+        vectors = [None if each.prediction is None else each.prediction.vector for each in (own, other)]
+        if self.query.model != self.other.model or any(each is None for each in vectors):
+            raise UserError(f"{own.card.title} does not answer both texts with a sentence vector, so there is no cosine "
+                            f"to split; choose a model such as MiniLM.")
+        first, second = (each.astype(np.float64) / np.linalg.norm(each) for each in vectors)
+        trace = models.trace(self.query, report)
+        tokens = [0] if models.open(self.query, report).vector_of == "first" else range(len(own.maps[0].queries))
+        values: dict[str, float] = {}
+        pooled = np.zeros_like(first)
+        for start in range(0, len(tokens), BATCH):
+            report(start / len(tokens))
+            stream = final_stream(own, trace, list(tokens[start:start + BATCH]))
+            parts = stream.parts.sum(1) / len(tokens)
+            pooled += parts.sum(0)
+            for name, value in zip(stream.names, parts @ second, strict=True):
+                values[name] = values.get(name, 0.0) + float(value)
+        length = np.linalg.norm(pooled)
+        if not same_numbers(pooled / length, first):
+            raise UserError(f"The vector of {own.card.title} is not made of its final vectors in a known way, so its "
+                            f"cosine cannot be split; choose a model such as MiniLM.")
+        return Writes((self.query.text, self.other.text), float(first @ second),
+                      *_by_writer(own, trace, {name: value / length for name, value in values.items()}))
+
+
 @dataclass(frozen=True, eq=False)
 class Writes:
-    """Direct logit attribution: each writer's contribution to a logit or a logit difference."""
+    """Direct attribution: each writer's contribution to a logit, a logit difference or a cosine."""
 
-    tokens: tuple[str, ...]     # the answer and its rival, in the vocabulary's spelling
-    difference: float           # the logit or difference computed by the model
+    tokens: tuple[str, ...]     # the answer and its rival, in the vocabulary's spelling; for a cosine, the two texts
+    difference: float           # the logit, difference or cosine computed by the model
     embedding: float            # token, position and segment embeddings together
     heads: np.ndarray           # float64 (layer, head)
     cross: np.ndarray           # cross-attention heads, float64 (layer, head); (0, 0) if there are none
     feed_forward: np.ndarray    # float64 (layer)
     bias: float                 # biases of all projections, norms and the unembedding
     rest: float                 # remainder that no writer accounts for
+    others: float = 0.0         # layers without softmax attention, with the embedding if they come first
 
     def __repr__(self) -> str:
         most = self.frame().iloc[0]
-        return (f"<Writes: logit difference {self.difference:.4f}, parts that sum to {self.total:.4f}; largest head "
+        return (f"<Writes: {self.difference:.4f}, parts that sum to {self.total:.4f}; largest head "
                 f"{most.layer:.0f}·{most['head']:.0f} {most.value:+.4f}>")
 
     @property
     def total(self) -> float:
         """The sum of all contributions, equal to `difference` up to rounding."""
         return float(self.embedding + self.heads.sum() + self.cross.sum() + self.feed_forward.sum() + self.bias
-                     + self.rest)
+                     + self.rest + self.others)
 
     @property
     def nbytes(self) -> int:
@@ -401,22 +452,32 @@ class Writes:
         return table.sort_values("value", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
 
 
+def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
+    """Return the contributions to the final vectors at these tokens, behind the last norm."""
+    kind = trace.blocks[-1].kind
+    stream, (block, norm) = Walk(record, trace, kind, tokens).whole(), trace.last(kind)
+    if not same_numbers(stream.total, block.after[tokens].astype(np.float64)):
+        stream = stream.add(REST, block.after[tokens] - stream.total)
+    return stream if norm is None else stream.through(norm, np.array(tokens))
+
+
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     """Return the contributions to the unembedding's input at one position. Raises UserError without an unembedding."""
     if trace.unembedding is None:
-        raise UserError("This model's logits are not a linear function of its final vectors, so they cannot be split "
-                        "by what wrote them; choose a decoder such as SmolLM2.")
-    kind = trace.blocks[-1].kind
-    stream, (block, norm) = Walk(record, trace, kind, [position]).whole(), trace.last(kind)
-    if not same_numbers(stream.total, block.after[[position]].astype(np.float64)):
-        stream = stream.add(REST, block.after[[position]] - stream.total)
-    return stream if norm is None else stream.through(norm, np.array([position]))
+        raise UserError(NO_LOGITS)
+    stream, transform = final_stream(record, trace, [position]), trace.transform
+    if transform is None:
+        return stream
+    stream = Stream(stream.names, stream.parts @ transform.weight.astype(np.float64))
+    stream = stream if transform.bias is None else stream.add(BIAS, transform.bias)
+    return Stream(stream.names, stream.parts * transform.slope[position]).through(transform.norm, np.array([position]))
 
 
-def writes(record: AttentionRecord, trace: Trace, position: int,
-           ids: list[int]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float]:
-    """Return the contributions of (embedding, heads, cross, feed-forward, bias, rest) to the logit of ids[0], minus
-    that of ids[1] if given."""
+Parts = tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float, float]
+
+
+def writes(record: AttentionRecord, trace: Trace, position: int, ids: list[int]) -> Parts:
+    """Return the contributions to the logit of ids[0], minus that of ids[1] if given, in the order of `Writes`."""
     stream, unembedding = last_stream(record, trace, position), trace.unembedding
     assert unembedding is not None   # checked by last_stream
     if max(ids) >= len(unembedding.weight):
@@ -425,15 +486,22 @@ def writes(record: AttentionRecord, trace: Trace, position: int,
     signs = np.array([1.0, -1.0])[:len(ids)]
     direction = signs @ unembedding.weight[ids].astype(np.float64) * unembedding.scale
     values = dict(zip(stream.names, (stream.parts[:, 0] @ direction).tolist(), strict=True))
-    bias = values.pop(BIAS, 0.0) + (0.0 if unembedding.bias is None else float(signs @ unembedding.bias[ids]))
+    if unembedding.bias is not None:
+        values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
+    return _by_writer(record, trace, values)
+
+
+def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) -> Parts:
+    """Sort the writers' contributions into embedding, heads, cross, feed-forward layers, bias, rest and others."""
     kind = trace.blocks[-1].kind
     grids = [np.array([[values.pop(prefix + head_label(layer.index, head)) for head in range(layer.heads)]
                        for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
              for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
     layers = [block.index for block in trace.blocks if block.kind is kind]
     feed_forward = np.array([values.pop(f"mlp {layer}") for layer in layers])
-    rest = values.pop(REST, 0.0)
-    return sum(values.values()), grids[0], grids[1], feed_forward, bias, rest
+    bias, rest = values.pop(BIAS, 0.0), values.pop(REST, 0.0)
+    others = sum(values.pop(name) for name in [*values] if name.startswith(BEFORE))
+    return sum(values.values()), grids[0], grids[1], feed_forward, bias, rest, others
 
 
 @dataclass(frozen=True)
@@ -480,12 +548,12 @@ class Lens:
 def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
     """Apply the final norm, with its scale recomputed, and the unembedding to the stream after every block."""
     if trace.unembedding is None:
-        raise UserError("This model's logits are not a linear function of its final vectors, so the lens cannot read "
-                        "its layers; choose a decoder such as SmolLM2.")
+        raise UserError(NO_LOGITS)
     kind = trace.blocks[-1].kind
     blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
     vectors = np.stack([blocks[0].before[position], *(block.after[position] for block in blocks)]).astype(np.float64)
-    logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors))
+    vectors = vectors if norm is None else norm.apply(vectors)
+    logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors))
     shifted = logits - logits.max(-1, keepdims=True)
     chances = np.exp(shifted) / np.exp(shifted).sum(-1, keepdims=True)
     best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]

@@ -8,8 +8,8 @@
   R = W_Q² W_K²ᵀ on the query side (Q) or the key side (K), or R = W_V² W_O² (V). Random matrices give about 1/√d_model,
   so each number is reported with its value for random matrices of the same shapes.
 
-The gain of the norm before a projection, and the centring of a LayerNorm, are folded into the projection. Layers
-between the two heads are ignored.
+The gains of the norms before and after a projection, and the centring of a LayerNorm, are folded into the projection.
+Layers between the two heads, and gates behind heads, are ignored.
 """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -111,7 +111,7 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
     weights = _weights(found)
     embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
     copying = None
-    if trace.unembedding is not None and embedding.shape == trace.unembedding.weight.shape:
+    if trace.transform is None and trace.unembedding and embedding.shape == trace.unembedding.weight.shape:
         read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
         mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
         copying = np.array([leaning(out @ mixed @ value)
@@ -149,6 +149,9 @@ def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
         count = len(attention.w_output)
         for name in ("query", "key", "value"):
             weight = getattr(attention, name).weight.astype(np.float64)
+            scale = getattr(attention, f"{name}_scale", None)
+            if scale is not None:   # a norm's gain, times a length that no measure depends on
+                weight = weight * scale[0][:, None]
             if norm is not None:
                 weight = weight * norm.gain.astype(np.float64)[:, None]
                 weight = weight - weight.mean(1, keepdims=True) if norm.kind == "layer" else weight

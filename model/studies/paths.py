@@ -40,7 +40,7 @@ class PathsQuery:
     def answer(self, models: Models, report: Progress) -> "Paths":
         """Compute every path's effect. Raises UserError if the texts differ in length or the model is not a decoder."""
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
-        traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
+        traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
         return paths(models.open(self.query, report), self, records, traces, report)
 
 

@@ -65,7 +65,7 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecor
         with left:
             try:
                 record = page.record()
-                trace = page.ask(TraceQuery(record.query))
+                trace = page.ask(TraceQuery(record.query)).plain()
             except UserError as error:
                 st.info(escape_markdown(str(error)))
                 return None, revealed

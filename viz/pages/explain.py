@@ -28,7 +28,7 @@ from model.studies.faithfulness import AttributionsQuery, Report, by_layer, ques
 from model.studies.token_removal import last_word, target_word
 from model.studies.weight_swap import Swapped, SwapQuery
 from viz.components.token_strip import StripEvent
-from viz.examples import example_for, other_twin
+from viz.examples import comparison_text
 from viz.figures.bars import histogram
 from viz.figures.heads import agreement as agreement_figure
 from viz.figures.lines import Line, lines
@@ -161,11 +161,8 @@ def matching_view(record: AttentionRecord, view: View) -> View:
 
 
 def comparison_sentence(page: PageContext) -> str:
-    """Return the sentence to compare a vector with: the typed one, an example's twin, or the text without its last
-    word."""
-    typed, text = page.controls["other"].strip(), page.state.text
-    example = example_for(text, page.state.text_b)
-    return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
+    """Return the sentence to compare a vector with: the typed one or a default one."""
+    return page.controls["other"].strip() or comparison_text(page.state.text, page.state.text_b)
 
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:

@@ -206,7 +206,7 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     opened, falls = models.open(asked, report), []
     for _, text, record in records(asked, opened, report):
         attention_map = map_of(record)
-        ratios = mixing_ratios(attention_map, opened.trace(Query(asked.model, asked.revision, text), quiet))
+        ratios = mixing_ratios(attention_map, opened.trace(Query(asked.model, asked.revision, text), quiet).plain())
         if np.isnan(ratios).any():
             raise UserError(f"{record.card.title} has no normalisation over the sum of stream and attention; choose an "
                             f"encoder such as MiniLM.")

@@ -133,6 +133,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
+        _gate(record, view)
         if page.controls["predict"] == "shown":
             score_panel(page, record, view)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -329,6 +330,16 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
                      overlay=overlaid_heads(record, view), height=PICTURE, guess=guess, why_scale=why, key="head",
                      on_event=lambda event: page.set(token=event.token, pair=event.pair))
+
+
+def _gate(record: AttentionRecord, view: View) -> None:
+    """Say how much of the open head's output passes the gate behind it, if there is one."""
+    layer, token = record[view.kind].layer(view.layer), view.token or 0
+    if isinstance(layer, Layer) and layer.gate is not None:
+        passes = layer.gate[view.head]
+        st.caption(strings("heads")["gate"].format(
+            token=token_label(record[view.kind].queries, token), share=format_share(passes[token]),
+            mean=format_share(passes.mean())))
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:

@@ -8,8 +8,9 @@ from model.core.heads import OverviewQuery
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.studies.circuits import AddsQuery, Lens, LensQuery, WhyQuery, WritesQuery
+from model.studies.circuits import AddsQuery, CosineQuery, Lens, LensQuery, WhyQuery, Writes, WritesQuery
 from viz.components.head_grid import HeadValues
+from viz.examples import comparison_text
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import (
@@ -118,8 +119,8 @@ def _writer_label(writer: Writer) -> str:
 
 
 def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw the head's contribution at the token in focus, and its effect on the answer for models with an
-    unembedding."""
+    """Draw the head's contribution at the token in focus, and its effect on the predicted token or on the sentence
+    vector."""
     from pandas import DataFrame
 
     words, token = strings("circuits")["writes"], view.token or 0
@@ -128,6 +129,9 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     st.markdown(words["claim"].format(
         token=label, head=head_label(view.layer, view.head), length=format_number(found.length),
         stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
+    if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
+        _cosine(page, view)
+        return
     if not found.promoted:
         st.caption(words["no_words"].format(model=escape_markdown(record.card.title)))
         return
@@ -160,26 +164,47 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
     found = page.ask(WritesQuery(query, view.token or 0, *(word or number for word, number in zip(
         typed, lens.ids[-1], strict=False))), height=0)
     answer, rival = found.tokens
-    st.markdown(words["split_claim"].format(
+    grid = words["grid"].format(answer=visible_token(answer), rival=visible_token(rival))
+    _attribution(page, view, found, grid, words["value_axis"], words["split_claim"].format(
         token=label, answer=token_markdown(answer), rival=token_markdown(rival),
-        difference=format_number(found.difference, 4), total=format_number(found.total, 4),
-        error=format_difference(abs(found.total - found.difference))), width=READABLE_WIDE)
+        difference=format_number(found.difference, 4)))
+
+
+def _cosine(page: PageContext, view: View) -> None:
+    """Draw the cosine of this text's vector with another text's, split by head and layer."""
+    words, text = strings("circuits")["writes"], page.state.text
+    st.markdown(f"##### {words['cosine']}")
+    default = comparison_text(text, page.state.text_b)
+    other = st.text_input(words["other"], max_chars=300, key="writes-other", placeholder=default).strip() or default
+    if not other:
+        st.caption(words["other_needed"])
+        return
+    found = page.ask(CosineQuery(page.query(), page.query(text=other)), height=0)
+    _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words["cosine_claim"].format(
+        other=escape_markdown(other), difference=format_number(found.difference, 4)))
+
+
+def _attribution(page: PageContext, view: View, found: Writes, label: str, axis: str, claim: str) -> None:
+    """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
+    words, query = strings("circuits")["writes"], page.query()
+    st.markdown(claim + " " + words["sums"].format(
+        total=format_number(found.total, 4), error=format_difference(abs(found.total - found.difference))),
+        width=READABLE_WIDE)
     left, right = st.columns([11, 13], gap="medium")
     with left:
         kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind
         overview = page.ask(OverviewQuery(query, kind), height=0)
         values = {(layer, head): float(found.heads[place, head]) for place, layer in enumerate(overview.layers)
                   for head in range(found.heads.shape[1])}
-        label = words["grid"].format(answer=visible_token(answer), rival=visible_token(rival))
         coloured_grid(overview, view, HeadValues(values, label, signed=True), key="writes-grid", height=430,
                       choose=lambda head: page.set(kind=kind, head=head))
     with right:
         sums = {words["heads"]: found.heads.sum(1) + (found.cross.sum(1) if found.cross.size else 0),
                 words["feed_forward"]: found.feed_forward}
         facts = {name: format_change(value) for name, value in (
-            ("embedding", found.embedding), ("bias", found.bias), ("rest", found.rest),
+            ("embedding", found.embedding), ("bias", found.bias), ("rest", found.rest), ("others", found.others),
             ("heads", float(sum(sums[words["heads"]]))), ("feed_forward", float(found.feed_forward.sum())),
             ("difference", found.difference))}
-        figure(bars, tuple(map(str, overview.layers)), sums, axes=(words["layers_axis"], words["value_axis"]),
-               height=400, key="writes-layers", alt=words["alt_layers"].format(**facts))
-        st.caption(words["rest"].format(**facts))
+        figure(bars, tuple(map(str, overview.layers)), sums, axes=(words["layers_axis"], axis),
+               height=400, key="writes-layers", alt=words["alt_layers"].format(axis=axis, **facts))
+        st.caption(words["rest"].format(**facts) + (words["others"].format(**facts) if found.others else ""))

@@ -108,7 +108,7 @@ def _choose(page: PageContext) -> StepContext | None:
         path = head_steps.head_steps(layer, view.head, view.token or 0)
     trace, without = None, ""
     try:
-        trace = page.ask(TraceQuery(record.query))
+        trace = page.ask(TraceQuery(record.query)).plain()
     except UserError as error:
         without = str(error)
     return StepContext(record, view, layer, path, _key(page, path), trace, without)
