@@ -389,11 +389,9 @@ class CosineQuery:
     def answer(self, models: Models, report: Progress) -> "Writes":
         """Decompose the cosine. Raises UserError for a model that does not answer with a sentence vector."""
         own, other = (models.record(each, report) for each in (self.query, self.other))
-        vectors = [None if each.prediction is None else each.prediction.vector for each in (own, other)]
-        if self.query.model != self.other.model or any(each is None for each in vectors):
-            raise UserError(f"{own.card.title} does not answer both texts with a sentence vector, so there is no cosine "
-                            f"to split; choose a model such as MiniLM.")
-        first, second = (each.astype(np.float64) / np.linalg.norm(each) for each in vectors)
+        if self.query.model != self.other.model:
+            raise UserError("Two models read these texts, so their vectors have no cosine; use one for both.")
+        first, second = _sentence_vector(own), _sentence_vector(other)
         trace = models.trace(self.query, report)
         tokens = [0] if models.open(self.query, report).vector_of == "first" else range(len(own.maps[0].queries))
         values: dict[str, float] = {}
@@ -411,6 +409,15 @@ class CosineQuery:
                             f"cosine cannot be split; choose a model such as MiniLM.")
         return Writes((self.query.text, self.other.text), float(first @ second),
                       *_by_writer(own, trace, {name: value / length for name, value in values.items()}))
+
+
+def _sentence_vector(record: AttentionRecord) -> np.ndarray:
+    """Return the record's sentence vector at length 1, float64 (d_model). Raises UserError if it has none."""
+    vector = None if record.prediction is None else record.prediction.vector
+    if vector is None:
+        raise UserError(f"{record.card.title} does not answer with a sentence vector, so there is no cosine to split; "
+                        f"choose a model such as MiniLM.")
+    return np.asarray(vector / np.linalg.norm(vector), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

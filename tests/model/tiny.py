@@ -7,6 +7,8 @@ SENTENCE = "the animal didn ' t cross street because it was too tired wide . a c
 BASE = {"vocab_size": 70, "hidden_size": 48, "intermediate_size": 52, "num_hidden_layers": 3, "num_attention_heads": 4,
         "max_position_embeddings": 61, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 GROUPED = {**BASE, "num_key_value_heads": 2, "head_dim": 8}
+EXPERTS = {"num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 16,
+           "shared_expert_intermediate_size": 16}
 SIDES = {"vocab_size": 70, "d_model": 48, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 4,
          "decoder_attention_heads": 2,
          "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "max_position_embeddings": 61, "bos_token_id": 1,
@@ -28,6 +30,13 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
               "bos_token_id": 1, "eos_token_id": 2}),
     "llama": ("LlamaConfig", "LlamaForCausalLM", GROUPED),
     "mistral": ("MistralConfig", "MistralForCausalLM", {**GROUPED, "sliding_window": 7}),
+    "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", GROUPED),
+    "qwen3_next": ("Qwen3NextConfig", "Qwen3NextForCausalLM",
+                   {**GROUPED, **EXPERTS, "head_dim": 16, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+                    "linear_key_head_dim": 8, "linear_value_head_dim": 8,
+                    "layer_types": ["linear_attention", "full_attention", "linear_attention", "full_attention"],
+                    "num_hidden_layers": 4}),
+    "laguna": ("LagunaConfig", "LagunaForCausalLM", {**GROUPED, **EXPERTS}),
     "gemma2": ("Gemma2Config", "Gemma2ForCausalLM",
                {**GROUPED, "sliding_window": 7, "query_pre_attn_scalar": 8, "attn_logit_softcapping": 4.0}),
     "gpt_oss": ("GptOssConfig", "GptOssForCausalLM",

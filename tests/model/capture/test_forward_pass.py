@@ -134,3 +134,41 @@ def test_rows_that_are_checked_show_whether_a_square_of_patches_is_transposed(si
     rows = forward_pass.sample_rows(side * side)
     assert rows[0] == 0 and rows[-1] == side * side - 1 and len(rows) == 4
     assert any(row // side != row % side for row in rows)
+
+
+@pytest.mark.parametrize("family", ["qwen3_next", "laguna"])
+def test_a_gate_passes_the_share_that_eager_code_computes(family, opened):
+    """Qwen3-Next gates every dimension by a sigmoid of a part of its query projection, Laguna a head by a softplus."""
+    import torch
+
+    from tests.model import tiny
+
+    model = opened(family)
+    record = ask(model)
+    network, read = tiny.network(family, attn_implementation="eager"), {}
+
+    def keep(name):
+        return lambda _module, given, output: read.update({name: (given[0][0], output[0])})
+
+    for name, module in network.named_modules():
+        if name.endswith(("q_proj", "g_proj", "o_proj")):
+            module.register_forward_hook(keep(name))
+    with torch.inference_mode():
+        network(torch.tensor([record.maps[0].queries.ids]), use_cache=False)
+    for layer in record[Kind.CAUSAL].layers:
+        own = f"model.layers.{layer.index}.self_attn."
+        gated = read[own + "o_proj"][0].unflatten(-1, (layer.heads, -1))
+        if family == "laguna":
+            gate = torch.nn.functional.softplus(read[own + "g_proj"][1])[..., None]
+        else:
+            gate = read[own + "q_proj"][1].unflatten(-1, (layer.heads, 2, -1))[..., 1, :].sigmoid()
+        share = gated.norm(dim=-1) / (gated / gate).norm(dim=-1)
+        np.testing.assert_allclose(layer.gate, share.T.numpy(), rtol=1e-4)
+        assert layer.gate.std() > 0.02   # or the comparison would say little
+
+
+def test_heads_without_a_gate_have_none(opened):
+    for family in ("bert", "llama", "qwen3", "t5"):
+        model = opened(family)
+        assert not model.wiring.gated
+        assert all(layer.gate is None for each in ask(model).maps for layer in each.layers)

@@ -8,8 +8,10 @@ from model.core.query import Kind, Silence, UserError
 from model.studies import circuits
 from tests.model import tiny
 
-# post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides
-FAMILIES = ("bert", "roberta", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
+# post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides, norms
+# of queries and keys, gates behind heads, layers without softmax attention
+FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian", "qwen3",
+            "qwen3_next", "laguna")
 TEXT = "the animal didn ' t cross street because it was too tired"
 
 
@@ -46,8 +48,8 @@ def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
     trace = sources.ask(TraceQuery(asked)).result()
     record = sources.ask(asked).result()
     if trace.unembedding is None:
-        assert asked.model.endswith(("bert", "roberta", "gemma2"))   # a layer or a cap stands between
-        with pytest.raises(UserError, match="not a linear function"):
+        assert asked.model.endswith("gemma2")   # a cap stands between
+        with pytest.raises(UserError, match="cannot be split"):
             sources.ask(circuits.WritesQuery(asked, 0, 5, 6)).result()
         return
     for position in range(len(record.maps[-1].queries)):
@@ -76,12 +78,29 @@ def test_a_head_that_is_silenced_takes_its_part_with_it(tmp_path):
     assert found.promoted[0][1] > 0 > found.demoted[0][1]
 
 
-def test_the_lens_ends_with_what_the_model_says(tmp_path):
-    folder = tiny.save(tmp_path / "llama", "llama")
-    query = sources.open_query(str(folder), TEXT)
+@pytest.mark.parametrize(("family", "text"), [("llama", TEXT), ("bert", TEXT.replace("animal", "[MASK]"))])
+def test_the_lens_ends_with_what_the_model_says(tmp_path, family, text):
+    folder = tiny.save(tmp_path / family, family)
+    query = sources.open_query(str(folder), text)
     record = sources.ask(query).result()
     lens = sources.ask(circuits.LensQuery(query, record.prediction.positions[-1])).result()
     assert lens.tokens[-1] == record.prediction.texts[-1][:circuits.LENS_TOKENS]
     np.testing.assert_allclose(lens.probabilities[-1], record.prediction.probabilities[-1][:5], atol=1e-5)
     assert lens.divergence[-1] == pytest.approx(0, abs=1e-9)
     assert len(lens.layers) == 4
+
+
+def test_the_parts_of_a_cosine_sum_to_that_of_the_two_vectors():
+    texts = (TEXT, TEXT.replace("tired", "wide"))
+    one, other = (sources.open_query("minilm", text) for text in texts)
+    vectors = [sources.ask(each).result().prediction.vector for each in (one, other)]
+    found = sources.ask(circuits.CosineQuery(one, other)).result()
+    assert found.difference == pytest.approx(vectors[0] @ vectors[1], abs=1e-5)
+    assert found.total == pytest.approx(found.difference, abs=1e-4) and abs(found.rest) < 1e-4
+    assert sources.ask(circuits.CosineQuery(one, one)).result().total == pytest.approx(1, abs=1e-4)
+
+
+def test_a_cosine_needs_sentence_vectors(tmp_path):
+    query = sources.open_query(str(tiny.save(tmp_path / "gpt2", "gpt2")), TEXT)
+    with pytest.raises(UserError, match="no cosine to split"):
+        sources.ask(circuits.CosineQuery(query, query)).result()
