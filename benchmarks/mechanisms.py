@@ -19,7 +19,8 @@ from model.core.files import write as write_file
 from model.core.limits import one_thread
 from model.core.query import Query, UserError, head_label, quiet
 from model.core.record import Layer
-from model.studies.circuits import AddsQuery, LensQuery, WhyQuery, WritesQuery
+from model.studies.circuits import WhyQuery
+from model.studies.contributions import AddsQuery, LensQuery, WritesQuery
 from model.studies.known_circuits import MODELS, KnownCircuitsQuery
 
 SENTENCE = "The animal didn't cross the street because it was too tired."

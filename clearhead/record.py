@@ -13,6 +13,7 @@ from model.core.query import HeadId, Kind, UserError, quoted
 from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Reported, Verification
 from model.core.view import View
 from model.studies import circuits
+from model.studies.contributions import CosineQuery, Lens, LensQuery, Writes, WritesQuery
 from model.studies.paths import READS, Paths, PathsQuery
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Record:
         return answer_to(circuits.WhyQuery(self.answer.query, chosen.kind, layer, head, chosen.queries.index(query),
                                            chosen.keys.index(key)))
 
-    def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> circuits.Writes:
+    def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> Writes:
         """Decompose a token's logit, or its difference from a rival's logit, by what wrote to the residual stream
         (direct logit attribution).
 
@@ -216,9 +217,9 @@ class Record:
         (layer, head), feed_forward (layer), bias, and frame() with layer, head and value.
         """
         self._behind("writers")
-        return answer_to(circuits.WritesQuery(self.answer.query, self._position(position), answer, rival))
+        return answer_to(WritesQuery(self.answer.query, self._position(position), answer, rival))
 
-    def cosine(self, other: "Record") -> circuits.Writes:
+    def cosine(self, other: "Record") -> Writes:
         """Decompose the cosine of two sentence vectors, of this text and of another, by what wrote to this text's
         residual stream.
 
@@ -226,13 +227,13 @@ class Record:
         the cosine. Raises Error for a model that does not answer with a sentence vector.
         """
         self._behind("writers")
-        return answer_to(circuits.CosineQuery(self.answer.query, other.answer.query))
+        return answer_to(CosineQuery(self.answer.query, other.answer.query))
 
-    def lens(self, position: Token = -1) -> circuits.Lens:
+    def lens(self, position: Token = -1) -> Lens:
         """Apply the model's unembedding to the residual stream after every layer (logit lens). frame() has layer (-1 is
         the embedding), tokens, probabilities, and entropy and divergence from the final answer in bits."""
         self._behind("lens")
-        return answer_to(circuits.LensQuery(self.answer.query, self._position(position)))
+        return answer_to(LensQuery(self.answer.query, self._position(position)))
 
     def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
               reads: Sequence[str] = READS, position: Token = -1) -> Paths:

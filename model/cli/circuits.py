@@ -8,7 +8,7 @@ from model.cli.commands import JSON, MODEL, answer_to, as_json, whole
 from model.core.heads import json_rows
 from model.core.query import Kind, Query, UserError, head_label
 from model.core.record import AttentionRecord
-from model.studies import circuits
+from model.studies import circuits, contributions
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.paths import READS, PathsQuery
 
@@ -89,9 +89,9 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     """
     query = sources.open_query(model_id, text, target=target)
     if other is not None:
-        found = answer_to(circuits.CosineQuery(query, sources.open_query(model_id, other)))
+        found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
     elif answer is not None:
-        found = answer_to(circuits.WritesQuery(query, _position(query, position), answer, rival))
+        found = answer_to(contributions.WritesQuery(query, _position(query, position), answer, rival))
     else:
         raise UserError("There is nothing to split; give --answer, or --other for a sentence model.")
     if json_wanted:
@@ -134,7 +134,7 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
     clearhead lens --model smollm2 --text "The cat sat on the" --json
     """
     query = sources.open_query(model_id, text, target=target)
-    found = answer_to(circuits.LensQuery(query, _position(query, position)))
+    found = answer_to(contributions.LensQuery(query, _position(query, position)))
     table = found.frame()
     if json_wanted:
         as_json({"layers": json_rows(table)})

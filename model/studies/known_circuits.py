@@ -14,7 +14,7 @@ import numpy as np
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
-from model.studies.circuits import WritesQuery
+from model.studies.contributions import WritesQuery
 from model.studies.induction import START, mean_scores, usable_tokens
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.patching import PatchQuery

@@ -16,7 +16,7 @@ from model.core.models import Models, OpenModel, check_lengths
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.core.trace import Trace, same_numbers, turned
-from model.studies.circuits import token_id
+from model.studies.contributions import token_id
 
 if TYPE_CHECKING:
     from pandas import DataFrame

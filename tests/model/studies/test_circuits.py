@@ -5,7 +5,7 @@ import pytest
 from model.ask import sources
 from model.core.models import TraceQuery
 from model.core.query import Kind, Silence, UserError
-from model.studies import circuits
+from model.studies import circuits, contributions
 from tests.model import tiny
 
 # post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides, norms
@@ -50,10 +50,10 @@ def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
     if trace.unembedding is None:
         assert asked.model.endswith("gemma2")   # a cap stands between
         with pytest.raises(UserError, match="cannot be split"):
-            sources.ask(circuits.WritesQuery(asked, 0, 5, 6)).result()
+            sources.ask(contributions.WritesQuery(asked, 0, 5, 6)).result()
         return
     for position in range(len(record.maps[-1].queries)):
-        found = sources.ask(circuits.WritesQuery(asked, position, 7, 12)).result()
+        found = sources.ask(contributions.WritesQuery(asked, position, 7, 12)).result()
         assert found.total == pytest.approx(found.difference, abs=1e-4)
         assert abs(found.rest) < 1e-3
         assert found.heads.shape == (len(record[trace.blocks[-1].kind].layers), found.heads.shape[1])
@@ -72,7 +72,7 @@ def test_a_head_that_is_silenced_takes_its_part_with_it(tmp_path):
     before_mlp = trace.blocks[-1].before[4] + trace.attention(Kind.CAUSAL, 2).output[4]
     changed = without.blocks[-1].before[4] + without.attention(Kind.CAUSAL, 2).output[4]
     np.testing.assert_allclose(before_mlp - changed, whole.parts[place, 0], atol=1e-5)
-    found = sources.ask(circuits.AddsQuery(query, Kind.CAUSAL, 2, 1, 4)).result()
+    found = sources.ask(contributions.AddsQuery(query, Kind.CAUSAL, 2, 1, 4)).result()
     assert found.length == pytest.approx(np.linalg.norm(before_mlp - changed), rel=1e-4)
     assert found.share == pytest.approx((before_mlp - changed) @ before_mlp / (before_mlp @ before_mlp), abs=1e-5)
     assert found.promoted[0][1] > 0 > found.demoted[0][1]
@@ -83,8 +83,8 @@ def test_the_lens_ends_with_what_the_model_says(tmp_path, family, text):
     folder = tiny.save(tmp_path / family, family)
     query = sources.open_query(str(folder), text)
     record = sources.ask(query).result()
-    lens = sources.ask(circuits.LensQuery(query, record.prediction.positions[-1])).result()
-    assert lens.tokens[-1] == record.prediction.texts[-1][:circuits.LENS_TOKENS]
+    lens = sources.ask(contributions.LensQuery(query, record.prediction.positions[-1])).result()
+    assert lens.tokens[-1] == record.prediction.texts[-1][:contributions.LENS_TOKENS]
     np.testing.assert_allclose(lens.probabilities[-1], record.prediction.probabilities[-1][:5], atol=1e-5)
     assert lens.divergence[-1] == pytest.approx(0, abs=1e-9)
     assert len(lens.layers) == 4
@@ -94,13 +94,13 @@ def test_the_parts_of_a_cosine_sum_to_that_of_the_two_vectors():
     texts = (TEXT, TEXT.replace("tired", "wide"))
     one, other = (sources.open_query("minilm", text) for text in texts)
     vectors = [sources.ask(each).result().prediction.vector for each in (one, other)]
-    found = sources.ask(circuits.CosineQuery(one, other)).result()
+    found = sources.ask(contributions.CosineQuery(one, other)).result()
     assert found.difference == pytest.approx(vectors[0] @ vectors[1], abs=1e-5)
     assert found.total == pytest.approx(found.difference, abs=1e-4) and abs(found.rest) < 1e-4
-    assert sources.ask(circuits.CosineQuery(one, one)).result().total == pytest.approx(1, abs=1e-4)
+    assert sources.ask(contributions.CosineQuery(one, one)).result().total == pytest.approx(1, abs=1e-4)
 
 
 def test_a_cosine_needs_sentence_vectors(tmp_path):
     query = sources.open_query(str(tiny.save(tmp_path / "gpt2", "gpt2")), TEXT)
     with pytest.raises(UserError, match="no cosine to split"):
-        sources.ask(circuits.CosineQuery(query, query)).result()
+        sources.ask(contributions.CosineQuery(query, query)).result()

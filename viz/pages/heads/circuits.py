@@ -8,7 +8,8 @@ from model.core.heads import OverviewQuery
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.studies.circuits import AddsQuery, CosineQuery, Lens, LensQuery, WhyQuery, Writes, WritesQuery
+from model.studies.circuits import WhyQuery
+from model.studies.contributions import AddsQuery, CosineQuery, Lens, LensQuery, Writes, WritesQuery
 from viz.components.head_grid import HeadValues
 from viz.examples import comparison_text
 from viz.figures.bars import bars
