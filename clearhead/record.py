@@ -133,7 +133,8 @@ class Record:
         return captured.value[head // (captured.heads // len(captured.value))]
 
     def output(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
-        """Return the head's output before the output projection, weights · value, float32 (query, d_v)."""
+        """Return the head's output before any gate and the output projection, weights · value, float32 (query, d_v).
+        """
         return heads.weights(*self._head(layer, head, map)) @ self.value(layer, head, map=map)
 
     def frame(self, query: Token | None = None, key: Token | None = None, *, layer: int | None = None,

@@ -47,8 +47,10 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     query = sources.open_query(model_id, text, target=target)
     record = answer_to(query)
     chosen = _kind(record, kind)
-    if not record[chosen].has(layer, head):
-        raise UserError(f"There is no head {head} in {chosen} layer {layer}; choose one from the grid.")
+    sizes = {each.index: each.heads for each in record[chosen].layers}
+    if head >= sizes.get(layer, 0):
+        raise UserError(f"There is no head {head} in {chosen} layer {layer}; choose a layer of "
+                        f"{', '.join(map(str, sizes))} and a head from 0 to {max(sizes.values()) - 1}.")
     places = _place(record[chosen].queries, looking), _place(record[chosen].keys, looked_at)
     found = answer_to(circuits.WhyQuery(query, chosen, layer, head, *places))
     table = found.frame()
