@@ -219,7 +219,8 @@ def _first(output: object) -> object:
 
 def _rows(tensor: "Tensor") -> np.ndarray:
     """Return a tensor (1, token, d) or (token, d) as (token, d)."""
-    return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
+    array: np.ndarray = tensor.detach().float().numpy()
+    return array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
 
 
 def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", model: "NetworkModel",

@@ -126,7 +126,7 @@ class CosineQuery:
         values: dict[str, float] = {}
         pooled = np.zeros_like(first)
         for start in range(0, len(tokens), BATCH):
-            report(start / len(tokens))
+            report(start / len(tokens), f"token {start + 1} of {len(tokens)}")
             stream = final_stream(own, trace, list(tokens[start:start + BATCH]))
             parts = stream.parts.sum(1) / len(tokens)
             pooled += parts.sum(0)
