@@ -51,7 +51,7 @@ def everything() -> AttentionRecord:
     layers = [fabricate.layer(index, N, N, allowed=mask) for index, mask in enumerate(MASKS)]
     layers += [fabricate.layer(20 + index, N, N, bias=bias) for index, bias in enumerate(BIASES)]
     layers.append(fabricate.layer(30, N, N, softcap=3.0, sink=np.arange(6, dtype=np.float32),
-                                  temperature=np.full(6, 0.5, np.float32)))
+                                  temperature=np.full(6, 0.5, np.float32), gate=np.full((6, N), 0.3, np.float32)))
     narrow = replace(fabricate.layer(31, N, N), scale=0.3)
     layers.append(replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")}))
     layers.append(Reported(32, np.full((3, N, N), 1 / N, np.float32), Full()))
