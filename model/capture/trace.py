@@ -256,9 +256,9 @@ def _transform(calls: list[Call], read: np.ndarray) -> Transform | None:
     """Return the matrix, activation and norm that follow the final vectors (t, d_model) outside the blocks, or None."""
     import torch
 
-    dense = next((call for call in calls if call.module.weight.ndim == 2 and _is_linear(call)
-                  and close(call.input, read)), None)
-    for norm, function in itertools.product(filter(_is_norm, calls), activations().values()) if dense else ():
+    pairs = itertools.product((call for call in calls if call.module.weight.ndim == 2 and _is_linear(call)
+                               and close(call.input, read)), filter(_is_norm, calls), activations().values())
+    for dense, norm, function in pairs:
         def activation(x: np.ndarray, function: Callable = function) -> np.ndarray:
             return np.asarray(function(torch.tensor(x)).numpy())
 

@@ -132,7 +132,7 @@ class CosineQuery:
             pooled += parts.sum(0)
             for name, value in zip(stream.names, parts @ second, strict=True):
                 values[name] = values.get(name, 0.0) + float(value)
-        length = np.linalg.norm(pooled)
+        length = float(np.linalg.norm(pooled))
         if not same_numbers(pooled / length, first):
             raise UserError(f"The vector of {own.card.title} is not made of its final vectors in a known way, so its "
                             f"cosine cannot be split; choose a model such as MiniLM.")
