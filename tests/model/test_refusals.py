@@ -11,7 +11,7 @@ from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery, patch_heads
 from model.studies.predictions import next_word
 from model.studies.token_removal import explained_answer
-from tests.model import tiny, tiny_vision
+from tests.model import tiny
 
 TEXT = "the cat sat on a mat"
 
@@ -124,9 +124,3 @@ def test_a_server_that_downloads_nothing_says_so_and_answers_what_is_on_disk(mon
     with pytest.raises(UserError, match="does not download models; choose one that is marked as on disk"):
         sources.fetch("smollm2")
     assert any(offer.on_disk for offer in sources.catalogue())
-
-
-def test_a_picture_by_another_name_than_its_hash_is_refused():
-    with pytest.raises(UserError, match="named by its sha256"):
-        Query("minilm", "0" * 16, "", image="cat.png")
-    assert Query("minilm", "0" * 16, "", image=tiny_vision.shipped("cat")).image

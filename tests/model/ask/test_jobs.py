@@ -71,15 +71,6 @@ def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
     assert again.result(LONG).question == "q"
 
 
-def test_one_waiter_that_stays_keeps_the_job():
-    desk, gate, _ = gated_desk()
-    job = desk.ask("q", "a")
-    desk.ask("q", "b")
-    job.withdraw("a")
-    gate.release()
-    assert job.result(LONG).question == "q"
-
-
 def test_whoever_joins_while_another_leaves_gets_the_answer():
     """The first waiter leaves, and the worker looks, in the very moment in which a second one is joining."""
     desk, gate, _ = gated_desk()
@@ -109,19 +100,6 @@ def test_an_answer_that_holds_nothing_is_computed_once(nothing):
 
     desk = JobQueue(answer, Cache(10**6))
     assert desk.ask("q").result(LONG) == desk.ask("q").result(LONG) == nothing and taken == ["q"]
-
-
-def test_an_exception_becomes_one_sentence_and_the_next_question_is_answered(caplog):
-    def answer(question, report):
-        if question == "bad":
-            raise ZeroDivisionError("first line\nsecond line")
-        return Answer(question)
-
-    desk = JobQueue(answer, Cache(10**6))
-    with pytest.raises(UserError, match=r"failed \(ZeroDivisionError: first line\)"):
-        desk.ask("bad").result(LONG)
-    assert desk.ask("good").result(LONG).question == "good"
-    assert desk.cache.get("bad") is None
 
 
 def panic():
@@ -156,12 +134,6 @@ def test_whatever_a_job_throws_is_one_sentence_and_the_same_worker_goes_on(fault
     assert good.result(LONG).question == "good" and len(set(workers)) == 1
 
 
-def test_too_little_memory_is_one_sentence_of_its_own():
-    desk = JobQueue(lambda question, report: thrown(MemoryError())(), Cache(10**6))
-    with pytest.raises(UserError, match="memory is not enough"):
-        desk.ask("q").result(LONG)
-
-
 @pytest.mark.parametrize("place", ["sentence", "schedule", "end"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_worker_that_dies_leaves_nobody_waiting_and_the_next_question_is_answered(place, monkeypatch):
@@ -194,23 +166,6 @@ def _finish_fails_once():
             raise failures.pop()
         whole(job, *arguments, **named)
     return finish
-
-
-def test_the_cache_is_bounded_and_forgets_the_least_recently_used():
-    desk = JobQueue(lambda question, report: Answer(question, 400_000), Cache(1_000_000))
-    for question in ("one", "two"):
-        desk.ask(question).result(LONG)
-    desk.ask("one").result(LONG)
-    desk.ask("three").result(LONG)
-    assert desk.cache.get("two") is None and desk.cache.get("one") is not None
-
-
-def test_progress_travels_with_the_job():
-    desk, gate, _ = gated_desk()
-    seen = desk.ask("q")
-    gate.release()
-    seen.result(LONG)
-    assert (seen.fraction, seen.text) == (0.5, "half")
 
 
 def test_tick_raises_once_nobody_waits():

@@ -12,7 +12,7 @@ import pytest
 from model.ask import kept, sources
 from model.core import heads
 from model.core.limits import Limits
-from model.core.query import Kind, Silence, quiet
+from model.core.query import quiet
 from tests import headline
 from tests.conftest import ROOT
 
@@ -118,12 +118,6 @@ def test_other_model_text_or_library_has_another_name(record, monkeypatch):
     assert len(names | {kept.name_of(query)}) == 6
 
 
-def test_edited_queries_and_files_are_not_kept(record):
-    edited = replace(record.query, edits=frozenset({Silence(Kind.SELF, 0, 0)}))
-    assert not kept.can_keep(edited) and not kept.can_keep(replace(record.query, continuation=(1,)))
-    assert not kept.can_keep(replace(record.query, model="imported:" + "0" * 64))
-
-
 def test_least_recently_used_go_first(record, monkeypatch):
     size = file_of(record).stat().st_size
     monkeypatch.setattr(kept, "LIMITS", Limits(kept_bytes=2 * size + 100))
@@ -136,20 +130,6 @@ def test_least_recently_used_go_first(record, monkeypatch):
     kept.read(record.query)   # which makes it the most recent
     kept.keep(third)
     assert [file_of(each).exists() for each in (record, second, third)] == [True, False, True]
-
-
-def test_switched_off_writes_and_reads_none(record, monkeypatch):
-    monkeypatch.setenv("CLEARHEAD_RECORDS", "0")
-    assert kept.read(record.query) is None
-    file_of(record).unlink()
-    kept.keep(record)
-    assert not file_of(record).exists()
-
-
-def test_unwritable_place_keeps_nothing(record, home, monkeypatch):
-    monkeypatch.setenv("CLEARHEAD_HOME", str(file_of(record)))   # a file
-    kept.keep(record)
-    assert kept.read(record.query) is None
 
 
 def test_concurrent_writers_leave_whole_files(record):

@@ -56,7 +56,3 @@ def test_where_a_model_comes_from_is_told_by_its_id():
     scratch = {source_of(model).__name__ for model in ("resolver-wide", "resolver-narrow", "induction")}
     pretrained = {source_of(model).__name__ for model in ("minilm", "/a/folder", "org/name")}
     assert (scratch, pretrained) == ({"model.scratch.source"}, {"model.pretrained.load"})
-
-
-def test_a_long_text_is_due_later():
-    assert asked.delay_of(TraceQuery(query("a"))) == asked.delay_of(query("a")) == 0.012

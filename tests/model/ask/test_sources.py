@@ -4,8 +4,6 @@ import pytest
 from model.ask import sources
 from model.ask.sources import source_of
 from model.core.query import NotOnDisk, UnknownModel, UserError, quiet
-from model.pretrained import fetch
-from model.pretrained.catalogue import Unreachable
 
 TEXT = "the cat saw the dog ."
 
@@ -53,14 +51,3 @@ def test_only_what_may_be_on_the_hub_is_proposed_to_be_fetched(nothing_fetched):
         with pytest.raises(UserError) as error:
             sources.revision(name)
         assert not isinstance(error.value, NotOnDisk) and len(str(error.value)) < 400
-
-
-def test_what_could_not_be_fetched_names_the_nearest_known_ones(monkeypatch, nothing_fetched):
-    def unreachable(*_):
-        raise Unreachable("The hub cannot be reached; models on this disk still work.")
-
-    monkeypatch.setattr(fetch, "download", unreachable)
-    with pytest.raises(Unreachable, match=r"still work; nearest by name are .*minilm"):
-        sources.fetch_now("minilmm", quiet)
-    with pytest.raises(Unreachable, match=r"still work\.$"):
-        sources.fetch_now("gpt2", quiet)

@@ -1,5 +1,4 @@
 """What is captured equals the model's own eager weights, without going through Clearhead's verification."""
-import dataclasses
 
 import numpy as np
 import pytest
@@ -8,8 +7,7 @@ from model.capture import forward_pass
 from model.capture.forward_pass import parse_call
 from model.core import heads
 from model.core.masks import Causal, Full, Window
-from model.core.query import Kind, Query, Silence
-from model.core.record import Layer
+from model.core.query import Kind, Query
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
 VERIFIED = ("bert", "roberta", "distilbert", "albert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5",
@@ -77,22 +75,6 @@ def test_the_two_sides_of_an_encoder_decoder_may_differ_in_depth_and_heads(opene
     assert record[Kind.CROSS].keys is record[Kind.SELF].queries
 
 
-def test_queries_keys_and_values_are_not_copied(opened):
-    layer = ask(opened("llama"))[Kind.CAUSAL].layers[0]
-    assert isinstance(layer, Layer) and not layer.value.flags.owndata and not layer.query.flags.writeable
-
-
-def test_nothing_of_a_pass_stays_behind(opened):
-    from model.capture import forward_pass
-
-    model = opened("llama")
-    first = ask(model)
-    ask(model, edits=[Silence(Kind.CAUSAL, 1, 2)])
-    second = ask(model)
-    assert forward_pass._session.get() is None
-    assert dataclasses.asdict(first.prediction) == dataclasses.asdict(second.prediction)
-
-
 def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
     import torch
 
@@ -102,31 +84,6 @@ def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
     options = {"scaling": 0.5, "block_indices": tensors[0], "dropout": 0.0, "cu_seq_lens_q": None}
     call = parse_call(Memo(), torch.nn.Identity(), tensors, None, options)
     assert call.unknown == ("block_indices",) and call.scale == 0.5 and isinstance(call.allowed, Causal)
-
-
-def test_a_wish_to_stop_is_heard_at_a_layer(opened):
-    class Stop(Exception):
-        pass
-
-    def stop(fraction, text):
-        if "layer 2" in text:
-            raise Stop
-
-    with pytest.raises(Stop):
-        opened("llama").record(Query("m", "r", TEXT), stop)
-
-
-def test_two_threads_do_not_meet(opened):
-    from concurrent.futures import ThreadPoolExecutor
-
-    model = opened("llama")
-    questions = [Query("m", "r", "the cat sat on " + "a mat " * count) for count in range(1, 7)] * 3
-    alone = {question: model.record(question, lambda fraction, text: None) for question in set(questions)}
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda question: model.record(question, lambda fraction, text: None), questions))
-    for question, record in zip(questions, together, strict=True):
-        assert dataclasses.asdict(record.prediction) == dataclasses.asdict(alone[question].prediction)
-        assert record.verification.status == "verified"
 
 
 @pytest.mark.parametrize("side", range(3, 33))

@@ -5,13 +5,9 @@ import pytest
 from click.testing import CliRunner
 
 from model.__main__ import main
-from model.ask import sources
-from model.cli.atlas import open_worker
-from model.core.query import UserError
 from model.studies.atlas import files
-from model.studies.atlas.build import Item, ShardWorker, Task
+from model.studies.atlas.build import ShardWorker
 from model.studies.atlas.files import PART, open_atlas
-from model.studies.atlas.measured import COLUMNS
 
 TEXTS = [f"The animal number {number} was too tired, and so was number {number + 1}." for number in range(70)]
 
@@ -65,15 +61,6 @@ def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
     assert not (out / files.LOCK).exists() and open_atlas(out).about["texts"] == 3
 
 
-def test_csv_and_a_limit(corpus, tmp_path):
-    out = tmp_path / "atlas"
-    built = build(corpus, out, "--limit", "5")
-    assert built.stderr == ""
-    assert open_atlas(out).about["texts"] == 5
-    assert "7 files written to" in CliRunner().invoke(main, ["atlas", "csv", str(out)]).stdout
-    assert (out / "csv" / "heads.csv").read_bytes().startswith(b"layer,head,measure,n,mean,sd,")
-
-
 def refused(*arguments):
     ran = CliRunner().invoke(main, ["atlas", *map(str, arguments)])
     assert ran.exit_code == 2 and not isinstance(ran.exception, AssertionError), ran.output
@@ -99,25 +86,3 @@ def test_what_cannot_be_is_one_sentence(corpus, tmp_path):
     part.write_bytes(b"something else")
     assert "was not written by an earlier run" in refused("build", corpus, "--model", "scratch", "--out",
                                                               part.parent)
-
-
-def test_columns_says_what_every_column_means():
-    said = json.loads(CliRunner().invoke(main, ["atlas", "columns", "--json"]).stdout)
-    assert said == COLUMNS
-    lines = CliRunner().invoke(main, ["atlas", "columns"]).stdout.splitlines()
-    assert len(lines) == len(said) + sum(map(len, said.values()))
-    assert all(any(line.split()[0] == name and line.endswith(meaning) for line in lines)
-               for columns in said.values() for name, meaning in columns.items())
-
-
-def test_a_worker_opens_its_model_and_no_other_revision():
-    task = Task("scratch", sources.revision("scratch"))
-    summary = open_worker(task)((Item(0, "a.txt", 1, "The animal was tired."),))
-    assert len(summary.heads) == 48 and summary.averages.texts == 1
-    with pytest.raises(UserError, match="install the same on all machines"):
-        open_worker(Task("scratch", "0"))
-
-
-def test_the_command_that_the_atlas_took_over_names_it():
-    ran = CliRunner().invoke(main, ["measures", "mine.txt", "--model", "scratch"])
-    assert ran.exit_code == 2 and "python -m model atlas build" in ran.stderr

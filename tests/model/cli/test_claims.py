@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from model.__main__ import main
 from model.ask import sources
-from model.studies.claims.catalogue import BY_NAME, words
+from model.studies.claims.catalogue import words
 from tests.model.studies.claims.test_report import FIELDS
 
 
@@ -32,10 +32,3 @@ def test_a_claim_whose_model_is_not_there_says_which_to_fetch(monkeypatch):
     assert {row["verdict"] for row in rows} == {words()["verdicts"]["untested"]}
     text = claims("--only", "figure_ground").stdout
     assert "python -m model fetch dinov2-small" in text and "`" not in text
-
-
-def test_the_list_measures_nothing_and_an_unknown_name_is_a_sentence():
-    listed = claims("--list").stdout.splitlines()
-    assert [line.split()[0] for line in listed] == list(BY_NAME)
-    refused = claims("--only", "nobody")
-    assert refused.exit_code == 2 and "There is no claim 'nobody'" in refused.output

@@ -2,8 +2,6 @@
 import io
 import os
 import shutil
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +16,7 @@ from PIL import Image
 from benchmarks.bomb_files import FILES
 from model.__main__ import main as model_commands
 from model.cli import studies
-from model.cli.commands import Commands, in_one_line
+from model.cli.commands import Commands
 from model.core import files
 from model.core.query import UserError
 from model.pretrained import convert
@@ -26,9 +24,8 @@ from model.pretrained.catalogue import Unreachable
 from model.scratch import models, train
 from model.studies import coreference
 from tests import fabricate
-from tests.conftest import ROOT
 from tests.fabricate import items
-from tests.model.cli.command_lines import COMMANDS, DIGITS, LINES, PROGRAMS, command_lines
+from tests.model.cli.command_lines import DIGITS, LINES, PROGRAMS, command_lines
 from viz.handout import pdf as handout_pdf
 from viz.handout.files import Handout, save
 
@@ -190,13 +187,6 @@ def test_a_disk_without_room_is_one_sentence(stubbed, program, line):
     assert ran.exit_code == 2 and ran.stderr.startswith("Error: ") and ran.stderr.count("\n") == 1, ran.output
 
 
-def test_arguments_in_another_code():
-    """In a process of its own: the exit code is Python's last word, behind what it flushes at its end."""
-    ran = subprocess.run([sys.executable, "-m", "viz", "export", b"--text", b"caf\xe9"], cwd=ROOT, capture_output=True,
-                         env=os.environ | {"PYTHONUTF8": "1"})
-    assert ran.returncode == 2 and b"not UTF-8" in ran.stderr and ran.stderr.count(b"\n") == 2 and ran.stdout == b""
-
-
 @click.group(cls=Commands)
 def faulty():
     """Commands that end in every other way."""
@@ -217,17 +207,3 @@ def end(way):
 def test_every_way_to_end_is_one_line(way, code, sentence):
     ran = CliRunner().invoke(faulty, ["end", way])
     assert ran.exit_code == code and sentence in ran.stderr and ran.stderr.strip().count("\n") == 0, ran.stderr
-
-
-def test_without_a_command_the_commands_are_listed():
-    for program, group in PROGRAMS.items():
-        ran = CliRunner().invoke(group, [])
-        assert ran.exit_code == 0 and all(name.split()[0] in ran.stdout for owner, name in COMMANDS if owner == program)
-    ran = CliRunner().invoke(model_commands, ["atlas"])
-    assert ran.exit_code == 0 and "build" in ran.stdout and ran.stderr == ""
-
-
-def test_one_line_has_nothing_that_a_terminal_obeys():
-    assert in_one_line("a\n b\x1b[31m\ud800 c") == "a bU+001B[31mU+D800 c"
-
-

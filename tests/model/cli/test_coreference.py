@@ -47,17 +47,3 @@ def test_select_on_scores_one_head_of_the_other_file(files):
     assert chosen == {name: other["best"][name] for name in ("kind", "layer", "head")}
     same = next(head for head in both["heads"] if (head["layer"], head["head"]) == (chosen["layer"], chosen["head"]))
     assert both["held_out"]["accuracy"] == same["accuracy"]
-
-
-def test_for_a_person_it_says_luck_and_the_papers_numbers(files):
-    ran = coref("--cases", files / "one.csv")
-    assert ran.exit_code == 0 and "chance:" in ran.output
-    assert "untrained twin:" in ran.output
-
-
-def test_bad_files_are_one_sentence(tmp_path):
-    bad = tmp_path / "bad.csv"
-    bad.write_text("sentence,pronoun\nx,y\n", encoding="utf-8")
-    for path, says in ((bad, "no column correct, wrong"), (tmp_path / "none.csv", "does not exist")):
-        ran = coref("--cases", path)
-        assert ran.exit_code == 2 and says in ran.output and "Traceback" not in ran.output

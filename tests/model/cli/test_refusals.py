@@ -46,19 +46,3 @@ def test_a_refusal_names_its_cause_and_its_way_out_works(program, line, said, wa
     code, sentence = run(program, line)
     assert code == 2 and said in sentence, sentence
     assert run(program, way)[0] == 0
-
-
-def test_a_ray_that_does_not_start_is_refused_with_the_engine_that_needs_none(monkeypatch):
-    import ray
-
-    def no_node(**_):
-        raise Exception("The current node timed out during startup.")   # as ray raises it
-
-    monkeypatch.setattr(ray, "init", no_node)
-    code, sentence = run("model", (*ATLAS, "induction", "--on", "ray"))
-    assert code == 2 and "could not be started on this machine" in sentence and "--on processes" in sentence, sentence
-    assert run("model", (*ATLAS, "induction"))[0] == 0
-
-
-def test_flags_may_be_given_twice():
-    assert run("model", (*ASK, "--json", "--json"))[0] == 0

@@ -60,19 +60,3 @@ def test_for_a_person_it_is_a_table(file):
     ran = syntax(file, "--model", "minilm")
     assert ran.exit_code == 0 and "4 sentences, 72 heads" in ran.output and "\ndet " in ran.output
     assert "left out" not in ran.output
-
-
-@pytest.mark.parametrize(("more", "reason"), [
-    (["--relations", "iobj"], "No tree has the relation iobj"),
-])
-def test_what_cannot_be_is_one_sentence(file, more, reason):
-    ran = syntax(file, "--model", "minilm", *more)
-    assert ran.exit_code == 2 and reason in ran.output and ran.output.strip().count("\n") == 0
-
-
-def test_a_malformed_file_names_its_line(tmp_path):
-    bad = tmp_path / "bad.conllu"
-    bad.write_text("# text = x\n1\tx\n", encoding="utf-8")
-    ran = syntax(bad, "--model", "minilm")
-    assert ran.exit_code == 2 and ran.output.startswith("Error: bad.conllu, line 2: ")
-    assert syntax(tmp_path / "none.conllu", "--model", "minilm").exit_code == 2

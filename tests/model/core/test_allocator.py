@@ -1,5 +1,4 @@
 import ctypes
-import gc
 import platform
 import subprocess
 import sys
@@ -7,7 +6,7 @@ import threading
 
 import numpy as np
 
-from model.core.limits import HEAPS, leave_out_imports, on_own_pages, release_free_pages, share_heaps
+from model.core.limits import HEAPS, on_own_pages, release_free_pages, share_heaps
 
 THREADS = 6
 
@@ -18,15 +17,6 @@ def test_a_copy_on_pages_of_its_own_has_the_same_numbers_side_by_side():
     assert np.array_equal(copy, array) and not np.shares_memory(copy, array) and copy.flags.c_contiguous
     release_free_pages()
     assert np.array_equal(copy, array)
-
-
-def test_what_was_imported_is_left_out_of_the_search_for_garbage():
-    before = gc.get_freeze_count()
-    leave_out_imports()
-    try:
-        assert gc.get_freeze_count() > before
-    finally:
-        gc.unfreeze()
 
 
 def count_heaps(file: str, shared: bool) -> int:

@@ -37,9 +37,3 @@ def test_what_is_above_a_limit_says_which(content, said, monkeypatch):
                         if len(content) < 10**5 else Limits())
     with pytest.raises(UserError, match=f"^config.json has .*{said}"):
         limits.parse_json(content, "config.json")
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"1" * 5_000, b"[1,]", b"\xed\xa0\x80"])
-def test_what_is_no_json_is_a_value_error(content):
-    with pytest.raises(ValueError):
-        limits.parse_json(content, "x")

@@ -14,14 +14,6 @@ def test_the_least_recently_used_goes_first():
     assert set(cache) == {"a", "c", "d"} and cache.currsize == 90
 
 
-def test_what_is_larger_than_the_bound_stays_alone():
-    cache = byte_cache(100)
-    cache["small"], cache["large"] = np.zeros(1, np.uint8), np.zeros(1000, np.uint8)
-    assert set(cache) == {"large"}
-    cache["small"] = np.zeros(1, np.uint8)
-    assert set(cache) == {"small"}
-
-
 @dataclass(frozen=True)
 class Answer:
     """One with arrays at every depth."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.masks import Causal, Dense, Full, Window
-from model.core.query import Kind, UserError
+from model.core.masks import Causal, Full, Window
+from model.core.query import UserError
 from model.core.view import View, displayed_head, keep_mass
 from tests.fabricate import record
 
@@ -33,17 +33,6 @@ def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_atten
     assert shown.row_of(3) == 2 and shown.row_of(5) == 4
 
 
-def test_a_piece_that_sees_nothing_is_left_out_of_its_words_mean():
-    made, mask = record(N), np.ones((N, N), bool)
-    mask[3] = mask[5] = False   # a piece of the word (2, 3), and a word of one piece
-    layers = tuple(replace(layer, allowed=Dense(mask)) for layer in made.maps[0].layers)
-    made = replace(made, maps=(replace(made.maps[0], layers=layers),))
-    shown = displayed_head(made, replace(PLAIN, words=True))
-    row = heads.weights(made.maps[0].layer(1), 4)[2]
-    assert np.allclose(shown.weights[2], np.add.reduceat(row, [0, 1, 2, 4, 5, 6]), atol=1e-7)
-    assert shown.blind == (4,) and not shown.weights[4].any()
-
-
 def test_hiding_special_tokens_removes_rows_and_columns_without_renormalising():
     shown = displayed_head(record(N), replace(PLAIN, hide_special=True))
     assert (shown.weights == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0]
@@ -69,12 +58,6 @@ def test_quadrants_cut_by_segment():
     assert (displayed_head(pair, replace(PLAIN, quadrant="AB")).weights == whole()[1:4, 4:]).all()
     with pytest.raises(UserError, match="nothing to show"):
         displayed_head(record(N), replace(PLAIN, quadrant="BB"))
-
-
-@pytest.mark.parametrize("view", [replace(PLAIN, layer=2), replace(PLAIN, head=99), replace(PLAIN, kind=Kind.CROSS)])
-def test_a_head_that_is_not_there_is_one_sentence(view):
-    with pytest.raises(UserError, match="choose a head from the grid"):
-        displayed_head(record(N), view)
 
 
 @pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)

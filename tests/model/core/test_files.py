@@ -86,42 +86,6 @@ def test_writers_that_meet_never_mix_and_leave_one_whole_file(tmp_path):
     assert place.read_bytes() in contents and list(tmp_path.iterdir()) == [place]
 
 
-def test_what_is_moved_to_its_place_was_flushed_before(tmp_path, monkeypatch):
-    done, fsync, replace = [], os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda file: (done.append(os.fstat(file).st_size), fsync(file)))
-    monkeypatch.setattr(os, "replace", lambda new, place: (done.append("moved"), replace(new, place)))
-    files.write(tmp_path / "file", b"12345")
-    assert done == [5, "moved"]
-
-
-def test_a_link_is_followed(tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    place, link = tmp_path / "elsewhere" / "file", tmp_path / "link"
-    place.touch()
-    link.symlink_to(place)
-    files.write(link, b"through the link")
-    assert link.is_symlink() and place.read_bytes() == b"through the link"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "file", "link"]
-
-
-def test_rights_stay(tmp_path):
-    place = tmp_path / "file"
-    place.touch(mode=0o600)
-    before = place.stat().st_mode   # Windows has fewer
-    files.write(place, b"new")
-    assert place.read_bytes() == b"new" and place.stat().st_mode == before
-
-
-def test_a_pipe_is_written_to_and_stays(tmp_path):
-    pipe, received = tmp_path / "pipe", []
-    os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
-    reader.start()
-    files.write(pipe, b"through the pipe")
-    reader.join()
-    assert received == [b"through the pipe"] and pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
-
-
 @pytest.mark.parametrize("days", [2, -2])
 def test_what_a_writer_left_that_was_killed_is_removed_a_day_later(tmp_path, days):
     old, young, other = (tmp_path / name for name in ("a.clearhead-0123456789abcdef.new",
@@ -144,17 +108,6 @@ def test_what_the_disk_refuses_is_a_sentence_and_leaves_nothing(tmp_path, number
         new.write_bytes(b"half")
         raise OSError(number, text) if words == "{0}" else RuntimeError(text)
     assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
-
-
-@pytest.mark.parametrize("name, sentence", [
-    (".", "it is a folder; give the name of a file"), ("missing/file", "its folder is not there; make the folder"),
-    ("is-file/file", "a file stands where a folder should be"), ("a" * 300, "its name is too long")])
-def test_a_place_that_cannot_be_is_a_sentence(tmp_path, name, sentence):
-    (tmp_path / "is-file").touch()
-    with pytest.raises(UserError, match=f"could not be written, as {sentence}"):
-        files.write(tmp_path / name, b"")
-    with pytest.raises(UserError, match="as a file stands where a folder should be"):
-        files.make_folder(tmp_path / "is-file" / "folder")
 
 
 def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
@@ -193,33 +146,6 @@ def test_what_is_read_is_not_overwritten_by_any_of_its_names(tmp_path, monkeypat
             files.refuse_overwriting(out, other, source)
     files.refuse_overwriting(tmp_path / "new", source)
     files.refuse_overwriting(other, source, tmp_path / "missing")
-
-
-def test_a_folder_that_is_in_use_for_a_moment_is_cleared(tmp_path, monkeypatch):
-    folder, unlink, refusals = tmp_path / "training", os.unlink, [PermissionError(13, "Access is denied")] * 3
-    folder.mkdir()
-    (folder / "film").touch()
-
-    def refused(*given, **more):
-        if refusals:
-            raise refusals.pop()
-        unlink(*given, **more)
-
-    monkeypatch.setattr(os, "unlink", refused)
-    files.clear(folder)
-    assert not folder.exists() and refusals == []
-
-
-def test_what_was_read_from_a_weights_file_does_not_hold_it(tmp_path):
-    import torch
-
-    path, whole = tmp_path / "small.safetensors", torch.arange(2.0**16)
-    models.write(path, {"a": whole}, {})
-    read = models.contents(path)
-    with path.open("r+b") as file:   # in place: what is mapped would change
-        file.seek(-4 * 2**16, os.SEEK_END)
-        file.write(bytes(4 * 2**16))
-    assert torch.equal(read["a"], whole)
 
 
 @given(st.text(max_size=80), st.sampled_from(["", ".", " ", ".svg", ".handout"]))

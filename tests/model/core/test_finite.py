@@ -7,7 +7,6 @@ from model.core.models import LastVectorsQuery, PassAnswer
 from model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
 from model.core.record import Prediction
 from model.pretrained import load
-from model.scratch import source
 from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery, patch_heads
 from model.studies.predictions import NextWord, SequenceLikelihood, log_probability, next_word, sequence_likelihood
@@ -42,11 +41,6 @@ def test_no_answer_is_born_with_them(answer, bad):
         answer(bad)
 
 
-def test_a_word_that_is_never_said_is_no_fault():
-    assert NextWord(np.array([0, -np.inf], np.float32), (0,), ("a",), ()).logits[0] == 0
-    assert SequenceLikelihood(("a",), (0,), np.array([-np.inf])).log_probabilities[0] == -np.inf
-
-
 def asked(model, text=TEXT):
     return Query(model.card.id, model.card.revision, text)
 
@@ -75,42 +69,6 @@ def test_numbers_that_break_after_opening_are_said_by_every_question(tmp_path, p
     for question in list(all_questions(model))[:-1 if behind_the_blocks else None]:
         with pytest.raises(UserError, match=r"NaN or infinity"):
             question()
-
-
-@pytest.mark.parametrize(("family", "part"), [("bert", "predictions.bias"), ("bloom", "ln_f.weight"),
-                                              ("t5", "decoder.final_layer_norm.weight")])
-def test_an_output_layer_of_nan_is_never_verified(tmp_path, family, part):
-    """Planted after loading, as a folder with it is not opened."""
-    model = load.open_model(str(tiny.save(tmp_path / "mine", family)), quiet)
-    parameter = next(parameter for name, parameter in model.network.named_parameters() if name.endswith(part))
-    with torch.no_grad():
-        parameter.fill_(float("nan"))
-    text = f"{TEXT} [MASK]" if family == "bert" else TEXT
-    with pytest.raises(NotFinite, match="in its answer"):
-        model.record(asked(model, text), quiet)
-
-
-def test_a_sentence_vector_of_nan_is_said(minilm):
-    with pytest.raises(NotFinite, match="in its answer"), torch.no_grad():
-        weight = minilm.network.encoder.layer[-1].output.LayerNorm.weight
-        before = weight[0].clone()
-        try:
-            weight[0] = float("nan")
-            minilm.record(Query("minilm", minilm.card.revision, TEXT), quiet)
-        finally:
-            weight[0] = before
-
-
-@pytest.mark.parametrize("part", ["layers.1.feed_forward.w_2.bias", "layers.0.attention.w_value.bias", "output.weight"])
-def test_models_from_scratch_say_it_too(part):
-    model = source.open_model("resolver-wide", quiet)
-    parameter = dict(model.network.named_parameters(remove_duplicate=False))[
-        part if part == "output.weight" else f"encoder.{part}"]
-    with torch.no_grad():
-        parameter.view(-1)[-1] = float("nan")
-    with pytest.raises(NotFinite):
-        model.record(Query(model.card.id, model.card.revision,
-                           "the animal did not cross the street because it was tired"), quiet)
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from model.core import heads
-from model.core.masks import Causal, Relative, Window
+from model.core.masks import Relative, Window
 from model.core.query import Kind
-from model.core.record import AttentionMap, Reported
+from model.core.record import AttentionMap
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
 from tests.model.only import head_outputs
 
@@ -46,27 +46,11 @@ def test_weights_equal_the_formula_by_hand_for_every_head_and_in_every_way_of_as
     assert np.allclose(blocks, expected, atol=1e-6)
 
 
-def test_scores_are_before_softmax_and_nan_where_the_mask_forbids():
-    part = layer(allowed=Causal())
-    numbers = heads.scores(part, 4)
-    assert np.isnan(numbers[np.triu_indices(QUERIES, 1, KEYS)]).all()
-    assert np.allclose(numbers[6, :7], part.query[4, 6] @ part.key[2, :7].T * part.scale, atol=1e-5)
-
-
 def test_head_outputs_equal_torchs_fused_kernel():
     part = layer()
     q, k, v = (torch.tensor(np.array(each))[None] for each in (part.query, part.key, part.value))
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=part.scale, enable_gqa=True)[0]
     assert np.allclose(head_outputs(part, np.array([0, 3, 6])), expected[:, [0, 3, 6]].numpy(), atol=1e-6)
-
-
-def test_a_ranking_asked_for_again_is_the_same_and_another_pair_has_its_own():
-    each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
-    first, other = heads.rank_heads_for_pair(each, 3, 8), heads.rank_heads_for_pair(each, 4, 7)
-    first_again = heads.rank_heads_for_pair(each, 3, 8)
-    assert first == first_again and [weight for *_, weight in other] != [weight for *_, weight in first]
-    first_again.clear()
-    assert heads.rank_heads_for_pair(each, 3, 8) == first
 
 
 def test_ranking_is_by_weight_and_names_the_models_layers():
@@ -91,14 +75,6 @@ def test_a_thumbnail_is_the_largest_weight_of_each_pool_and_never_larger_than_64
             whole[:n, :n] = by_hand(part, head)
             pooled = whole.reshape(cells.shape[1], size, cells.shape[2], size).max((1, 3))
             assert np.abs(cells[head].astype(int) - np.round(255 * np.sqrt(pooled))).max() <= 1
-
-
-def test_reported_weights_pass_through():
-    numbers = np.random.default_rng(0).random((HEADS, QUERIES, KEYS)).astype(np.float32)
-    numbers /= numbers.sum(-1, keepdims=True)
-    part = Reported(0, numbers, layer().allowed)
-    assert (heads.weights(part, 2) == numbers[2]).all() and heads.scores(part, 2) is None
-    assert (heads.row_weights(part, 3) == numbers[:, 3]).all()
 
 
 def test_shares_among_heads_sum_to_one_in_every_cell_and_their_rows_do_not():

@@ -1,7 +1,7 @@
 """The limits: their settings, and the sentence of what exceeds one."""
 import pytest
 
-from model.core.limits import MB, SETTINGS, Limits, from_environment, setting_of
+from model.core.limits import MB, Limits, from_environment, setting_of
 from model.core.query import UserError
 
 
@@ -26,7 +26,3 @@ def test_what_exceeds_says_the_value_the_limit_and_its_setting_if_it_has_one():
         Limits(file_bytes=MB).refuse_above("file_bytes", MB + 1, "mine", "x")
     with pytest.raises(UserError, match=r" levels and the limit is 64; x\.$"):
         Limits().refuse_above("depth", 10**5000, "mine", "x")
-
-
-def test_there_are_fifteen_settings_at_most():
-    assert len(SETTINGS) <= 15 and set(SETTINGS) <= set(vars(Limits()))

@@ -14,7 +14,7 @@ from model.core.masks import (
     recognise_bias,
     recognise_mask,
 )
-from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.query import Hide, Kind
 from model.core.query import Window as WindowEdit
 
 RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,)),
@@ -33,12 +33,6 @@ def test_blocks_tile_the_whole_mask_and_reach_misses_no_allowed_key(rule):
         outside = whole[rows].copy()
         outside[:, keys] = False
         assert not outside.any()
-
-
-def test_causal_is_the_lower_triangle_and_window_a_band():
-    assert (Causal().block(slice(0, N), slice(0, N)) == np.tri(N, dtype=bool)).all()
-    i, j = np.ogrid[:N, :N]
-    assert (Window(2, 4).block(slice(0, N), slice(0, N)) == ((i - j <= 2) & (j - i <= 4))).all()
 
 
 def test_a_narrowed_mask_leaves_each_row_its_last_keys_and_the_first_of_all():
@@ -82,32 +76,6 @@ def test_a_bias_that_follows_the_distance_is_kept_in_one_number_a_distance():
     assert recognise_bias(np.zeros((3, 7, 11), np.float32)) is None
 
 
-def test_masks_and_biases_are_read_only():
-    with pytest.raises(ValueError, match="read-only"):
-        Dense(np.ones((2, 3), bool)).values[0, 0] = False
-
-
-def test_a_mask_that_no_edit_changes_is_the_very_same():
-    base = Causal()
-    edits = {Silence(Kind.CAUSAL, 0, 0), Hide("source", 1)}
-    assert edited_mask(base, edits, Kind.CAUSAL, "target") is base
-    assert edited_mask(base, set(), Kind.CAUSAL, "source") is base
-
-
-@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CROSS])
-def test_a_window_leaves_what_looks_both_ways_as_it_is(kind):
-    base = Full()
-    assert edited_mask(base, {WindowEdit(2, 1)}, kind, "source") is base
-
-
 def test_a_window_and_hidden_tokens_hold_together():
     edits = {WindowEdit(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
     assert edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))
-
-
-def test_two_windows_and_windows_without_a_key_are_refused_in_a_sentence():
-    with pytest.raises(UserError, match="Only one window"):
-        Query("m", "r", "a", edits=frozenset({WindowEdit(2), WindowEdit(3)}))
-    for numbers in ((0, 4), (-1, 0), (3, -1), (10**10, 0)):
-        with pytest.raises(UserError, match="choose numbers in that range"):
-            WindowEdit(*numbers)

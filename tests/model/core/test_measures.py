@@ -3,7 +3,6 @@ import pytest
 
 from model.core import heads
 from model.core.heads import measure
-from model.core.masks import Window
 from model.core.query import Kind
 from model.core.record import AttentionMap
 from tests.fabricate import HEADS, KEYS, QUERIES, layer, record, tokens
@@ -36,21 +35,8 @@ def test_the_uniform_baseline_is_uniform_over_what_the_mask_allows():
     assert full["entropy"][(0, 0)] == pytest.approx(np.log2(N), rel=1e-5)
 
 
-def test_a_window_counts_only_its_keys():
-    parts = (layer(0, N, N, allowed=Window(3)),)
-    found = measure(AttentionMap(Kind.CAUSAL, tokens(N), tokens(N), parts)).frame()
-    assert 0 < found["distance"][(0, 2)] <= 3 and found["next"][(0, 2)] == 0
-
-
 def test_cross_attention_has_only_measures_that_mean_something_across_two_texts():
     found = measure(AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS, special=(10,)), (layer(4),)))
     assert set(found.values) == {"first", "special", "entropy"} and len(found.values["first"]) == HEADS
     assert [value for *_, value in found.ranked("entropy")] == sorted(found.values["entropy"], reverse=True)
     assert found.by_head("first") == found.frame()["first"].to_dict()
-
-
-def test_a_frame_is_a_new_one_each_time():
-    found = measure(record()[Kind.SELF])
-    frame = found.frame()
-    frame["first"] = 0
-    assert (found.frame()["first"] == found.values["first"]).all() and found.values["first"].all()

@@ -22,15 +22,6 @@ def test_a_session_that_ended_takes_its_own_files_with_it():
         store.get("a")
 
 
-def test_a_session_may_end_while_the_store_is_at_work():
-    store = SessionStore(10, 20, "It is gone.")
-    store.put("a", File("a", 3), "one")
-    with store._lock:
-        store.forget("one")   # it does not wait for itself
-    with pytest.raises(UserError, match=r"It is gone\."):
-        store.get("a")
-
-
 def test_who_has_too_much_loses_the_oldest():
     store = SessionStore(10, 20, "It is gone.")
     for key in "abc":

@@ -1,9 +1,8 @@
 """A pass of a model ends before its next layer once nobody waits for its answer, whatever was asked."""
 import pytest
-from torch import nn
 
 from model.ask.jobs import Cache, JobQueue
-from model.core.limits import Cancelled, stop_between_layers, stoppable
+from model.core.limits import Cancelled, stoppable
 from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Patch, Query, UserError, quiet
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
@@ -121,11 +120,3 @@ def test_a_question_that_everybody_left_ends_within_its_pass_and_can_be_asked_ag
     with pytest.raises(UserError, match="withdrawn"):
         first.result(30)
     assert left == [first]
-
-
-def test_another_threads_question_stops_nothing_here():
-    stack = nn.ModuleList([nn.Identity()])
-    stop_between_layers(nn.Sequential(stack[0]).append(stack))
-    assert stack[0]("as it is") == "as it is"
-    with stoppable(Look(1)), pytest.raises(Cancelled):
-        stack[0]("never")

@@ -7,17 +7,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.heads import as_csv, by_head, head_frame, head_ids
-from model.core.query import Kind
-from tests import fabricate
+from model.core.heads import as_csv, by_head, head_frame
 
 HEADS = [(0, 0), (0, 1), (3, 0), (3, 1)]
-
-
-def test_heads_are_named_in_the_models_order():
-    attention_map = fabricate.record()[Kind.SELF]
-    assert head_ids(attention_map) == tuple((layer.index, head) for layer in attention_map.layers
-                                            for head in range(layer.heads))
 
 
 @given(st.lists(st.floats(), min_size=4, max_size=4), st.text(st.characters(codec="utf-8", exclude_characters="\0")))

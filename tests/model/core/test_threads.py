@@ -9,7 +9,6 @@ import torch
 
 from model.core import limits
 from model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread, seeded
-from model.lessons.positions import shuffle_outputs
 
 LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 
@@ -48,11 +47,6 @@ def test_a_thread_that_begins_while_another_has_one_gets_all_for_a_large_pass():
         assert in_new_thread(lambda: count_in(limited_threads(LARGE))) == 2
 
 
-def test_a_large_pass_inside_a_block_of_one_thread_stays_in_it():
-    with one_thread():
-        assert count_in(limited_threads(LARGE)) == 1
-
-
 def test_a_hook_is_called_in_passes_of_its_own_thread_only():
     module, calls = torch.nn.Linear(2, 2), []
     handle = module.register_forward_hook(for_this_thread(lambda *arguments: calls.append(threading.get_ident())))
@@ -79,14 +73,3 @@ def test_every_thread_draws_what_one_alone_draws_and_the_program_goes_on_as_befo
     assert drawn[0] == drawn[2] != drawn[1] == drawn[3] and (torch.rand(2) == expected).all()
     with seeded(7):
         assert drawn[0][0] == torch.rand(()).item()
-
-
-def test_sessions_that_open_a_lesson_at_once_see_the_same_numbers():
-    ready, asked = Barrier(4), ((1, 0, 2, 3, 4, 5), "learned", False)
-
-    def open_lesson(_) -> bytes:
-        ready.wait()
-        return b"".join(shuffle_outputs(*asked)[0].tobytes() for _ in range(5))
-
-    with ThreadPoolExecutor(4) as threads:
-        assert len(set(threads.map(open_lesson, range(4)))) == 1

@@ -15,17 +15,6 @@ def test_patches_lie_row_by_row_between_the_special_tokens_and_know_their_place(
     assert tokens.boxes[6] == pytest.approx(Box(1 / 3, 1 / 2, 2 / 3, 1)) and tokens.boxes[0] is None
 
 
-def test_patches_cover_the_picture_or_as_much_of_it_as_is_said():
-    assert patch_tokens(37, 37).boxes[-1].right == pytest.approx(1)
-    last = patch_tokens(2, 2, covered=(0.8, 0.9), after=()).boxes[-1]
-    assert last == pytest.approx(Box(0.4, 0.45, 0.8, 0.9))
-
-
-def test_a_text_has_no_grid_and_no_patch():
-    tokens = Tokens(("a", "b"), (1, 2), (False, False), ((0, 1), (1, 2)), (0, 1), (0, 0), (False, False))
-    assert tokens.grid is None and tokens.patches == () and tokens.place(0) is None and tokens.patch_at(0, 0) is None
-
-
 @pytest.mark.parametrize(("boxes", "sentence"), [
     ((Box(0, 0, 1, 1),), "as many entries"),
     ((Box(0, 0, 1, 1), Box(0, 0, 0.5, 0.5)), "same corner"),

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import heads
-from model.core.npz import write_npz
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View, displayed_head
@@ -66,12 +65,6 @@ def test_plain_attention_opens_as_it_was_saved(dtype, order):
     assert [found.text[slice(*span)] for span in each.queries.spans] == TOKENS
 
 
-def test_imported_kind_follows_from_mask_and_tokens():
-    assert opened(saved(attention=softmax(1, 2, 5, 5, causal=True), tokens=TOKENS)).maps[0].kind is Kind.CAUSAL
-    cross = opened(saved(attention=softmax(1, 2, 2, 5), queries=["le", "chat"], keys=np.array(TOKENS, "S"))).maps[0]
-    assert cross.kind is Kind.CROSS and cross.queries.texts == ("le", "chat") and cross.keys.texts == tuple(TOKENS)
-
-
 @pytest.mark.parametrize("kind", list(Kind))
 def test_our_own_export_comes_back_weight_for_weight(kind):
     made = fabricate.record(7, Kind.SELF) if kind is Kind.CROSS else fabricate.record(7, kind)
@@ -86,17 +79,6 @@ def test_our_own_export_comes_back_weight_for_weight(kind):
     assert '"made_by": "Clearhead"' in found.stated_source
     for layer, other in zip(back.layers, there.layers, strict=True):
         assert all((layer.weights[head] == heads.weights(other, head)).all() for head in range(layer.heads))
-
-
-def test_layers_with_other_head_counts_come_back_too():
-    made = fabricate.record(7)
-    wide, narrow = made.maps[0].layers
-    narrow = type(narrow)(5, narrow.query[:3], narrow.key, narrow.value, narrow.scale, narrow.allowed)
-    target = io.BytesIO()
-    write_npz(type(made)(made.query, made.card,
-                         (AttentionMap(Kind.SELF, made.maps[0].queries, made.maps[0].keys, (wide, narrow)),),
-                         made.verification), target)
-    assert [(layer.index, layer.heads) for layer in opened(target.getvalue()).maps[0].layers] == [(0, 6), (5, 3)]
 
 
 def test_a_sinks_share_comes_back_and_is_saved_again():
@@ -170,12 +152,6 @@ def test_a_refusal_names_the_cause_that_was_planted(said):
     sentence = refusal(saved(attention=CAUSES[said], tokens=[f"t{at}" for at in range(24)]))
     causes = ("dropout's", "padding", "exchange", "exponential", "divide by that", "is missing")
     assert said in sentence and sum(cause in sentence for cause in causes) <= 1
-
-
-def test_a_missing_share_may_be_a_sinks():
-    short, texts = CAUSES["a share of some rows is missing"], [f"t{at}" for at in range(24)]
-    found = opened(saved(attention=short, tokens=texts, sink=1 - short.sum(-1)))
-    assert np.allclose(found.maps[0].layers[0].sink_share, 1 - short[0].sum(-1))
 
 
 GOOD = softmax(1, 2, 5, 5)

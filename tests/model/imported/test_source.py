@@ -13,7 +13,6 @@ from model.core.query import Kind, Silence, UserError
 from model.core.view import View
 from model.imported import reading as arrays
 from model.imported import source
-from model.imported.reading import read_attention
 from model.imported.source import Store
 from viz.export import export
 
@@ -45,10 +44,6 @@ def opens(model: str) -> bool:
     return True
 
 
-def test_a_file_of_the_test_takes_the_room_that_it_assumes():
-    assert ROOM <= read_attention(io.BytesIO(saved(0)), "x").nbytes <= ROOM + 7 * KB
-
-
 def test_a_session_loses_its_own_oldest_file_and_nobody_elses(store):
     others, _ = sources.import_file(saved(0), "others.npz", "other")
     own = [sources.import_file(saved(seed), f"{seed}.npz", "own")[0] for seed in (1, 2, 3)]
@@ -65,20 +60,6 @@ def test_all_together_are_bounded_and_what_was_looked_at_stays(store):
     assert opens(models[0])
     models.append(sources.import_file(saved(3), "3.npz", "session 3")[0])
     assert [opens(model) for model in models] == [True, False, True, True]
-
-
-def test_texts_and_layers_count_and_not_weights_alone():
-    long = read_attention(io.BytesIO(saved(0, ("word " * 5_000, "b"))), "x").nbytes
-    assert long - read_attention(io.BytesIO(saved(0)), "x").nbytes >= 25_000
-    many = io.BytesIO()
-    np.savez(many, attention=np.ones((1000, 1, 1, 1), np.float32), tokens=["a"])
-    many.seek(0)
-    assert read_attention(many, "x").nbytes >= 250_000
-
-
-def test_a_file_that_never_was_here_is_said_to_be_gone(store):
-    with pytest.raises(UserError, match=r"no longer in this server's memory.*open it again"):
-        sources.revision("imported:" + "0" * 64)
 
 
 def test_one_file_is_held_against_the_limits(monkeypatch):

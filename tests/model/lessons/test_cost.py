@@ -70,13 +70,6 @@ def test_powers_are_scipys_regression_and_exact_for_a_power():
     assert cost.power(lengths, 3e-9 * lengths**2) == pytest.approx((2.0, 3e-9))
 
 
-def test_two_powers_cross_where_algebra_says():
-    lengths = [2**power for power in range(6, 14)]
-    one, other = {n: 2e-9 * n**2 for n in lengths}, {n: 1e-6 * n for n in lengths}
-    assert cost.crossing(one, other) == pytest.approx(500)
-    assert cost.crossing(other, one) is None and cost.crossing({64: 1.0}, {64: 2.0}) is None
-
-
 def test_a_measurement_is_a_question_like_any_other_and_stops_between_its_calls():
     found = sources.ask(cost.CostQuery("fused", 64, 64), "test").result(120)
     assert not hasattr(found, "nbytes")   # which the cache would take for the size of the answer itself
@@ -133,15 +126,6 @@ def test_only_attention_does_not_notice_a_shuffle(seed):
     assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
 
 
-def test_the_longest_path_is_that_of_a_walk():
-    """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens
-    after L layers."""
-    n, r = 64, 8
-    walked = masking.layers_needed(masking.reach(masking.window(n, masking.Shape(window=r))))
-    assert abs(walked - cost.table("restricted", n, 4, 2, r)["path"]) <= 1
-    assert cost.table("convolution", 64, 4, 4, r)["path"] == pytest.approx(3)
-
-
 def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
     for n, wanted in ((511, ("attention", "restricted")), (512, ("attention", "recurrent", "restricted")),
                       (513, ("recurrent",))):   # no key is left out where r is above n
@@ -167,21 +151,9 @@ def test_after_every_tile_sum_and_answer_are_those_of_what_was_read(scores, tile
     assert step.keys[1] == len(scores)
 
 
-def test_the_factor_corrects_only_when_something_larger_comes():
-    values = np.ones((6, 1))
-    assert [step.kept for step in cost.steps(np.array([3.0, 2, 1, 0, -1, -2]), values, 2)] == [0, 1, 1]
-    assert [step.kept for step in cost.steps(np.array([0.0, 1, 2, 3, 4, 5]), values,
-                                                       2)] == pytest.approx([0, np.exp(-2), np.exp(-2)])
-
-
 @pytest.mark.parametrize("tile", [1, 7, 16, 100])
 def test_attention_in_tiles_is_torchs(tile):
     query, key, value = np.random.default_rng(2).standard_normal((3, 50, 16))
     wanted = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(each)[None]
                                                                 for each in (query, key, value)))[0].numpy()
     assert cost.tiled_attention(query, key, value, tile) == pytest.approx(wanted, abs=1e-12)
-
-
-def test_the_agreement_that_the_page_shows_is_that_of_float32():
-    tiled, fused = cost.agreement(256, 32)
-    assert 0 < tiled < 2e-6 and 0 <= fused < 2e-6

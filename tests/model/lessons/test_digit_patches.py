@@ -5,15 +5,9 @@ import torch
 
 from model.lessons import digit_patches
 from model.lessons import digit_patches as lesson
-from model.lessons.digit_patches import COUNTS, KINDS, STEPS, DigitRunQuery
-from model.scratch import canvas
-from model.scratch.canvas import SIDE, digits
+from model.lessons.digit_patches import COUNTS, KINDS, DigitRunQuery
+from model.scratch.canvas import digits
 from model.scratch.tasks import marked_digit
-
-
-def test_the_grid_is_that_of_the_canvases():
-    assert (lesson.ROWS, lesson.COLUMNS, lesson.SIDE) == (canvas.ROWS, canvas.COLUMNS, SIDE)
-    assert len(lesson.canvases()) == lesson.PICTURES and {each.split for each in lesson.canvases()} == {"test"}
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2, 7, 25])
@@ -58,24 +52,11 @@ def short(monkeypatch):
     monkeypatch.setattr(digit_patches, "STEPS", 60)
 
 
-def test_a_run_is_the_same_again_and_says_how_far_it_is(short):
-    told = []
-    first = digit_patches.run(DigitRunQuery("transformer", 100), lambda share, words: told.append((share, words)))
-    again = digit_patches.run(DigitRunQuery("transformer", 100))
-    assert (first.loss == again.loss).all() and (first.right == again.right).all()
-    assert told[-1][0] == 1 and "step 60 of 60" in told[-1][1] and len(first.loss) == 60 and first.tested[-1] == 60
-
-
 def test_what_is_learned_from_is_never_tested():
     held_out = {tuple(row) for row in digits("test").ink.reshape(-1, 64)}
     for count in COUNTS:
         ink, labels = digit_patches.lessons(count, 1)
         assert len(ink) == len(labels) == count and not held_out & {tuple(row) for row in ink.reshape(-1, 64).tolist()}
-
-
-def test_about_as_many_numbers_are_learned_by_each():
-    sizes = [sum(each.numel() for each in digit_patches.network(kind, 1).parameters()) for kind in KINDS]
-    assert max(sizes) < 1.25 * min(sizes)
 
 
 def test_only_the_transformer_without_places_does_not_see_a_shuffle():
@@ -99,16 +80,3 @@ def test_the_first_loss_is_that_of_untrained_weights_and_the_share_is_counted(sh
                          for row, label in zip(torch.tensor(digits("test").ink), digits("test").labels, strict=True)])
     assert found.loss[0] == pytest.approx(wanted.item(), rel=1e-5) and found.right[0] == pytest.approx(right)
     assert found.right[-1] > 0.5
-
-
-def test_it_stops_when_it_is_told_to():
-    def leave(share: float, _text: str) -> None:
-        if share > 0.01:
-            raise InterruptedError
-    with pytest.raises(InterruptedError):
-        digit_patches.run(DigitRunQuery(), leave)
-
-
-def test_the_rate_rises_and_falls():
-    rates = [digit_patches.rate(step) for step in range(STEPS)]
-    assert max(rates) == pytest.approx(digit_patches.RATE) and rates[0] < rates[10] and rates[-1] < rates[-50]

@@ -49,12 +49,6 @@ def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
                                    atol=1e-5)
 
 
-def test_a_model_without_cross_attention_has_no_such_wiring():
-    query = sources.open_query("minilm", TEXT)
-    with pytest.raises(KeyError, match="no cross-attention"):
-        families.wiring(ask(TraceQuery(query)), ask(query))
-
-
 @pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
 def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):

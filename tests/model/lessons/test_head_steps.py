@@ -9,9 +9,7 @@ from scipy.special import softmax
 
 from model.core import heads
 from model.core.masks import Causal, Dense, Relative, Window
-from model.core.query import Kind
 from model.lessons import head_steps
-from tests import headline
 from tests.fabricate import HEADS, KEYS, QUERIES, layer
 from tests.hostile import examples
 from tests.model.only import head_outputs
@@ -43,16 +41,6 @@ def test_every_step_equals_the_records_numbers(variant):
                     * temperature)[found.allowed] == pytest.approx(scores[token][found.allowed], rel=1e-5, abs=1e-5)
 
 
-def test_the_journey_through_minilm_is_the_record_of_the_app():
-    from model.ask import sources
-
-    asked = sources.ask(sources.open_query("minilm", headline.TIRED)).result()
-    made = asked[Kind.SELF].layer(3)
-    found = head_steps.head_steps(made, 1, 10)
-    assert found.weights == pytest.approx(heads.weights(made, 1)[10], abs=1e-6)
-    assert found.weights[2] == headline.near(headline.ANIMAL)
-
-
 @given(st.integers(1, 14), st.integers(0, 10))
 def test_ranked_products_sum_to_the_dot_product(keep, seed):
     products = np.random.default_rng(seed).normal(size=13)
@@ -75,24 +63,12 @@ def test_angles_are_torchs_and_exact_at_the_ends():
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
 
 
-def test_a_hull_of_one_and_of_two_points():
-    assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0]
-    assert set(head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
-    assert set(head_steps.hull(np.array([[1.0, 1], [0, 0], [2, 2]]))) == {1, 2}
-
-
 def test_the_plane_is_the_one_of_torchs_principal_components():
     points = RNG.normal(size=(17, 7)) * [5, 3, 1, 1, 0.5, 0.2, 0.1]
     _, axes, share = head_steps.plane(points)
     _, sizes, v = torch.pca_lowrank(torch.tensor(points), q=7, niter=20)
     assert np.abs(axes @ v.numpy()[:, :2]) == pytest.approx(np.eye(2), abs=1e-6)
     assert share == pytest.approx(float((sizes[:2] ** 2).sum() / (sizes**2).sum()), abs=1e-9)
-
-
-def test_concat_and_w_output_is_the_sum_of_the_heads():
-    mixed, w_output = RNG.normal(size=(6, 13)), RNG.normal(size=(6, 13, 17))
-    linear = torch.nn.functional.linear(torch.tensor(mixed).flatten(), torch.tensor(w_output).reshape(-1, 17).T)
-    assert head_steps.hand_over(mixed, w_output).sum(0) == pytest.approx(linear.numpy(), abs=1e-12)
 
 
 VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_size=18, max_size=18)
@@ -114,9 +90,3 @@ def test_the_distance_to_the_edge_is_qhulls(point):
     values = np.array([[1.0, 1.0], [-1.0, 1.2], [-0.7, -1.0], [1.1, -0.9], [0.1, 0.0]])
     edges = ConvexHull(values).equations   # of unit normals that point outwards
     assert head_steps.inside_by(np.array(point), values) == pytest.approx(-(edges @ [*point, 1.0]).max(), abs=1e-12)
-
-
-def test_where_all_values_are_on_a_line_the_hull_has_no_inside():
-    values = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]])
-    assert head_steps.inside_by(values.mean(0), values) == 0
-    assert head_steps.inside_by(values[0], values[[0, 0, 0, 0]]) == 0

@@ -75,24 +75,6 @@ def test_a_sink_is_one_more_place_and_long_texts_are_refused(monkeypatch):
         information.measure_text(parts, lambda fraction, text: None)
 
 
-def test_toys_tell_what_they_must():
-    for n in (2, 8, 64):
-        told = {name: float(information.mutual(information.toy(name, n))) for name in information.TOYS}
-        assert told["uniform"] == told["first"] == pytest.approx(0, abs=1e-12)
-        assert told["itself"] == pytest.approx(np.log2(n))
-        assert 0 < told["causal"] < told["itself"] and 0 <= told["previous"] <= told["itself"]
-        assert information.toy("previous", n, 0.3).sum(1) == pytest.approx(1)
-
-
-def test_pooling_is_the_mean_and_pairs_are_told_apart_by_layer():
-    one = found()
-    both = information.mean_over_texts([one, one])
-    assert both.texts == 2 and both.values["mutual"] == pytest.approx(one.values["mutual"])
-    assert both.divergence == pytest.approx(one.divergence)
-    distances = np.array([[layer != other for other, _ in one.places] for layer, _ in one.places], float)
-    assert information.within_and_between(one, distances) == (0, 1)
-
-
 def test_the_bound_is_never_above_the_information_and_touches_it_at_the_truth():
     shares = np.array([0.0, 0.4, 1.0, 1.7, 3.0])
     each = information.bound(1.5, shares)
@@ -124,12 +106,6 @@ def test_smacof_never_makes_it_worse_and_ends_where_scipys_optimiser_does():
     assert raw[-1] == pytest.approx(best.fun, rel=1e-3)
 
 
-def test_heads_that_coincide_are_one_point():
-    wanted = np.array([[0, 0, 1.0], [0, 0, 1], [1, 1, 0]])
-    points, _ = information.smacof(wanted, information.classical(wanted))
-    assert information.stress(points, wanted) == pytest.approx(0, abs=1e-6) and np.isfinite(points).all()
-
-
 TEXT = "The animal didn't cross the street because it was too tired."
 
 
@@ -158,12 +134,6 @@ def test_angles_of_a_models_heads_are_scipys(traced):
     assert found.ranges["query"].together == np.linalg.matrix_rank(np.hstack(weights).astype(np.float32))
 
 
-def test_random_subspaces_overlap_by_d_k_over_d_model(traced):
-    for ranges in traced[2].ranges.values():
-        chance = ranges.width / traced[2].d_model
-        assert (np.cos(ranges.random) ** 2).mean() == pytest.approx(chance, rel=0.05)
-
-
 def test_slices_are_orthogonal_equal_ranges_are_not_apart_and_a_scale_changes_nothing():
     rng = np.random.default_rng(1)
     whole = rng.standard_normal((3, 30, 10))
@@ -174,12 +144,6 @@ def test_slices_are_orthogonal_equal_ranges_are_not_apart_and_a_scale_changes_no
     same = np.stack([whole[0], whole[0] @ rng.standard_normal((10, 10)), 7 * whole[0]])
     assert information.ranges(same).overlap == pytest.approx(1) and information.ranges(same).together == 10
     assert information.ranges(whole[:1]).overlap.shape == (0,)
-
-
-def test_a_matrix_of_lower_rank_narrows_what_is_compared():
-    whole = np.random.default_rng(2).standard_normal((2, 30, 10))
-    whole[1, :, 9] = whole[1, :, 0]
-    assert information.ranges(whole).width == 9
 
 
 def test_the_same_matrices_give_the_same_weights_and_slices_others(traced):

@@ -53,13 +53,6 @@ def test_with_t_as_h_squared_dot_products_need_keys_of_equal_length_or_a_bias(ke
         assert plain[0] == pytest.approx(special.softmax(query * keys / h**2), abs=1e-9)
 
 
-def test_without_equal_lengths_they_differ_and_the_longest_key_wins():
-    keys = np.array([0.5, 1.0, 3.0])[:, None]
-    wanted, plain = kernels.kernel_weights(np.array([[0.9]]), keys,
-                                           0.5), kernels.dot_product_weights(np.array([[0.9]]), keys, 0.25)
-    assert wanted.argmax() == 1 and plain.argmax() == 2 and np.abs(wanted - plain).sum() / 2 > 0.9
-
-
 def test_leaving_one_out_is_the_hat_matrix_shortcut():
     """Of a linear smoother the left-out error is (y − ŷ)/(1 − H_ii) (Hastie, Tibshirani, Friedman 2009, equation
     7.52)."""
@@ -69,12 +62,6 @@ def test_leaving_one_out_is_the_hat_matrix_shortcut():
     wanted = (((values - hat @ values) / (1 - np.diag(hat))) ** 2).mean()
     assert kernels.leave_one_out(keys, values, h, "gaussian") == pytest.approx(wanted)
     assert np.isnan(kernels.leave_one_out(keys, values, 1e-3, "boxcar"))
-
-
-def test_signs_are_whole_and_all_different():
-    for pictures in kernels.stored_pairs(8):
-        assert pictures.shape == (8, 35) and set(pictures.ravel()) == {-1.0, 1.0}
-        assert len(set(map(tuple, pictures))) == 8
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
@@ -95,19 +82,6 @@ def test_no_other_temperature_has_a_smaller_error(share):
     assert squared[1] < squared[0] and squared[1] < squared[2] and found[0] > found[1] > found[2]
 
 
-def test_cold_is_the_best_pair_and_hot_the_mean_of_all():
-    keys, values = kernels.stored_pairs(5)
-    cold, hot = (kernels.recall(keys[3:4], keys, values, temperature)[0][0] for temperature in (1e-3, 1e9))
-    assert cold == pytest.approx(values[3]) and hot == pytest.approx(values.mean(0), abs=1e-6)
-
-
-def test_damage_turns_the_asked_share_over_and_more_noise_only_turns_more():
-    key = kernels.stored_pairs(8)[0][5]
-    few, many = kernels.damage(key, 0.1, 3, 500) != key, kernels.damage(key, 0.3, 3, 500) != key
-    assert few.mean() == pytest.approx(0.1, abs=0.01) and many.mean() == pytest.approx(0.3, abs=0.01)
-    assert (many >= few).all()
-
-
 def test_scores_are_torchs():
     draw = torch.Generator().manual_seed(0)
     query, key, v = (torch.randn(*shape, generator=draw) for shape in ((2, 3, 7), (2, 5, 7), (7,)))
@@ -117,20 +91,6 @@ def test_scores_are_torchs():
     additive = torch.stack([torch.stack([torch.dot(v, torch.tanh(query[0, i] + key[0, j])) for j in range(5)])
                             for i in range(3)])
     assert torch.allclose(scores.score("additive", query, key, v)[0], additive, atol=1e-6)
-
-
-def test_rows_ask_for_a_symbol_that_is_there_once_and_for_its_class():
-    for symbols, classes, asked, answer in scores.rows(3, 4):
-        place = symbols == asked[:, None]
-        assert (place.sum(1) == 1).all() and torch.equal(classes[place], answer)
-
-
-def test_all_three_start_from_the_same_vectors_of_unit_variance():
-    one, other = scores.start(256, 5), scores.start(256, 5)
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    with torch.no_grad():
-        assert float(one["query"].var()) == pytest.approx(1, abs=0.05)
-        assert float(one["v"].norm()) == pytest.approx(1, abs=0.15)
 
 
 def test_unscaled_scores_fall_behind_only_at_large_d_k():
@@ -147,13 +107,6 @@ def test_unscaled_scores_fall_behind_only_at_large_d_k():
     assert all(np.isfinite(seconds) and seconds > 0 for seconds in wide.scoring.values())
 
 
-@pytest.mark.parametrize("kind", scores.KINDS)
-def test_operations_are_counted_as_the_formula_has_them(kind):
-    found = scores.operations(kind, 64)
-    assert found == {"multiplications": 64, "additions": 63 + 64 * (kind == "additive"),
-                     "tanh": 64 * (kind == "additive")}
-
-
 @pytest.mark.parametrize("kind", ["fixed", "wide"])
 def test_decoder_without_attention_equals_torch_gru_with_fixed_context(kind):
     torch.manual_seed(0)
@@ -166,13 +119,6 @@ def test_decoder_without_attention_equals_torch_gru_with_fixed_context(kind):
     context = last[0][:, None].expand(-1, 6, -1)
     states, _ = decoder(torch.cat([read, context], -1), last)
     assert torch.allclose(model(text, text)[0], model.output(torch.cat([states, context], -1)), atol=1e-5)
-
-
-def test_the_attention_of_a_step_is_a_distribution_over_the_text():
-    torch.manual_seed(0)
-    logits, seen = recurrent.Copier("attention").eval()(torch.randint(recurrent.SYMBOLS, (2, 5)))
-    assert logits.shape == (2, 5, recurrent.SYMBOLS) and seen.shape == (2, 5, 5)
-    assert torch.allclose(seen.sum(-1), torch.ones(2, 5), atol=1e-6)
 
 
 def test_a_short_training_copies_with_attention_and_forgets_without():

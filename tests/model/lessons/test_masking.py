@@ -5,7 +5,6 @@ import torch
 from scipy.sparse.csgraph import shortest_path
 
 from model.core import heads
-from model.core.masks import Window
 from model.core.query import Kind
 from model.lessons import masking
 from model.lessons.masking import Shape
@@ -19,12 +18,6 @@ ALLOWED = masking.look_ahead_mask(N) & masking.padding_mask(N, 2)
 def test_masking_before_is_torchs_softmax_over_minus_infinity():
     wanted = torch.softmax(torch.from_numpy(SCORES).masked_fill(~torch.from_numpy(ALLOWED), -torch.inf), -1).numpy()
     assert masking.masked_weights(SCORES, ALLOWED, "before") == pytest.approx(wanted, abs=1e-15)
-
-
-def test_zeroing_and_renormalising_is_the_same_as_masking_before():
-    assert masking.masked_weights(SCORES, ALLOWED,
-                                  "renormalised") == pytest.approx(masking.masked_weights(SCORES, ALLOWED, "before"),
-                                                                   abs=1e-14)
 
 
 def test_zeroing_alone_loses_what_the_forbidden_keys_had():
@@ -58,32 +51,8 @@ def test_the_masks_are_what_they_say():
     assert masking.padding_mask(N, 2).sum(1).tolist() == [5] * N and not masking.padding_mask(N, 2)[:, 5:].any()
 
 
-def test_a_blind_row_is_nan_or_a_silent_lie():
-    found = masking.blind_row(5)
-    assert (found["before"], found["after"], found["renormalised"],
-            found["torch.softmax"]) == ("NaN", "0", "NaN", "NaN")
-    assert found["finite"].startswith("uniform")
-    assert found["scaled_dot_product_attention"] in ("0", "NaN")   # 0 in current torch, NaN in older ones
-
-
 LENGTH = 29
 SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
-
-
-def test_the_window_is_the_records_window_and_has_its_closed_share():
-    found = masking.window(LENGTH, SHAPE)
-    assert (found == Window(3, 3).block(slice(0, LENGTH), slice(0, LENGTH))).all()
-    assert found.mean() == pytest.approx((LENGTH * 7 - 3 * 4) / LENGTH**2)
-
-
-def test_global_tokens_have_their_closed_share():
-    wanted = (2 * 2 * LENGTH - 2 * 2 + LENGTH - 2) / LENGTH**2
-    assert masking.global_tokens(LENGTH, SHAPE).mean() == pytest.approx(wanted)
-
-
-def test_a_dilated_window_reaches_as_far_as_it_says():
-    found = masking.dilated_window(LENGTH, SHAPE)
-    assert np.flatnonzero(found[14]).tolist() == [8, 10, 12, 14, 16, 18, 20]
 
 
 def test_random_rows_hold_their_own_token_and_as_many_as_asked():
@@ -104,14 +73,6 @@ def test_layers_needed_is_the_longest_shortest_path(name, causal):
     assert masking.layers_needed(shares) == (None if np.isinf(longest) else max(1, int(longest)))
     for layers, share in enumerate(shares, 1):
         assert share == pytest.approx((steps[wanted] <= layers).mean())
-
-
-def test_known_answers():
-    assert masking.layers_needed(masking.reach(masking.pattern("full", LENGTH, SHAPE))) == 1
-    assert masking.layers_needed(masking.reach(masking.pattern("window", LENGTH, SHAPE))) == -(-(LENGTH - 1) // 3)
-    assert masking.layers_needed(masking.reach(masking.pattern("global", LENGTH, SHAPE))) == 2
-    # even and odd tokens never meet
-    assert masking.layers_needed(masking.reach(masking.pattern("dilated", LENGTH, SHAPE))) is None
 
 
 def test_lost_weight_is_what_lies_outside():

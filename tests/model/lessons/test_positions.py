@@ -20,10 +20,6 @@ def test_a_shift_is_a_rotation_of_every_pair(width, place, steps):
     assert np.abs(matrix @ matrix.T - np.eye(width)).max() < 1e-14
 
 
-def test_the_table_is_the_one_that_trains_our_model():
-    assert positions.sinusoidal(np.arange(53), 14) == pytest.approx(ours.sinusoidal(53, 14).numpy(), abs=1e-7)
-
-
 @pytest.mark.parametrize("width", [2, 6, 512])
 def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
     found = positions.wavelengths(width)
@@ -77,13 +73,6 @@ def test_only_an_encoder_without_positions_is_equivariant(scheme):
     assert positions.changes(*plain).max() == 0
 
 
-def test_a_causal_model_without_positions_is_not_equivariant():
-    """A word's output changes as soon as what stands before it does; the first two words here still stand where they
-    stood."""
-    moved = positions.changes(*positions.shuffle_outputs((0, 1, 4, 2, 3), "none", causal=True))
-    assert moved[:2].max() < 1e-12 and moved[2:].min() > 1e-3
-
-
 @given(WIDTHS, st.integers(-20, 20))
 def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps):
     """PE(i) R(k) PE(j)ᵀ is PE(i + k) · PE(j): largest at j = i + k, which no comparison without a matrix can be."""
@@ -94,21 +83,6 @@ def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps
     assert positions.compare_rows(table, np.eye(width)) == pytest.approx(cosines(table, table), abs=1e-12)
     if width > 2 and 20 <= 25 + steps < 50:
         assert square[25].argmax() == 25 + steps
-
-
-def test_the_strongest_wave_of_waves_is_theirs():
-    place = np.arange(60)
-    table = np.stack([np.sin(2 * np.pi * place / wave) + 3.0 for wave in (60, 20, 12, 5, 2.5)], -1)
-    assert positions.strongest_wave(table) == pytest.approx([60, 20, 12, 5, 2.5])
-
-
-def test_the_shipped_runs_are_whole():
-    found = positions.beyond()
-    assert set(found["accuracy"]) == set(ours.POSITIONS)
-    assert found["command"].startswith("python -m benchmarks.positions")
-    for runs in found["accuracy"].values():
-        assert len(runs) == len(found["seeds"]) and all(len(run) == found["tested"] - found["back"] for run in runs)
-    assert np.array(found["learned"]).shape[0] == found["tested"]
 
 
 def test_the_prose_of_the_prompt_says_what_the_shipped_runs_say():

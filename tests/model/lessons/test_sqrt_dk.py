@@ -41,16 +41,6 @@ def test_the_gradient_to_the_query_is_autograds(divisor):
         assert found[place] == pytest.approx(float(wanted.norm()), rel=1e-4)
 
 
-def test_the_survey_says_what_the_page_claims():
-    found = sqrt_dk.survey(64, 0, "normal")
-    last = len(sqrt_dk.WIDTHS) - 1
-    assert np.median(found.entropy["plain"][last]) < 0.1 and np.median(found.entropy["scaled"][last]) > 4.5
-    assert np.median(found.slope["plain"][last]) < 1e-3 < 0.1 < np.median(found.slope["scaled"][last])
-    assert found.entropy["plain"][0] == pytest.approx(found.entropy["scaled"][0])            # √1 = 1
-    assert found.entropy["scaled"].max() <= np.log2(64) + 1e-9
-    assert np.median(np.abs(found.variance / np.array(sqrt_dk.WIDTHS)[:, None] - 1)[6:]) < 0.3
-
-
 def test_the_division_is_not_what_prevents_overflow():
     _, _, dots = sqrt_dk.rows_of(4096, 64, 0, "normal")
     for width, share in ((512, 0.0031), (1024, 0.164), (2048, 0.801), (4096, 0.996)):
@@ -60,14 +50,6 @@ def test_the_division_is_not_what_prevents_overflow():
     assert sqrt_dk.overflow_share(4096, 64, 64.0) == 0 and sqrt_dk.overflow_share(4096, 64, 64 / sqrt_dk.GROWN) > 0.9
     assert np.isfinite(sqrt_dk.weights_of(sqrt_dk.GROWN * dots, 1.0)).all()
     assert abs(sqrt_dk.FLOAT32_END - 88.7228) < 1e-4
-
-
-def test_the_four_reasons_are_measured_on_the_same_rows():
-    found = sqrt_dk.numbers_at(512, 64, 0, "normal")
-    assert found["spread_plain"] == pytest.approx(found["spread_scaled"] * 512**0.5)
-    assert found["spread_scaled"] == pytest.approx(1, abs=0.15)
-    assert 0 < found["output_scaled"] < found["output_plain"] < 1.1
-    assert found["largest_plain"] > 0.8 > 0.2 > found["largest_scaled"]
 
 
 def test_t5_starts_with_undivided_dots_of_variance_1():
@@ -83,14 +65,6 @@ def test_t5_starts_with_undivided_dots_of_variance_1():
     assert sqrt_dk.t5_variance().mean() == pytest.approx(1, abs=0.15)
 
 
-def test_the_entropy_over_temperatures_meets_both_ends_of_the_survey():
-    _, _, dots = sqrt_dk.rows_of(256, 64, 0, "normal")
-    place, found = sqrt_dk.WIDTHS.index(256), sqrt_dk.survey(64, 0, "normal")
-    over = sqrt_dk.entropy_over(dots, np.array([1.0, 16.0]))
-    assert over[0] == pytest.approx(found.entropy["plain"][place])
-    assert over[1] == pytest.approx(found.entropy["scaled"][place])
-
-
 def test_a_real_head_with_its_own_scale_is_the_head_itself():
     real = layer(queries=7, keys=11)
     found = sqrt_dk.head_scale(real, 4)
@@ -101,15 +75,6 @@ def test_a_real_head_with_its_own_scale_is_the_head_itself():
     undone = special.softmax(dots, axis=1)
     assert found.entropy["undone"] == pytest.approx(-(undone * np.log2(undone)).sum(1), abs=1e-5)
     assert found.measured == pytest.approx(dots.std())
-
-
-def test_a_masked_biased_head_keeps_its_mask_and_bias_when_the_scale_goes():
-    from model.core.masks import Causal, Relative
-
-    bias = Relative(np.linspace(-1, 1, 6 * 13, dtype=np.float32).reshape(6, 13), n_queries=7)
-    real = layer(queries=7, keys=7, allowed=Causal(), bias=bias)
-    found = sqrt_dk.head_scale(real, 1)
-    assert found.entropy["own"][0] == 0 and found.entropy["undone"][0] == 0 and found.absorbed < 1e-9
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import torch
 
 from model.ask import sources
 from model.core.query import NoNextWord, UserError
-from model.lessons.story import StoryQuery, clearest_head, looks_back, strongest_share
+from model.lessons.story import StoryQuery, strongest_share
 from model.scratch.source import open_model
 
 RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
@@ -68,26 +68,11 @@ def test_smollm2_says_what_transformers_reports(smollm2):
     assert len(found.hidden[0]) == network.config.intermediate_size
 
 
-def test_what_was_written_is_read_in_the_next_round():
-    first = asked("stories", RABBIT)
-    again = asked("stories", RABBIT, first.word.ids[:1])
-    assert again.tokens.texts[-1] == "carrots" and again.word.texts[0] == "."
-
-
 def test_who_does_not_write_or_does_not_add_is_refused():
     with pytest.raises(NoNextWord):
         asked("resolver-narrow", RABBIT)
     with pytest.raises(UserError, match="do not add to an unnormalised residual stream"):
         asked("induction", "abcab")
-
-
-def test_the_clearest_head_looks_beyond_the_first_token_and_the_neighbour():
-    rows = np.zeros((2, 2, 5), np.float32)
-    rows[:, :, 0] = 1
-    rows[1, 0] = [0.1, 0, 0.2, 0.7, 0]   # most on the neighbour
-    rows[0, 1] = [0.5, 0, 0.3, 0.1, 0.1]
-    assert clearest_head(rows) == (0, 1)
-    assert (looks_back(rows[:, :, :3]) == 0).all() and clearest_head(rows[:, :, :1]) == (0, 0)
 
 
 def test_the_strongest_tenth_of_the_neurons():

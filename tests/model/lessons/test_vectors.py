@@ -1,6 +1,4 @@
 """Pieces and merges against the tokenizers library, and vectors in contexts against the network's own."""
-import json
-from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +13,6 @@ from model.core.record import Tokens
 from model.lessons import vectors
 from model.lessons.vectors import ContextsQuery, TableQuery
 from model.pretrained.tokens import bytes_by_sign
-from viz.text import strings
 
 TEXTS = ("Unbelievable! The café's tokenizer isn't naïve.", "今天天气怎么样？", "x_1 ** 2  # ok", "👩‍🚀 ≈ π\tü", "")
 BOOK = "low low low low low lower lower newest newest newest newest newest newest widest widest widest"
@@ -46,15 +43,6 @@ def test_wordpiece_is_the_longest_piece_from_the_left(text):
     assert [each == "[UNK]" for each in cut.pieces] == list(cut.unknown)
 
 
-def test_labels_are_what_was_typed_and_the_textbooks_split_is_nobodys():
-    minilm, own = vectors.cut("今天天气怎么样？", "minilm"), vectors.cut_by_own("今天天气怎么样？", BOOK)
-    assert minilm.labels[:3] == ("[CLS]", "[UNK] 今", "天") and sum(minilm.unknown) == 5 and minilm.count == 8
-    assert own.labels[:3] == ("今₁", "今₂", "今₃")
-    assert own.count == len("今天天气怎么样？".encode()) and not any(own.unknown)
-    assert vectors.cut("Café", "minilm").normalised == "cafe"
-    assert vectors.cut_by_own("Café", BOOK).normalised == "Café"
-
-
 @given(st.text(max_size=40))
 def test_byte_level_pieces_are_the_bytes_of_the_text(text):
     cut = vectors.cut_by_own(text, BOOK)
@@ -78,31 +66,6 @@ def test_merges_in_their_order_are_what_the_library_cuts():
     for text in (BOOK, " lowest newer wide", "slow  westerly"):
         words = [word for word, _ in made.pre_tokenizer.pre_tokenize_str(text)]
         assert [piece for word in words for piece in vectors.apply(word, found.pairs)] == made.encode(text).tokens
-
-
-def test_sennrichs_words_are_merged_as_in_his_paper():
-    """Algorithm 1 on low, lower, newest, widest: es, est and lo, low are among the first merges; est is counted in
-    newest and widest."""
-    found = vectors.merges(BOOK)
-    first = [(vectors.show_piece(one), vectors.show_piece(other)) for one, other in found.pairs[:4]]
-    assert set(first) == {("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w")}
-    counts = vectors.pair_counts(found.words, ())
-    assert counts[("e", "s")] == 9 and Counter(dict(found.words)).total() == len(BOOK.split())
-    assert json.loads(vectors.train_bpe(BOOK).to_str())["model"]["type"] == "BPE"
-
-
-def test_merging_a_pair_takes_it_from_the_left():
-    assert vectors.merge_pair(("a", "a", "a", "b"), ("a", "a")) == ("aa", "a", "b")
-    assert vectors.show_piece("Ġlow") == "␣low" and vectors.show_piece("ä»") == "E4 BB"
-    assert vectors.show_piece("å¤©æ") == "天 E6"
-
-
-def test_the_chinese_text_of_the_page_learns_a_word_and_what_is_no_word():
-    book = strings("lessons/vectors")["presets"]["books"]["chinese"]
-    merges = vectors.merges(book)
-    learnt = {vectors.show_piece(piece) for word, _ in merges.words
-              for piece in vectors.apply(word, merges.pairs)}
-    assert {"苹果", "天天气"} <= learnt and "今天" not in learnt
 
 
 SENSES = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.",
@@ -132,14 +95,6 @@ def test_luck_is_the_expected_largest_cosine_of_random_directions(vocabulary, d_
     cosine = stats.beta((d_model - 1) / 2, (d_model - 1) / 2, loc=-1, scale=2)
     wanted = 1 - integrate.quad(lambda x: cosine.cdf(x) ** vocabulary, -1, 1, points=[0.1, 0.2, 0.3, 0.7])[0]
     assert vectors.luck(vocabulary, d_model) == pytest.approx(wanted, rel=0.03)
-
-
-def test_a_word_is_found_whole_first_then_as_characters_and_missed_with_a_sentence():
-    assert vectors.find(TOKENS, TEXT, "bank") == [2, 3] and vectors.find(TOKENS, TEXT, "A") == [5]
-    assert vectors.find(TOKENS, TEXT, "nk, a") == [3, 4, 5]
-    for missing in ("tree", ""):
-        with pytest.raises(UserError, match="write a sentence"):
-            vectors.find(TOKENS, TEXT, missing)
 
 
 def test_same_context_has_cosine_one_and_unrelated_pairs_differ_in_spelling():

@@ -9,7 +9,7 @@ from torch import nn
 
 from model.core import heads
 from model.core.npz import write_npz
-from model.core.query import MOST_STREAMS, Kind, UserError
+from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.imported.reading import read_attention
 from model.imported.record_file import read_record
@@ -82,14 +82,6 @@ def test_the_decoder_of_a_transformer_is_a_map_of_its_own_over_its_own_words(bat
     assert streams(look(network, (source, source), tokens=(FIRST, SECOND))) == both(), "one tensor, given twice"
 
 
-def test_a_decoder_over_the_very_input_of_the_encoder_is_another_map():
-    network = Module(lambda self, ids: self.both(self.table(ids), self.table(ids)), both=whole(),
-                     table=nn.Embedding(9, 16))
-    ids = torch.arange(5)[None]
-    assert streams(look(network, ids, tokens=(FIRST, SECOND))) == both()
-    assert streams(look(network, ids, tokens=FIRST)) == both(FIRST, NUMBERS)
-
-
 @pytest.mark.parametrize("shared", [True, False])
 def test_two_inputs_are_two_maps(shared):
     first = encoder()
@@ -123,18 +115,6 @@ def flipped(self, a):
     return self.first(a) + self.first(a.flip(1))
 
 
-def rolled(self, a):
-    return self.first(torch.roll(a, 1, 1))
-
-
-def indexed(self, a):
-    return self.first(a[:, torch.tensor([4, 2, 0, 1, 3])])
-
-
-def shifted(self, a):
-    return self.first(torch.cat([torch.zeros_like(a[:, :1]), a[:, :-1]], 1))
-
-
 def pooled(self, a):
     return self.first(a) + self.first(a.mean(1, keepdim=True).expand(-1, 5, -1))
 
@@ -156,16 +136,6 @@ def test_words_stay_with_their_input_where_positions_are_moved_cut_or_pooled(for
     assert [each.queries.texts for each in look(network, given, tokens=FIRST).maps] == maps
 
 
-def test_names_of_positions_that_are_derived_of_the_only_input_are_the_callers():
-    for forward in (rolled, indexed, shifted):   # the names may be of what went in
-        record = look(Module(forward, first=encoder()), x(), tokens=FIRST)
-        assert record.maps[0].queries.texts == NUMBERS
-        assert any("Not all tokens are proved" in note for note in record.notes)
-    start = nn.Parameter(torch.randn(1, 1, 16))
-    network = Module(lambda self, a: self.first(torch.cat([self.start, a], 1)), first=encoder(), start=start)
-    assert look(network, x(4), tokens=FIRST).maps[0].queries.texts == FIRST
-
-
 @pytest.mark.parametrize("sizes", [(5, 5), (4, 5)])
 def test_a_start_token_moves_the_source_and_gives_its_words_to_nobody(sizes):
     network = Module(lambda self, a, b: self.both(torch.cat([self.start, a], 1), b), both=whole(),
@@ -175,16 +145,6 @@ def test_a_start_token_moves_the_source_and_gives_its_words_to_nobody(sizes):
     assert streams(record) == both(source, NUMBERS)
     assert any("Not all tokens are proved" in note for note in record.notes)
     assert streams(look(network, (x(sizes[0]), x(5)), tokens=(FIRST, SECOND))) == both(source, SECOND)
-
-
-def test_learned_queries_have_no_words():
-    queries = nn.Parameter(torch.randn(1, 5, 16))
-    network = Module(lambda self, a: self.both.decoder(self.queries, self.both.encoder(a)), both=whole(),
-                     queries=queries)
-    assert streams(look(network, x(), tokens=FIRST)) == both(FIRST, NUMBERS)
-    pooling = Module(lambda self, a: self.attention(self.queries, a, a)[0], queries=queries,
-                     attention=nn.MultiheadAttention(16, 2, batch_first=True))
-    assert streams(look(pooling, x(), tokens=FIRST)) == {"cross": (NUMBERS, FIRST, 1)}
 
 
 def test_memory_keeps_its_words_through_a_projection_and_loses_them_beside_others():
@@ -197,19 +157,6 @@ def test_memory_keeps_its_words_through_a_projection_and_loses_them_beside_other
     joined = streams(look(network, (x(), x(), x(3)), tokens=(FIRST, SECOND)))
     assert joined["self"][0] == FIRST and joined["cross"][:2] == (SECOND, tuple("01234567"))
     assert streams(look(network, (x(2), x(), x(3)), tokens=FIRST))["cross"][:2] == (NUMBERS, NUMBERS)
-
-
-def test_one_attention_for_both_sides_and_for_the_way_between():
-    def forward(self, a, b):
-        a = a + self.one(a, a, a)[0]
-        b = b + self.one(b, b, b)[0]
-        return b + self.one(b, a, a)[0]
-
-    network = Module(forward, one=nn.MultiheadAttention(16, 2, batch_first=True))
-    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == both(layers=1)
-    over = Module(lambda self, a, b: (self.one(a, b, b)[0], self.one(b, a, a)[0]), one=network.one)
-    assert streams(look(over, (x(), x()), tokens=(FIRST, SECOND))) == {
-        "cross": (FIRST, SECOND, 1), "cross 2": (SECOND, FIRST, 1)}
 
 
 @pytest.mark.parametrize("product", ["@", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
@@ -241,46 +188,12 @@ def test_sides_are_followed_through_attention_by_hand(product):
     assert found == both() | {"self 2": (SECOND, SECOND, 1), "cross": (SECOND, FIRST, 1)}
 
 
-def test_rotary_positions_and_a_function_that_torch_does_not_see_keep_the_stream():
-    class Doubled(torch.autograd.Function):
-        @staticmethod
-        def forward(context, tensor):
-            return tensor * 2
-
-    def rotary(self, a, b):
-        def attend(states):
-            query, key, value = self.map(states).chunk(3, -1)
-            query, key = (torch.cat([-part[..., 8:], part[..., :8]], -1) + part for part in (query, key))
-            return states + nn.functional.scaled_dot_product_attention(*(part[:, None] for part in (query, key, value))
-                                                                       ).squeeze(1)
-        return attend(attend(Doubled.apply(a))), attend(torch.view_as_real(torch.view_as_complex(
-            b.unflatten(-1, (8, 2)))).flatten(2))
-
-    network = Module(rotary, map=nn.Linear(16, 48))
-    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == {
-        "self": (FIRST, FIRST, 2), "self 2": (SECOND, SECOND, 1)}
-
-
 def test_a_mixture_of_two_inputs_has_the_words_of_neither():
     network = Module(lambda self, a, b: self.first(a + b), first=encoder(), table=nn.Embedding(9, 16))
     assert look(network, (x(), x()), tokens=FIRST).maps[0].queries.texts == NUMBERS
     network.run = lambda self, ids, types: self.first(self.table(ids) + self.table(types))
     ids = torch.arange(5)[None]
     assert look(network, (ids, ids % 2), tokens=FIRST).maps[0].queries.texts == FIRST, "an id and its type"
-
-
-def test_more_streams_than_a_record_holds_are_counted():
-    network = Module(lambda self, *inputs: sum(self.first(each) for each in inputs), first=encoder())
-    record = look(network, tuple(x() for _ in range(MOST_STREAMS + 2)), tokens=(FIRST, SECOND))
-    assert len(record.maps) == MOST_STREAMS and record.maps[1].queries.texts == SECOND
-    assert [note for note in record.notes if "Not shown" in note] == ["Not shown: 4 more calls, over 5 × 5 positions."]
-
-
-def test_unfitting_names_are_refused_and_never_moved_to_other_side():
-    with pytest.raises(UserError, match="tokens has 2 and 3 texts, but the module attends over 5 × 5"):
-        look(whole(), (x(), x()), tokens=(tuple("ab"), tuple("abc")))
-    turned = look(whole(), (x(5), x(3)), tokens=(tuple("abc"), FIRST))
-    assert streams(turned) == both(NUMBERS, tuple("012")) and any("proved" in note for note in turned.notes)
 
 
 def test_a_record_of_several_streams_is_saved_opened_exported_and_shown(tmp_path):

@@ -10,7 +10,6 @@ from torch.nn import functional
 from model.core import heads
 from model.core.query import Kind
 from model.core.view import View
-from model.imported.record_file import read_record
 from model.module.look import look
 from viz.export import export
 from viz.pages.heads import row_claim
@@ -122,13 +121,6 @@ def test_rows_without_keys_are_shown_and_the_others_are_right(case):
     assert record.verification.status in ("verified", "reported") and math.isfinite(record.verification.row_sum_error)
 
 
-def test_rows_without_keys_are_proved_by_the_rows_beside_them():
-    torch.manual_seed(0)
-    for route in (Fused, Torchs, TorchsWithWeights):
-        record = look(route(masks("rows")).eval(), torch.randn(1, TOKENS, WIDTH))
-        assert record.verification.status == "verified" and record.verification.rows_checked == HEADS * (TOKENS - 1)
-
-
 def test_measures_leave_out_rows_that_see_nothing(case):
     module, x, open_keys = case
     found, wanted = heads.measure(look(module, x).maps[0]), reference(*case)
@@ -152,15 +144,3 @@ def test_pages_and_files_say_what_a_blind_row_is():
     assert "sees nothing" in row_claim(record, view) and "sees nothing" not in row_claim(record, View(kind=Kind.CAUSAL))
     rows = export(".csv", record, view).decode().splitlines()
     assert rows[2].split(",")[1:TOKENS + 1] == [""] * TOKENS
-
-
-def test_a_finite_mask_over_a_whole_row_drowns_the_scores_and_the_row_is_uniform(tmp_path):
-    torch.manual_seed(0)
-    low = torch.zeros(TOKENS, TOKENS).masked_fill(~masks("rows"), torch.finfo(torch.float32).min)
-    for route in (Fused, Torchs):
-        record = look(route(low).eval(), torch.randn(1, TOKENS, WIDTH))
-        assert record.verification.status == "verified"
-        assert heads.weights(record.maps[0].layers[0], 0)[2] == pytest.approx(np.full(TOKENS, 1 / TOKENS))
-        with record.save(tmp_path / "r.safetensors").open("rb") as file:
-            opened = read_record(file, "r")
-        assert heads.weights(opened.maps[0].layers[0], 0)[2] == pytest.approx(np.full(TOKENS, 1 / TOKENS))

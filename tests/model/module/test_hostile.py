@@ -110,13 +110,6 @@ def test_every_type_is_proved_and_whatever_lies_round_the_numbers_is_seen(dtype)
     assert look(network.to(dtype), STATE.to(dtype)).verification.status == "verified"
 
 
-def test_whoever_stops_a_notebook_is_not_told_that_the_module_is_wrong():
-    network = raising(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        look(network, STATE)
-    assert network.training and not network._forward_hooks
-
-
 def test_tokens_that_hold_markup_are_text_in_the_frame():
     for tokens in (["<script>got=1</script>", "</script>", "&amp;", "\u202e"], ["a\ud800", "\x00", "\x1b[31m\n", ""]):
         record = look(ONE, STATE, tokens=tokens)

@@ -17,9 +17,8 @@ from transformers import (
 from transformers.utils import logging
 
 from model.core import heads
-from model.core.query import Kind, UserError
+from model.core.query import Kind
 from model.module.look import look
-from tests.model.module.modules import Decoder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]
 
@@ -93,11 +92,6 @@ def test_a_model_and_its_tokenizer_read_a_text(attention, dtype):
         same(record, Kind.SELF, eager_weights(network, input_ids=ids)["attentions"])
 
 
-def test_a_pair_is_two_segments_whose_words_go_on():
-    tokens = look(bert(), ("the cats", "the mat"), tokenizer=tokenizer_of())[Kind.SELF].queries
-    assert tokens.segments == (-1, 0, 0, 0, -1, 1, 1, -1) and tokens.words == (-1, 0, 1, 1, -1, 2, 3, -1)
-
-
 def test_an_encoder_decoder_reads_a_text_and_what_it_is_to_write():
     config = T5Config(vocab_size=len(WORDS), d_model=24, d_kv=8, d_ff=32, num_layers=2, num_heads=3,
                       decoder_start_token_id=0, initializer_factor=1.0)
@@ -131,40 +125,3 @@ def test_soft_caps_and_sinks_that_no_fused_kernel_knows_are_read_and_proved(fami
     layer = record[Kind.CAUSAL].layers[0]
     assert layer.softcap == 1.0 if family == "Gemma2" else layer.sink is not None
     same(record, Kind.CAUSAL, eager_weights(network, **given)["attentions"])
-
-
-def test_a_family_that_multiplies_by_hand_is_reported_with_its_kind():
-    network = transformers.BloomForCausalLM(transformers.BloomConfig(vocab_size=60, hidden_size=32, n_layer=2,
-                                                                     n_head=4))
-    given = {"input_ids": torch.randint(5, 50, (1, 7))}
-    record = look(network, given)
-    assert record.verification.status == "reported" and record.kinds == (Kind.CAUSAL,)
-    same(record, Kind.CAUSAL, eager_weights(network, **given)["attentions"])
-
-
-@pytest.mark.parametrize(("inputs", "why"), [(3, "one or two texts"), (["a", "b", "c"], "one or two texts"),
-                                             ("  ", "one or two texts"), (("a", 3), "one or two texts")])
-def test_no_text_is_one_sentence(inputs, why):
-    with pytest.raises(UserError, match=why):
-        look(bert(), inputs, tokenizer=tokenizer_of())
-
-
-def test_a_tokenizer_that_is_none_is_one_sentence():
-    with pytest.raises(UserError, match="tokenizer could not read this"):
-        look(bert(), "the cat", tokenizer=lambda text: 3)
-
-
-@pytest.mark.parametrize(("changes", "why"), [
-    ({"tokens": ["a", "b"]}, "tokens has 2 texts, but the module attends over 4 × 4"),
-    ({"tokens": "abcd"}, "must be a list of strings"), ({"tokens": 3}, "must be a list of strings"),
-    ({"batch": 5}, "number 5 was requested"), ({"batch": -1}, "from 0"),
-    ({"inputs": "a text"}, "needs the model.s tokenizer"),
-    ({"inputs": [1, 2]}, "There is no tensor"),
-    ({"network": "bert"}, "needs a torch module, but this is a str"),
-    ({"network": torch.jit.script(nn.Linear(2, 2))}, "TorchScript"),
-])
-def test_wrong_input_is_one_sentence(changes, why):
-    given = {"network": Decoder(), "inputs": torch.arange(8).view(2, 4), "tokens": None, "batch": 0} | changes
-    with pytest.raises(UserError, match=why) as refused:
-        look(given["network"], given["inputs"], tokens=given["tokens"], batch=given["batch"])
-    assert "\n" not in str(refused.value) and str(refused.value).endswith(".")

@@ -8,9 +8,8 @@ from torch import nn
 from model.core import heads
 from model.core.masks import Causal, Full
 from model.core.query import Kind, UserError
-from model.core.record import AttentionRecord, Layer, Reported
+from model.core.record import AttentionRecord, Layer
 from model.module.look import look
-from model.scratch.transformer import Config, Transformer
 from tests.model.module.modules import ByHand, Calling, Decoder, Grouped, Lying, Twice, Vision
 
 CLOSE = 1e-5   # the largest difference of a weight
@@ -82,17 +81,6 @@ def test_torchs_own_encoder_is_what_its_fast_path_puts_out(batch_first, monkeypa
     assert f"0 is {next(iter(theirs))}" in record.notes[0]
 
 
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")   # torch's own, of its fast path
-def test_padding_that_the_fast_path_leaves_out_is_no_key():
-    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2)
-    x, padded = torch.randn(2, 6, 16), torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
-    record = look(encoder, {"src": x, "src_key_padding_mask": padded}, batch=1)
-    verified(record)
-    assert not weights_of(record, Kind.SELF, 1)[..., 4:].any()
-    theirs = own_weights(encoder, lambda network: network(x, src_key_padding_mask=padded), 1)
-    close(weights_of(record, Kind.SELF, 1)[:, :4], theirs["layers.1.self_attn"][:, :4])   # it leaves padded rows out
-
-
 def test_torchs_own_decoder_has_causal_and_cross_attention():
     decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4, 32, batch_first=True), 2)
     given = {"tgt": torch.randn(2, 5, 16), "memory": torch.randn(2, 7, 16),
@@ -105,15 +93,6 @@ def test_torchs_own_decoder_has_causal_and_cross_attention():
     for number in (0, 1):
         close(weights_of(record, Kind.CAUSAL, number), theirs[f"layers.{number}.self_attn"])
         close(weights_of(record, Kind.CROSS, number), theirs[f"layers.{number}.multihead_attn"])
-
-
-def test_cross_attention_is_recognised_at_equal_lengths():
-    whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True)
-    x = torch.randn(1, 5, 16)
-    record = look(whole, (x, x), tokens=(list("abcde"), list("ABCDE")))
-    verified(record)
-    assert record.kinds == (Kind.SELF, Kind("self 2"), Kind.CROSS)
-    assert [len(each.layers) for each in record.maps] == [2, 2, 2]   # without a mask the decoder looks ahead
 
 
 def test_a_vision_transformer_with_fused_queries_keys_and_values():
@@ -169,48 +148,12 @@ def test_grouped_heads_masks_and_batches_are_those_of_the_item(shape, kind):
     close(weights_of(record, record.kinds[0], 0), manual(query, key, added, 0.7))
 
 
-@pytest.mark.parametrize("batch", [0, 1])
-def test_multi_head_attention_of_other_widths_with_a_mask_for_each_head_and_padding(batch):
-    network = nn.MultiheadAttention(12, 3, kdim=8, vdim=10, batch_first=True)
-    given = {"query": torch.randn(2, 4, 12), "key": torch.randn(2, 6, 8), "value": torch.randn(2, 6, 10),
-             "attn_mask": torch.randn(6, 4, 6), "key_padding_mask": torch.zeros(2, 6)}
-    given["key_padding_mask"][0, 5] = -torch.inf
-    record = look(network, given, batch=batch)
-    verified(record)
-    with torch.no_grad():
-        theirs = network.eval()(**given, average_attn_weights=False)[1][batch]
-    close(weights_of(record, Kind.CROSS, 0), theirs)
-
-
-def test_a_compiled_module_is_looked_at_as_it_was_written():
-    record = look(torch.compile(Decoder()), torch.arange(5)[None])
-    verified(record)
-    assert record.card.title == "Decoder" and "0 is h.0" in record.notes[0]
-
-
 def test_a_module_that_is_called_twice_is_two_layers():
     record = look(Twice(), torch.randn(1, 4, 16))
     verified(record)
     assert [layer.index for layer in record[Kind.SELF].layers] == [0, 1]
     assert record.notes[0] == "Layers of self attention: 0 is shared, 1 is shared (call 2)."
     assert np.abs(weights_of(record, Kind.SELF, 0) - weights_of(record, Kind.SELF, 1)).max() > 1e-3
-
-
-def test_our_own_transformer_softens_by_hand_and_is_reported():
-    network = Transformer(Config(50, 32, 4, 64, 2, 2)).eval()
-    record = look(network, (torch.tensor([[3, 4, 5, 6]]), torch.tensor([[7, 8, 9]])))
-    assert record.verification.status == "reported" and record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)
-    assert all(isinstance(layer, Reported) for each in record.maps for layer in each.layers)
-    assert not network.training
-    seen = {}
-    attention = network.decoder.layers[1].attention
-    for name in ("query", "key"):
-        getattr(attention, f"w_{name}").register_forward_hook(
-            lambda module, args, output, name=name: seen.update({name: attention.split(output)}))
-    with torch.no_grad():
-        network(torch.tensor([[3, 4, 5, 6]]), torch.tensor([[7, 8, 9]]))
-    close(weights_of(record, Kind.CAUSAL, 1),
-          manual(seen["query"][0], seen["key"][0], torch.full((3, 3), -torch.inf).triu(1)))
 
 
 @pytest.mark.parametrize("one_head", [False, True])

@@ -11,13 +11,13 @@ from safetensors.torch import save_file
 from model.__main__ import main
 from model.core.query import NotOnDisk, Query, UserError
 from model.pretrained import adapters, load
-from tests.model import tiny, tiny_vision
+from tests.model import tiny
 
 TEXT = "the animal didn ' t cross the street because it was too tired"
 # modules to adapt: attention and more, by family
 TARGETS = {"llama": ["q_proj", "k_proj", "v_proj", "down_proj"], "bert": ["query", "key", "value", "output.dense"],
            "gpt2": ["c_attn", "c_proj"], "t5": ["q", "k", "v", "wo"]}
-KINDS = ["IA3", "PREFIX_TUNING", "a kind of the future"]
+KINDS = ["IA3", "PREFIX_TUNING"]
 
 
 @pytest.fixture(autouse=True)
@@ -45,18 +45,18 @@ def write(folder, tensors, dtype="float32", **settings):
     return folder
 
 
-def low_rank(modules, rank=lambda name: 4):
+def low_rank(modules):
     """Random A and B of each module, by the names that peft gives them."""
     draw, tensors = np.random.default_rng(7), {}
     for name, module in modules.items():
         across = type(module).__name__ == "Conv1D"
         inner, outer = module.weight.shape if across else module.weight.shape[::-1]
-        for part, shape in (("A", (rank(name), inner)), ("B", (outer, rank(name)))):
+        for part, shape in (("A", (4, inner)), ("B", (outer, 4))):
             tensors[f"{name}.lora_{part}.weight"] = (draw.normal(size=shape) * 0.3).astype(np.float32)
     return tensors
 
 
-def merge(network, tensors, scale=lambda name: 6 / 4):
+def merge(network, tensors):
     """Merges an adapter into the network, in numpy."""
     import torch
 
@@ -66,9 +66,7 @@ def merge(network, tensors, scale=lambda name: 6 / 4):
                 a, b = (tensors[f"{name}.lora_{part}.weight"].astype(np.float32) for part in "AB")
                 across = type(module).__name__ == "Conv1D"
                 weight = module.weight.numpy().T if across else module.weight.numpy()
-                weight = weight + b @ a * np.float32(scale(name))
-                if f"{name}.lora_magnitude_vector" in tensors:
-                    weight *= (tensors[f"{name}.lora_magnitude_vector"] / np.sqrt((weight ** 2).sum(1)))[:, None]
+                weight = weight + b @ a * np.float32(6 / 4)
                 module.weight.copy_(torch.tensor(weight.T if across else weight))
 
 
@@ -114,42 +112,14 @@ def test_an_applied_adapter_is_the_merged_model(tmp_path, family, report):
     assert largest < 1e-6
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16"])
-def test_weights_of_sixteen_bits_are_applied_in_thirty_two(tmp_path, report, dtype):
+def test_weights_of_sixteen_bits_are_applied_in_thirty_two(tmp_path, report):
     import torch
 
     def rounded(network):
-        return {name: torch.tensor(array).to(getattr(torch, dtype)).float().numpy()
+        return {name: torch.tensor(array).bfloat16().float().numpy()
                 for name, array in low_rank(adapted(network, ["q_proj"])).items()}
 
-    assert largest_difference(tmp_path, "llama", report, rounded, target_modules=["q_proj"], dtype=dtype) < 1e-6
-
-
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_magnitudes_of_dora_are_applied(tmp_path, report, family):
-    def tensors(network):
-        made, draw = low_rank(adapted(network, TARGETS[family])), np.random.default_rng(1)
-        return made | {name.replace("lora_B.weight", "lora_magnitude_vector"):
-                       draw.uniform(0.5, 2, len(array)).astype(np.float32)
-                       for name, array in made.items() if "lora_B" in name}
-
-    # numpy adds the squares in another order than torch, and three layers multiply the rounding
-    assert largest_difference(tmp_path, family, report, tensors, target_modules=TARGETS[family], use_dora=True) < 1e-5
-
-
-def test_ranks_and_scales_follow_their_patterns(tmp_path, report):
-    ranks = {"k_proj": 2, "model.layers.1.self_attn.q_proj": 3}
-
-    def rank(name):
-        return next((number for end, number in ranks.items() if name.endswith(end)), 4)
-
-    def scale(name):
-        return (11 if name.endswith("v_proj") else 6) / rank(name) ** 0.5
-
-    assert largest_difference(
-        tmp_path, "llama", report, lambda network: low_rank(adapted(network, ["q_proj", "k_proj", "v_proj"]), rank),
-        lambda network, tensors: merge(network, tensors, scale), target_modules=r".*\.(q|k|v)_proj", use_rslora=True,
-        rank_pattern={"k_proj": 2, r"^model\.layers\.1\.self_attn\.q_proj": 3}, alpha_pattern={"v_proj": 11}) < 1e-6
+    assert largest_difference(tmp_path, "llama", report, rounded, target_modules=["q_proj"], dtype="bfloat16") < 1e-6
 
 
 def test_embeddings_biases_whole_modules_and_chosen_layers_are_applied(tmp_path, report):
@@ -195,18 +165,6 @@ def test_a_classifier_is_the_adapters_own(tmp_path, report):
     assert record.prediction.kind == "label" and len(record.prediction.probabilities[-1]) == 3
 
 
-def test_a_classifier_without_its_pooler_is_refused_and_none_is_made_up(tmp_path, report):
-    base = save(tiny.network("bert"), tmp_path / "base")
-    tensors = low_rank(adapted(tiny.network("bert"), ["query"]))
-    settings = {"task_type": "SEQ_CLS", "target_modules": ["query"], "base_model_name_or_path": str(base)}
-    write(tmp_path / "head", tensors | {"classifier.weight": np.ones((3, 48), np.float32),
-                                        "classifier.bias": np.ones(3, np.float32)},
-          modules_to_save=["classifier"], **settings)
-    with pytest.raises(UserError, match="pooler"):
-        load.open_model(str(tmp_path / "head"), report)
-    assert "BertForMaskedLM" in record_of(write(tmp_path / "none", tensors, **settings), report).card.architecture
-
-
 def test_an_adapter_of_a_network_without_its_head_fits(tmp_path, report):
     base = save(tiny.network("llama"), tmp_path / "base")
     tensors = low_rank(adapted(tiny.network("llama"), ["q_proj"]))
@@ -243,22 +201,6 @@ def test_added_tokens_come_with_the_adapter(tmp_path, report):
     assert "<extra>" in record.maps[0].queries.texts and record.verification.status == "verified"
 
 
-def test_a_model_of_pictures_gets_its_adapter(tmp_path, report):
-    folder = tiny_vision.save(tmp_path / "vit", "vit")
-    opened = load.open_model(str(folder), report)
-    before = {name: parameter.detach().clone() for name, parameter in opened.network.named_parameters()}
-    names = [name for name, module in opened.network.named_modules() if name.endswith(("q_proj", "query"))]
-    tensors = low_rank({name: opened.network.get_submodule(name) for name in names})
-    write(folder, tensors, target_modules=[names[0].rpartition(".")[2]])
-    after = load.open_model(str(folder), report)
-    assert "LoRA adapter" in after.card.note and after.card.revision != opened.card.revision
-    for name, parameter in after.network.named_parameters():
-        module = name.removesuffix(".weight")
-        delta = (tensors[f"{module}.lora_B.weight"] @ tensors[f"{module}.lora_A.weight"] * np.float32(1.5)
-                 if module in names else 0)
-        assert np.abs(parameter.detach().numpy() - before[name].numpy() - delta).max() < 1e-6, name
-
-
 # where the base is
 
 
@@ -287,7 +229,7 @@ def test_a_base_is_found_by_path_cache_and_fetched_folder(tmp_path, adapter, hom
         assert place.title == "adapter" and not place.unapplied
 
 
-@pytest.mark.parametrize("name", ["minilm", "sentence-transformers/all-MiniLM-L6-v2"])
+@pytest.mark.parametrize("name", ["sentence-transformers/all-MiniLM-L6-v2"])
 def test_a_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
     tensors = low_rank(adapted(minilm.network, ["query"]))
     folder = write(tmp_path / "mine", tensors, target_modules=["query"], task_type="FEATURE_EXTRACTION",
@@ -302,27 +244,13 @@ def test_a_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
 
 
 @pytest.mark.parametrize(("name", "wanted"), [
-    ("google-bert/bert-base-uncased", "bert"), ("bert-base-uncased", "bert"), ("gpt2", "gpt2"),
-    ("HuggingFaceTB/SmolLM2-135M-Instruct", "smollm2"), ("HuggingFaceTB/SmolLM2-135M", "HuggingFaceTB/SmolLM2-135M"),
+    ("google-bert/bert-base-uncased", "bert"), ("gpt2", "gpt2"), ("HuggingFaceTB/SmolLM2-135M-Instruct", "smollm2"),
     ("owner/elsewhere", "owner/elsewhere")])
 def test_a_base_that_is_not_on_disk_is_named_with_the_way_to_fetch_it(adapter, name, wanted):
     with pytest.raises(NotOnDisk, match=f"is a LoRA adapter for {name}.* fetch it with: python -m model fetch {wanted}$"
                        ) as caught:
         load.locate(str(adapter(name)))
     assert caught.value.wanted == wanted
-
-
-@pytest.mark.parametrize("name", ["/content/drive/base", "../nowhere", None, "a/b/c", 3])
-def test_a_base_that_is_nowhere_is_named(adapter, name, tmp_path, report):
-    with pytest.raises(UserError) as caught:
-        load.locate(str(adapter(name)))
-    assert "adapter" in str(caught.value) and "\n" not in str(caught.value)
-    if isinstance(name, str):   # the way out
-        base = save(tiny.network("llama"), tmp_path / "base")
-        assert name in str(caught.value) and "copy adapter_config.json" in str(caught.value)
-        for file in (tmp_path / "adapter").iterdir():
-            shutil.copy(file, base)
-        assert record_of(base, report).verification.status == "verified"
 
 
 def test_the_revision_follows_base_and_adapter(tmp_path, adapter):
@@ -374,8 +302,7 @@ def test_another_kind_is_named_beside_its_base_and_refused_alone(tmp_path, kind,
 
 
 @pytest.mark.parametrize("settings", [
-    {"use_qalora": True}, {"target_parameters": ["mlp.experts.down_proj"]}, {"init_lora_weights": "pissa_niter_16"},
-    {"a_setting_of_the_future": {"on": 1}}, {"peft_type": None}])
+    {"init_lora_weights": "pissa_niter_16"}, {"a_setting_of_the_future": {"on": 1}}, {"peft_type": None}])
 def test_a_lora_adapter_that_cannot_be_merged_exactly_is_named(tmp_path, adapter, settings):
     base = save(tiny.network("llama"), tmp_path / "base")
     alone = adapter(str(base), **settings)
@@ -386,41 +313,14 @@ def test_a_lora_adapter_that_cannot_be_merged_exactly_is_named(tmp_path, adapter
     assert ask(base)["verification"]["status"] == "reported"
 
 
-def test_adapters_in_folders_of_a_base_are_named(tmp_path, adapter, report):
-    base = save(tiny.network("llama"), tmp_path / "base")
-    before = load.revision(str(base))
-    shutil.copytree(adapter("elsewhere"), base / "one")
-    shutil.copytree(adapter("elsewhere", peft_type="IA3"), base / "more" / "two")
-    found = ask(base)["verification"]
-    assert found["status"] == "reported" and load.revision(str(base)) != before
-    assert "in more/two" in found["reasons"][0] and "in one" in found["reasons"][1]
-    own = write(tmp_path / "own", load_tensors(base / "one"), target_modules=["q_proj"],
-                base_model_name_or_path=str(base))
-    assert record_of(own, report).verification.status == "verified"   # the others are not meant for it
-    only = tmp_path / "only"
-    shutil.copytree(base / "one", only / "one")
-    with pytest.raises(UserError, match="has no model, only adapters in subfolders; open one of them"):
-        load.locate(str(only))
-
-
-def load_tensors(folder):
-    return {name.removeprefix("base_model.model."): array
-            for name, array in load_file(folder / "adapter_model.safetensors").items()}
-
-
 @pytest.mark.parametrize(("change", "settings", "said"), [
     (lambda made: made | {"model.layers.9.self_attn.q_proj.lora_A.weight": np.ones((4, 48), np.float32)}, {},
      "there is no place for .*layers.9"),
     (lambda made: {name: array[:, :40] if "lora_A" in name else array for name, array in made.items()}, {},
      "size mismatch for"),
-    (lambda made: made, {"r": 8}, "size mismatch for"),
-    (lambda made: made, {"target_modules": ["v_proj"]}, "there is no place for|lacks"),
     (lambda made: made, {"target_modules": ["q_proj", "v_proj"]}, "it lacks .*v_proj"),
-    (lambda made: made, {"modules_to_save": ["lm_head"]}, "lm_head"),
     (lambda made: dict(list(made.items())[1:]), {}, "it lacks .*lora_A"),
     (lambda made: {name: array * np.float32("nan") for name, array in made.items()}, {}, "NaN or infinity"),
-    (lambda made: made, {"target_modules": "("}, "cannot be used"),
-    (lambda made: made, {"r": "four"}, "cannot be used"),
     (lambda made: made, {"r": 0}, "cannot be used")])
 def test_files_that_do_not_fit_are_refused_by_name(tmp_path, report, change, settings, said):
     network = tiny.network("llama")
@@ -433,17 +333,6 @@ def test_files_that_do_not_fit_are_refused_by_name(tmp_path, report, change, set
     with pytest.raises(UserError, match=said) as caught:
         load.open_model(str(tmp_path / "alone"), report)
     assert "adapter" in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_an_adapter_of_an_adapter_is_refused(tmp_path, adapter):
-    base = save(tiny.network("llama"), tmp_path / "base")
-    first = adapter(str(base), "first")
-    for name in (first, write(base, load_tensors(first), target_modules=["q_proj"])):
-        (first / "config.json").write_text("{}", encoding="utf-8")
-        with pytest.raises(UserError, match="itself has an adapter; merge that one first"):
-            load.locate(str(adapter(str(name), "second")))
-    with pytest.raises(UserError):
-        load.locate(str(adapter("../second", "second")))
 
 
 def test_peft_beside_transformers_changes_nothing(tmp_path, adapter, monkeypatch, report):

@@ -6,7 +6,7 @@ import torch
 
 from model.capture import forward_pass
 from model.core import heads
-from model.core.query import Kind, Query, Temper, UserError
+from model.core.query import Kind, Query, Temper
 from model.studies import rollout
 from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, agreement, attribute, ceiling
 from model.studies.token_removal import explained_answer
@@ -63,17 +63,6 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
 
 def _bias(norm) -> np.ndarray:
     return np.zeros(len(norm.gain)) if norm.bias is None else norm.bias
-
-
-def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
-    query = asked(minilm).query
-    layer = minilm.record(query, report)[Kind.SELF].layer(2)
-    changed = rollout.transformed_values(layer, minilm.trace(query, report).attention(Kind.SELF, 2))
-    weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-    rows = np.eye(layer.shape[1])[4]
-    vectors = weights[5, 4][:, None] * changed[5]
-    np.testing.assert_allclose(rollout.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1),
-                               atol=1e-12)
 
 
 def log_chances(model, ids: list[int], place: int, **more) -> torch.Tensor:
@@ -201,13 +190,3 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, re
     assert found.removed["deleted"][3] == pytest.approx(plain - without, abs=1e-3)
     assert found.removed["hidden"][3] == pytest.approx(plain - hidden, abs=1e-3)
     assert found.tokens.texts == tuple(model.record(found.query, report)[Kind.SELF].keys.texts)
-
-
-def test_what_cannot_be_asked_is_one_sentence(opened, minilm, report):
-    for model, words, more in ((opened("bloom"), "only reports", {}), (minilm, "type one", {}),
-                               (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}),
-                               (opened("llama"), "vocabulary", {"word": "zebra"}),
-                               (opened("llama"), "too few tokens", {"at": 4}),
-                               (opened("gpt2"), "too few tokens", {"at": 0}), (opened("bert"), "no word", {"at": 999})):
-        with pytest.raises(UserError, match=words):
-            put(model, asked(model, **more))

@@ -57,37 +57,6 @@ def test_any_damage_is_one_sentence_about_the_folder_or_none(tmp_path_factory, d
         check_sentence(said, folder)
 
 
-@pytest.mark.parametrize(("name", "file", "said"), [
-    ("clearhead.json is b'{\"sha256\": [1]}'", "clearhead.json", "sha256 must list each file's checksum"),
-    ("without tokenizer.json", None, "has no whole tokenizer (tokenizer.json"),
-    ("without tokenizer.json, tokenizer_config.json", None, "has no whole tokenizer"),
-    ("tokenizer: a table that is none", "tokenizer.json", "cannot be used as a tokenizer"),
-    ("tokenizer: pieces of no length", "tokenizer.json", "a tokenizer that works (chunk size must be non-zero)"),
-    ("tokenizer: ids beyond the embeddings", None, "'the' has id 90 but there are 70 embeddings"),
-    ("tokenizer_config.json is b'{'", "tokenizer_config.json", "cannot be used as a JSON object"),
-    ("added_tokens.json is b'[1]'", "added_tokens.json", "cannot be used as a JSON object (it holds a list)"),
-    ("weights: nan in one", "model.safetensors", "holds NaN or infinity in "),
-    ("weights: of int64", "model.safetensors", "as I64, where floating-point numbers are expected"),
-    ("weights: a row short", "model.safetensors", "where config.json says"),
-    ("header: an unknown type", "model.safetensors", "unknown variant `F3`")])
-def test_the_sentence_names_the_file_and_what_it_should_hold(name, file, said, tmp_path):
-    folder = damage.sound_folder(tmp_path, "bert")
-    next(each for each in LISTED if each.name == name).spoil(folder)
-    sentence = sentence_about(folder)
-    check_sentence(sentence, folder)
-    assert said in sentence and (file is None or str(folder / file) in sentence)
-
-
-@pytest.mark.parametrize(("way", "wrong"), [(("hidden_size",), "x"), (("num_attention_heads",), None),
-                                            (("architectures",), {"a": 1}), (("model_type",), [1])])
-def test_a_field_of_the_wrong_type_is_said_with_its_file(way, wrong, tmp_path):
-    folder = damage.sound_folder(tmp_path, "bert")
-    damage.wrong_value("config.json", way, wrong).spoil(folder)
-    sentence = sentence_about(folder)
-    check_sentence(sentence, folder)
-    assert f"{folder / 'config.json'} cannot be used as " in sentence
-
-
 def test_tokenizer_panic_is_one_sentence_and_next_text_is_read(tmp_path):
     """The post-processor of pairs names a token that is not there."""
     folder = damage.sound_folder(tmp_path, "word pieces")

@@ -128,13 +128,6 @@ def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, repor
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
-def test_a_file_in_the_place_of_the_home_is_said(hub, home, report):
-    home.touch()
-    with pytest.raises(UserError, match=r"\(CLEARHEAD_HOME\) could not be written, as a file stands where"):
-        fetching.fetch("owner/name", report)
-    assert home.is_file()
-
-
 def fetch_and_write_down(log):
     """Fetches owner/name; what it reports stands in this file."""
     def report(fraction, text):
@@ -202,13 +195,6 @@ def test_an_adapter_is_fetched_and_its_base_is_named_with_the_command(tmp_path, 
             load.locate("owner/name")
         assert {path.name for path in (tmp_path / "home" / "models" / "owner--name").iterdir()} == {
             "adapter_config.json", "adapter_model.safetensors", "clearhead.json"}
-
-
-def test_an_adapter_beside_its_base_is_fetched_with_it(contents, hub, report):
-    contents |= {"adapter_config.json": b"{}", "adapter_model.safetensors": contents["model.safetensors"]}
-    folder = fetching.fetch("owner/name", report)
-    assert set(json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["sha256"]) == {
-        "model.safetensors", "adapter_model.safetensors"}
 
 
 @pytest.mark.parametrize("name",

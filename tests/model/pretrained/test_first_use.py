@@ -7,9 +7,7 @@ import sys
 import pytest
 
 from model.pretrained import catalogue, files, load
-from model.pretrained import fetch as fetching
 from tests.model import tiny
-from tests.model.hub import COMMIT, serve
 
 FIRST, SECOND = "1" * 40, "2" * 40
 
@@ -90,15 +88,6 @@ def test_the_model_that_opens_carries_it_to_the_page(cached, report):
     assert "is not what was first opened here" in load.open_model("owner/name", report).card.changed
 
 
-def test_what_was_fetched_here_is_remembered_by_the_hubs_commit(model, report):
-    with serve({path.name: path.read_bytes() for path in model.iterdir()}):
-        folder = fetching.fetch("owner/name", report)
-    assert opened() == ""
-    (version,) = json.loads(files.record_of("owner/name").read_text(encoding="utf-8"))["versions"]
-    assert version["commit"] == COMMIT and version["weights"] == json.loads(
-        (folder / catalogue.MARK).read_text(encoding="utf-8"))["sha256"]
-
-
 def test_what_is_of_no_hub_is_not_remembered(model, home, tmp_path):
     own = shutil.copytree(model, tmp_path / "own")
     assert files.remember(load.locate(str(own))) == ""
@@ -117,10 +106,3 @@ def test_a_damaged_record_is_said_and_stays(cached, content):
     file.write_bytes(content)
     assert "owner--name.json cannot be read" in opened() and "delete it to begin anew" in opened()
     assert file.read_bytes() == content
-
-
-def test_a_home_that_cannot_be_written_is_said_and_the_model_opens(cached, home, report):
-    home.touch()   # a file in the folder's place
-    cached(FIRST)
-    card = load.open_model("owner/name", report).card
-    assert "is not known: " in card.changed and "a file stands where a folder should be" in card.changed

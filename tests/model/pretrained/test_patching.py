@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.query import Kind, Patch, Query, Silence, UserError, quiet
+from model.core.query import Kind, Patch, Query, UserError, quiet
 from model.studies.patching import PatchQuery, patch_heads
 
 TEXT = "the animal didn ' t cross the street because [MASK] was too tired"
@@ -82,13 +82,6 @@ def test_patching_a_whole_layer_gives_the_twins_next_layer(opened, name, kind):
     assert np.abs(found.layer(1).query[:, CHANGED] - twin.layer(1).query[:, CHANGED]).max() > 0.1
 
 
-def test_every_head_of_every_layer_patched_is_the_twins_answer_at_any_word_they_share(opened):
-    model = opened("bert")
-    found, twin = ask(model, edits=every(Kind.SELF, range(3), 4, query(TWIN))), ask(model, TWIN)
-    assert found.prediction.ids == twin.prediction.ids
-    np.testing.assert_allclose(found.prediction.probabilities, twin.prediction.probabilities, atol=1e-6)
-
-
 def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
     model, text, target = opened("bart"), "the cat sat on it", "a cat sat"
     plain = ask(model, text, target=target)
@@ -107,21 +100,6 @@ def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
     keys = [each[Kind.CROSS].layer(1).key for each in (whole, twin)]
     # the encoder's output is the twin's where the words are
     np.testing.assert_allclose(keys[0][:, :5], keys[1][:, :5], atol=1e-5)
-
-
-@pytest.mark.parametrize(("edit", "sentence"), [
-    (lambda: Patch(Kind.SELF, 0, 0, query("the cat")), "choose a text with the same number of tokens"),
-    (lambda: Patch(Kind.SELF, 9, 0, query(TWIN)), "has no head 0"),
-    (lambda: Patch(Kind.SELF, 0, 0, Query("other", "r", TWIN)), "same model"),
-    (lambda: Patch(Kind.SELF, 0, 0, query(TWIN, edits=frozenset({Silence(Kind.SELF, 0, 0)}))), "cannot have edits")])
-def test_what_cannot_be_patched_is_one_sentence(opened, edit, sentence):
-    with pytest.raises(UserError, match=sentence):
-        ask(opened("bert"), edits=[edit()])
-
-
-def test_two_edits_of_one_output_are_refused():
-    with pytest.raises(UserError, match="two edits"):
-        query(TEXT, edits=frozenset({Silence(Kind.SELF, 0, 0), Patch(Kind.SELF, 0, 0, query(TWIN))}))
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL), ("marian", Kind.CROSS)])

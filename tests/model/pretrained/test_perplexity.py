@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.core.query import Query, UserError
+from model.core.query import Query
 from model.studies.predictions import sequence_likelihood
 
 TEXT = "the cat sat on the mat"
@@ -23,10 +23,3 @@ def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened,
     assert -found.log_probabilities.mean() == pytest.approx(loss.item(), rel=1e-5)
     assert found.perplexity == pytest.approx(loss.exp().item(), rel=1e-5)
     assert np.isfinite(found.products).all() and found.ids == tuple(ids[0, 1:].tolist())
-
-
-@pytest.mark.parametrize("family", ["bert", "bart"])
-def test_a_model_that_says_no_next_token_of_its_text_is_refused(opened, report, family):
-    model = opened(family)
-    with pytest.raises(UserError, match="not predict the next token of a text"):
-        sequence_likelihood(model, query(model), report)

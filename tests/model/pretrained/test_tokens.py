@@ -1,12 +1,7 @@
 """Readable tokens: what is shown is what was typed, spans are exact, words hold together."""
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from model.core.query import UserError
-from model.pretrained.model import bytes_in_hex
-from model.pretrained.tokens import Piece, align, fill, readable, visible, word_numbers
-from tests.model import tiny
+from model.pretrained.tokens import Piece, align, readable, visible, word_numbers
 
 
 def piece(raw, span, text=0, special=False, unknown=False):
@@ -35,16 +30,6 @@ def test_unknown_and_special_tokens_say_so():
     assert tokens.segments == (-1, 0) and tokens.words == (-1, 0)
 
 
-def test_trimmed_white_space_is_found_again():
-    tokens = readable([piece("a", (0, 1)), piece("Ġ", (2, 2)), piece("Ġb", (3, 4))], ("a  b",))
-    assert tokens.texts == ("a", "␣", "b")
-    assert tokens.spans == ((0, 1), (1, 2), (3, 4))
-
-
-def test_a_lone_marker_before_a_word_has_no_characters():
-    assert fill("▁", (0, 1), "苹", 0) == (0, 0)
-
-
 def test_a_pair_keeps_its_texts_and_words_apart():
     tokens = readable([piece("a", (0, 1)), piece("[SEP]", (0, 0), -1, special=True), piece("a", (0, 1), 1)], ("a", "a"))
     assert tokens.words == (0, -1, 1) and tokens.segments == (0, -1, 1)
@@ -58,25 +43,12 @@ def test_what_would_be_invisible_is_named(text, shown):
     assert visible(text) == shown
 
 
-@given(st.text())
-def test_no_label_holds_a_control_or_a_surrogate(text):
-    import unicodedata
-
-    assert all(unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp") for character in visible(text))
-
-
 @pytest.mark.parametrize(("text", "words"), [
     ("didn't stop", [0, 0, 0, 0, 0, 0, -1, 1, 1, 1, 1]), ("a,b", [0, 1, 2]), ("苹果ab", [0, 1, 2, 2]),
     ("e\u0301a", [0, 0, 0]),
     ("👨\u200d👩!", [0, 0, 0, 1]), ("'a'", [0, 1, 2]), ("3.14", [0, 1, 2, 2])])
 def test_words(text, words):
     assert word_numbers(text) == words
-
-
-@given(st.text(min_size=1))
-def test_word_numbers_never_fall_and_skip_nothing(text):
-    numbers = [number for number in word_numbers(text) if number >= 0]
-    assert numbers == sorted(numbers) and set(numbers) == set(range(len(set(numbers))))
 
 
 def test_sentencepiece_pieces_are_found_again_in_the_text():
@@ -87,46 +59,6 @@ def test_sentencepiece_pieces_are_found_again_in_the_text():
 
 def test_byte_fallback_gives_all_bytes_the_character():
     assert align("苹a", ["<0xE8>", "<0x8B>", "<0xB9>", "a"]) == [(0, 1), (0, 1), (0, 1), (1, 2)]
-
-
-def test_half_a_character_is_shown_as_bytes():
-    assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == "‹8B›"
-
-
-TEMPLATE = ("{% for each in messages %}[CLS] the {{ each.content | trim }} [SEP] {% endfor %}"
-            "{% if add_generation_prompt %}a mat on{% endif %}")
-
-
-@pytest.mark.parametrize("text", ["the cat sat", "  cat\n", "the the [SEP] a mat on", "on"])
-def test_a_turn_of_a_chat_has_the_ids_of_the_template_and_spans_in_what_was_typed(text, tmp_path):
-    from model.ask import sources
-
-    folder = tiny.save(tmp_path / "chat", "llama")
-    tokenizer = tiny.tokenizer()
-    tokenizer.chat_template = TEMPLATE
-    tokenizer.save_pretrained(folder)
-    record = sources.ask(sources.open_query(str(folder), text, chat=True)).result(60)
-    tokens = record.maps[0].queries
-    wanted = tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True)["input_ids"]
-    assert list(tokens.ids) == list(wanted) and record.verification.status == "verified"
-    typed = [i for i, segment in enumerate(tokens.segments) if segment == 0]
-    assert [text[slice(*tokens.spans[i])] for i in typed] == text.split() == [tokens.texts[i] for i in typed]
-    assert all(tokens.special[i] for i in range(len(tokens)) if i not in typed)
-    assert typed == list(range(2, 2 + len(typed))) and tokens.texts[-3:] == ("a", "mat", "on")
-
-
-def test_a_chat_is_refused_where_there_is_no_template_or_it_changes_the_text(tmp_path):
-    from model.ask import sources
-
-    folder = tiny.save(tmp_path / "plain", "llama")
-    with pytest.raises(UserError, match="has no chat template"):
-        sources.open_query(str(folder), "the cat", chat=True)
-    tokenizer = tiny.tokenizer()
-    tokenizer.chat_template = "{% for each in messages %}{{ each.content | upper }}{% endfor %}"
-    tokenizer.save_pretrained(folder)
-    with pytest.raises(UserError, match="changes this text"):
-        sources.ask(sources.open_query(str(folder), "the cat", chat=True)).result(60)
-    assert sources.ask(sources.open_query(str(folder), "the cat")).result(60).maps
 
 
 def test_a_mark_that_is_typed_counts_as_special_and_is_no_word(opened):

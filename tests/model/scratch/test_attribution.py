@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from model.core import heads
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Query
 from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
 from model.studies import rollout
@@ -114,14 +114,3 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
                    - (without[words.index(found.answer.word)] - without[words.index(found.answer.rival)]))
     assert found.removed["hidden"][3] == pytest.approx(change, abs=1e-3)
     assert np.isfinite(found.removed["hidden"][:-1]).all()
-
-
-def test_what_cannot_be_asked_is_one_sentence(opened):
-    for name, text, words, more in (("translator", RESOLVER, "vocabulary", {"word": "zebu"}),
-                                    ("scratch", RESOLVER, "has no answer to explain", {}),
-                                    ("resolver-wide", "the dog was too big", "no \"it\"", {}),
-                                    ("induction", "a", "too few", {}),
-                                    ("induction", INDUCTION * 8, "at most 64", {}),
-                                    ("resolver-wide", RESOLVER, "vocabulary", {"word": "zebu"})):
-        with pytest.raises(UserError, match=words):
-            parts(opened[name], text, **more)

@@ -1,7 +1,6 @@
 """The small world: splits that do not touch, twins that differ in one word, no position that gives the answer away."""
 import itertools
 import random
-from collections import defaultdict
 
 import pytest
 
@@ -33,30 +32,10 @@ def test_twins_differ_in_the_adjective_alone_and_swap_the_answer(split):
         assert (first.answer, second.answer, first.nouns) == (0, 1, second.nouns)
 
 
-def test_no_position_gives_the_answer_away():
-    source = grammar.sentences(random.Random(3))
-    answers = defaultdict(list)
-    for sentence in itertools.islice(source, 8_000):
-        # the second noun is always the nearest, the first always the first
-        answers[sentence.frame].append(sentence.answer)
-    assert len(answers) == len(lexicon.FRAMES)
-    assert all(0.45 < sum(each) / len(each) < 0.55 for each in answers.values())
-
-
 def test_splits_share_no_pair_of_nouns_in_either_order():
     train, validation, test = ({frozenset(noun.english for noun in sentence.nouns) for sentence in drawn(split, 2_000)}
                                for split in ("train", "validation", "test"))
     assert not train & test and not train & validation and not validation & test
-
-
-def test_held_out_words_are_never_trained():
-    english, _ = map(set, grammar.vocabulary())
-    held_out = {noun.english for pool in lexicon.HELD_OUT_NOUNS.values()
-                for noun in pool.values()} | set(lexicon.HELD_OUT_ADJECTIVES)
-    assert not english & held_out
-    for split in ("nouns", "adjectives", "frames"):
-        assert all(set(sentence.english) - english for sentence in drawn(split))
-    assert all(sum(noun.english in held_out for noun in sentence.nouns) == 1 for sentence in drawn("nouns"))
 
 
 def test_sentences_as_a_person_writes_them_are_read_back_word_by_word():
@@ -65,13 +44,6 @@ def test_sentences_as_a_person_writes_them_are_read_back_word_by_word():
         for words in (sentence.english, sentence.french):
             pieces = tokenizer.pieces(grammar.join_words(words))
             assert [each.text.lower() for each in pieces] == list(words) and not any(each.unknown for each in pieces)
-
-
-def test_the_vocabulary_is_exactly_what_is_said():
-    english, french = map(set, grammar.vocabulary())
-    said = [sentence for split in ("train", "validation", "test") for sentence in drawn(split, 4_000)]
-    assert {word for sentence in said for word in sentence.english} == english
-    assert {word for sentence in said for word in sentence.french} == french
 
 
 @pytest.mark.parametrize(("english", "french"), [

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import task_heads
 from model.core import heads
 from model.core.query import Kind, Query
 from model.scratch import grammar, head_scores, models, tokens
@@ -59,38 +58,6 @@ def test_looks_are_the_weights_of_the_record(encoder, sentences):
         for layer in record[Kind.SELF].layers:
             expected = heads.row_weights(layer, sentences[i].pronoun)[:, list(sentences[i].places)]
             np.testing.assert_allclose(found[layer.index][i], expected, atol=1e-6)
-
-
-def test_cross_looks_start_at_the_row_that_writes_the_pronoun(both, sentences):
-    found = head_scores.noun_weights(both, sentences, translator.batch, Kind.CROSS,
-                                       lambda sentence: sentence.french_pronoun)
-    model = opened(models.Translator, both, translator.WORDS)
-    sentence = sentences[9]
-    record = model.record(Query("m", "r", grammar.join_words(sentence.english),
-                                target=grammar.join_words(sentence.french)),
-                          quiet)
-    assert record[Kind.CROSS].queries.texts[sentence.french_pronoun + 1].lower() in ("il", "elle")
-    expected = heads.row_weights(record[Kind.CROSS].layer(1), sentence.french_pronoun)[:, list(sentence.places)]
-    np.testing.assert_allclose(found[1][9], expected, atol=1e-6)
-
-
-@pytest.mark.parametrize(("always", "name", "table"), [
-    (0, "actor", ((17, 0), (17, 0))),
-    (1, "place", ((0, 17), (0, 17))), ("answer", "resolving", ((17, 0), (0, 17))), ("wrong", "", ((0, 17), (17, 0)))])
-def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table):
-    picked = [{"answer": each.answer, "wrong": 1 - each.answer}.get(always, always) for each in sentences]
-    weights = np.zeros((34, 1, 2), np.float32)
-    weights[np.arange(34), 0, picked] = 0.7
-    head, = task_heads.tabulate_pointing({4: weights}, sentences, Kind.SELF)
-    assert (head.name, head.table, head.layer) == (name, table, 4)
-    assert head.both == (name == "resolving") and set(head.by_frame.values()) == {float(name == "resolving")}
-
-
-def test_a_head_that_hardly_looks_at_the_nouns_has_no_name(sentences):
-    weights = np.zeros((34, 1, 2), np.float32)
-    weights[:, 0] = (0.010, 0.009)
-    head, = task_heads.tabulate_pointing({0: weights}, sentences, Kind.SELF)
-    assert head.name == "" and head.mass == pytest.approx(0.019)
 
 
 def test_swapping_every_word_swaps_the_answer_and_swapping_none_does_not(both, sentences):

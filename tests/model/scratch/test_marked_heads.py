@@ -2,10 +2,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.task_heads import looking, rows_at, share_right, silencing
+from benchmarks.task_heads import looking, rows_at
 from model.core import heads
 from model.core.pictures import keep
-from model.core.query import Kind, Patch, Query
+from model.core.query import Kind, Query
 from model.scratch import head_scores, models
 from model.scratch.source import open_model, weights_file
 from model.scratch.tasks import marked_digit
@@ -61,19 +61,3 @@ def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(mo
     assert turned(canvases, 0, "digits") > 0.9   # through the digits' own patches
     assert turned(canvases, 0, "cls") < 0.1      # and not through [CLS]
     assert turned(canvases, 1, "cls") > 0.9 > 0.1 > turned(canvases, 1, "digits")
-
-
-def test_silencing_either_head_costs_thirty_points(model, canvases):
-    whole = share_right(model, canvases)
-    assert all(whole - each["zero"] >= 0.3 for each in silencing(model, canvases).values())
-
-
-def test_exchange_everywhere_is_the_edit_patch(canvases, turned):
-    pair = canvases[:2]
-    for layer in (0, 1):
-        other = Query(MODEL, "r", "", image=keep(png(pair[1].pixels()), "canvas").sha256)
-        answer = record(pair[0], frozenset([Patch(Kind.SELF, layer, 0, other)])).prediction.texts[0][0]
-        back = Query(MODEL, "r", "", image=keep(png(pair[0].pixels()), "canvas").sha256)
-        second = record(pair[1], frozenset([Patch(Kind.SELF, layer, 0, back)])).prediction.texts[0][0]
-        expected = np.mean([answer == str(pair[1].answer), second == str(pair[0].answer)])
-        assert turned(pair, layer, "everywhere") == expected

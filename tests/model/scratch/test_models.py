@@ -3,7 +3,7 @@ here, how is."""
 import pytest
 import torch
 
-from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.query import Kind, Query, UserError
 from model.scratch import models, tokens
 from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
@@ -54,23 +54,12 @@ def test_the_resolver_answers_at_every_it(resolver):
     assert record.verification.status == "verified"
 
 
-def test_a_text_without_it_has_no_answer_and_says_so(resolver):
-    record = ask(resolver, "The dog barked.")
-    assert record.prediction is None and any('no "it"' in note for note in record.notes)
-
-
 def test_words_never_seen_are_marked_and_named(resolver):
     record = ask(resolver, "The blorp didn't cross the street because it was too tired.")
     side = record[Kind.SELF].keys
     assert [text for text, unknown in zip(side.texts, side.unknown, strict=True) if unknown] == ["blorp"]
     assert any("blorp" in note and "never saw" in note for note in record.notes)
     assert not ask(resolver, HEADLINE).notes
-
-
-@pytest.mark.parametrize("fields", [{"text_b": "a"}, {"target": "a"}, {"continuation": (5,)}])
-def test_what_a_model_cannot_read_is_refused(resolver, fields):
-    with pytest.raises(UserError, match="does not read a"):
-        ask(resolver, HEADLINE, **fields)
 
 
 def test_the_translator_writes_a_target_of_its_own(translator):
@@ -92,21 +81,6 @@ def test_the_translator_takes_a_target_and_a_continuation(translator):
     assert step.prediction.ids == given.prediction.ids[:4]
 
 
-def test_edits_are_in_place_while_the_translator_decodes(translator):
-    silences = frozenset(Silence(Kind.CROSS, layer, head) for layer in range(2) for head in range(4))
-    record = ask(translator, HEADLINE, edits=silences)
-    other = ask(translator, "The dog didn't fear the cat.", edits=silences)
-    # cut off from the source, it always writes the same
-    assert record[Kind.CAUSAL].queries.ids == other[Kind.CAUSAL].queries.ids
-    assert ask(translator, HEADLINE, edits=frozenset({Hide("source", 1)})).verification.status == "verified"
-
-
-@pytest.mark.parametrize("edit", [Hide("source", 99), Silence(Kind.CROSS, 5, 0)])
-def test_edits_that_cannot_be_are_refused_before_decoding(translator, edit):
-    with pytest.raises(UserError):
-        ask(translator, HEADLINE, edits=frozenset({edit}))
-
-
 def test_induction_reads_single_signs_and_continues(induction):
     record = ask(induction, "q7 q", continuation=(30,))
     side = record[Kind.CAUSAL].queries
@@ -115,11 +89,6 @@ def test_induction_reads_single_signs_and_continues(induction):
     following = next_word(induction, Query("m", "r", "q7 q", continuation=(30,)), quiet)
     assert following.ids[:20] == record.prediction.ids[-1] and len(following.logits) == len(induction.tokenizer)
     assert any(side.unknown) is False and ask(induction, "é").notes
-
-
-def test_what_does_not_fit_a_trained_model_is_told():
-    record = ask(opened("induction", limit=7), "abcdefghij")
-    assert (record.omitted.count, record.omitted.text) == (4, "ghij") and len(record[Kind.CAUSAL].queries) == 7
 
 
 def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):

@@ -7,12 +7,11 @@ from PIL import Image
 
 from model.core import pictures
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, Query, UserError
+from model.core.query import Kind, Query
 from model.core.trace import CLOSE
 from model.scratch.models import processed
 from model.scratch.source import open_model, revision
 from model.scratch.tasks import marked_digit
-from model.studies.token_removal import explained_answer
 from tests.model.only import Only
 
 MODEL = "marked-digit"
@@ -78,20 +77,3 @@ def test_another_picture_is_cut_to_its_middle_made_grey_and_shrunk_by_means():
     grey = pixels[:, 20:100] @ np.array([0.299, 0.587, 0.114])
     means = grey.reshape(40, 2, 40, 2).mean((1, 3))
     assert np.abs(processed(pixels) - means).max() <= 1.6   # grey is rounded before the mean, and after it
-
-
-def test_a_hidden_patch_is_no_key(model, record):
-    hidden = model.record(query(record.query.image, edits=frozenset([Hide("source", 3)])), quiet)
-    assert hidden.verification.status == "verified"
-    assert not hidden[Kind.SELF].layers[0].allowed.block(slice(0, 26), slice(3, 4)).any()
-
-
-def test_what_it_cannot_read_is_refused(model, record):
-    with pytest.raises(UserError, match="reads a picture; choose or open one"):
-        model.record(query(None), quiet)
-    with pytest.raises(UserError, match="reads pictures only"):
-        model.record(Query(MODEL, "r", "seven", image=record.query.image), quiet)
-    with pytest.raises(UserError, match="does not read a target"):
-        model.record(query(record.query.image, target="seven"), quiet)
-    with pytest.raises(UserError, match="reads pictures"):
-        explained_answer(model, record.query, None, ("", "", ""), 64)

@@ -1,12 +1,10 @@
 """The trace of our own models against their own logits' stream and the record of the same pass."""
 import numpy as np
 import pytest
-import torch
 
-from model.core.models import LastVectorsQuery
-from model.core.query import Kind, Query, Silence, UserError, quiet
+from model.core.query import Kind, Query, Silence, quiet
 from model.scratch.source import open_model
-from tests.model.only import Only, head_outputs
+from tests.model.only import head_outputs
 
 TEXT, TARGET = "The animal did not cross the street", "das Tier ging"
 
@@ -43,21 +41,3 @@ def test_a_silenced_head_is_silent_in_the_trace(model):
     mixed[1] = 0
     made = sum(mix @ part for mix, part in zip(mixed, attention.w_output, strict=True)) + attention.b_output
     assert np.abs(made - attention.output).max() < 1e-5
-
-
-def test_embedding_and_position_sum_to_the_first_stream(model):
-    found = model.trace(Query("scratch", model.card.revision, TEXT), quiet)
-    start = found.start(Kind.SELF)
-    assert [name for name, _ in start.parts] == ["token", "position"]
-    assert np.abs(sum(part for _, part in start.parts) - start.output).max() < 1e-6
-    assert torch.tensor(start.output).equal(torch.tensor(found.blocks[0].before))
-    with pytest.raises(KeyError, match="no cross attention"):
-        found.attention(Kind.CROSS, 0)
-
-
-def test_a_decoder_that_was_given_nothing_has_no_last_vectors(model):
-    query = Query("scratch", model.card.revision, TEXT)
-    with pytest.raises(UserError, match="no block of causal attention that"):
-        LastVectorsQuery(query, Kind.CAUSAL).answer(Only(model), quiet)
-    with pytest.raises(UserError, match="no block of cross attention that"):
-        LastVectorsQuery(query, Kind.CROSS).answer(Only(model), quiet)

@@ -11,7 +11,7 @@ from model.scratch import models
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch.source import film_path
-from model.scratch.train import frame_steps, train
+from model.scratch.train import train
 
 STEPS = 11
 
@@ -72,20 +72,6 @@ def test_training_is_the_same_bit_by_bit_even_when_it_was_stopped(task, tmp_path
         assert models.read_metadata(one) == models.read_metadata(other)
 
 
-def test_the_film_grows_while_training_goes_on(task, tmp_path):
-    with pytest.raises(InterruptedError):
-        train(task, tmp_path, STEPS, progress=stop_at(6))
-    frames = models.read_metadata(tmp_path / "induction-film.safetensors")["frames"]
-    assert frames[0] == 0 and 3 <= frames[-1] <= 6
-
-
-def test_snapshots_fit_the_film_and_span_the_training():
-    for parameters in (1_000, 79_000, 400_000):
-        steps = frame_steps(3_000, parameters, 1_740_000)
-        assert steps[0] == 0 and steps[-1] == 3_000
-        assert len(steps) == 3 or len(steps) * parameters <= 1_740_000
-
-
 @pytest.mark.parametrize("name", sorted(tasks.tasks()))
 def test_every_task_asks_something_that_its_vocabulary_can_say(name):
     task = tasks.tasks()[name]
@@ -109,13 +95,3 @@ def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
         models.load(film_path(path), 99)
     with pytest.raises(ValueError, match="another configuration"):
         models.fill(training.TrainingRun(tasks.tasks()["translator"], 3, 1).model, models.contents(path))
-
-
-def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
-    from click.testing import CliRunner
-
-    from model.cli.studies import train_command
-
-    monkeypatch.setattr(tasks, "tasks_named", lambda name: [task])
-    result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])
-    assert result.exit_code == 0 and "right 0.5" in result.output and (tmp_path / "induction.safetensors").exists()

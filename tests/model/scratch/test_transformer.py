@@ -177,22 +177,6 @@ def test_every_scheme_decodes_without_seeing_the_future_or_padding(scheme):
     assert difference(model(source, changed)[:, -1], whole[:, -1]) > TOLERANCE
 
 
-@pytest.mark.parametrize("half", ["encoder_layers", "decoder_layers"])
-def test_half_a_transformer_has_no_trace_of_the_other_half(half):
-    model = Transformer(replace(SMALL, **{half: 0}))
-    missing = half.split("_")[0]
-    assert not [name for name in model.state_dict() if name.startswith(missing) or "cross" in name]
-    assert model(torch.tensor([[1, 2, 1]])).shape == (1, 3, SMALL.vocabulary)
-
-
-def test_dropout_acts_on_embeddings_and_sub_layers_and_only_in_training():
-    model = Transformer(replace(SMALL, dropout=0.5))
-    ids = torch.tensor([[1, 2, 1]])
-    assert sum(isinstance(each, nn.Dropout) for each in model.modules()) == 1 + LAYERS * 2 + LAYERS * 3
-    assert not torch.equal(model.train().encode(ids), model.encode(ids))
-    assert torch.equal(model.eval().encode(ids), model.encode(ids))
-
-
 @pytest.mark.parametrize(("change", "word"), [
     ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions to be one of"),
     ({"positions": "rotary"}, "pairs of dimensions"),
@@ -229,11 +213,3 @@ def test_a_model_of_pictures_answers_at_cls_and_without_places_knows_no_order(pi
     assert model(pictures).shape == (3, 1, 7)
     torch.testing.assert_close(blind(shuffled), blind(pictures), atol=1e-5, rtol=1e-5)
     assert (model(shuffled) - model(pictures)).abs().max() > 1e-3
-
-
-def test_patches_and_places_begin_equally_wide():
-    torch.manual_seed(3)
-    embedding = Transformer(Config(**{**vars(PICTURES), "d_model": 96})).embedding
-    inked = torch.where(torch.rand(200, 4, 4) < 0.25, 1.0, 0.0)   # squares add up to a quarter of the patch
-    assert embedding.linear(inked.flatten(1)).std().item() == pytest.approx(1, abs=0.15)
-    assert embedding.positions.table.std().item() == pytest.approx(1, abs=0.15)

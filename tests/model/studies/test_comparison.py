@@ -1,6 +1,5 @@
 """Two records side by side: the difference against plain subtraction, the divergence against scipy, and what cannot be
 compared."""
-import dataclasses
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from scipy.spatial.distance import jensenshannon
 from model.ask import sources
 from model.core import heads
 from model.core.query import Kind, Silence, UserError
-from model.core.record import AttentionMap, Tokens
 from model.studies.comparison import (
     LONGEST,
     AlignmentQuery,
@@ -40,17 +38,6 @@ def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
     return align_texts(AlignmentQuery(first.query, second.query, kinds), first, second)
 
 
-def long_record(n: int, changed: int = 0):
-    """n words of a long text, each token one word; every `changed`-th is another one."""
-    words = [f"w{place}{'x' if changed and place % changed == 0 else ''}" for place in range(n)]
-    starts = np.cumsum([0, *(len(word) + 1 for word in words)])
-    side = Tokens(tuple(words), tuple(range(n)), (False,) * n,
-                  tuple((int(at), int(at) + len(word)) for at, word in zip(starts, words)),
-                  tuple(range(n)), (0,) * n, (False,) * n)
-    made = fabricate.record(n, special=(), text=" ".join(words), **({"seed": 5} if changed else {}))
-    return dataclasses.replace(made, maps=(AttentionMap(Kind.SELF, side, side, made.maps[0].layers),))
-
-
 def test_pieces_are_summed_as_keys_and_averaged_as_queries():
     weights = RNG.dirichlet(np.ones(4), 3)
     found = pool_weights(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
@@ -75,26 +62,6 @@ def test_the_same_question_changes_nothing_and_an_edit_nothing_before_itself():
     assert asked(first, first).changed.max() == 0
     found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).frame()["changed"]
     assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
-
-
-def test_what_only_one_text_has_is_the_rest_of_a_row():
-    first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
-    found, meeting = asked(first, second), meet(first, second)
-    both = [each for each in meeting.columns if each.both]
-    one = pool_weights(heads.weights(first[Kind.SELF].layer(0), 0), [each.first for each in both],
-                 [each.first for each in both])
-    other = pool_weights(heads.weights(second[Kind.SELF].layer(0), 0), [each.second for each in both],
-                   [each.second for each in both])
-    p, q = (np.column_stack([each, np.clip(1 - each.sum(1), 0, None)]) for each in (one, other))
-    assert found.frame()["changed"][0, 0] == pytest.approx((jensenshannon(p, q, base=2, axis=-1) ** 2).mean(), abs=1e-6)
-
-
-def test_models_of_other_shapes_need_an_open_head():
-    first, second = record("minilm", TIRED), record("translator", TIRED)
-    with pytest.raises(UserError, match="open head"):
-        asked(first, second)
-    found = asked(first, second, head=(1, 2)).changed
-    assert len(found) == 72 and found.min() > 0 and found.max() <= 1
 
 
 def test_texts_without_a_common_token_and_long_ones_are_refused():
@@ -122,16 +89,6 @@ def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_group
     np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
 
 
-def test_long_texts_are_aligned_and_compared_in_seconds():
-    """Once each token of the other's, once every third word changed."""
-    first, second = long_record(700), long_record(700, changed=3)
-    found, rows = asked(first, second), meet(first, second).rows
-    assert len(rows) == 700 and all(group.both for group in rows) and sum("⇄" in group.text for group in rows) == 234
-    one, other = (heads.weights(each[Kind.SELF].layer(1), 2).astype(np.float64) for each in (first, second))
-    expected = (jensenshannon(one, other, base=2, axis=-1) ** 2).mean()
-    assert found.frame()["changed"][1, 2] == pytest.approx(expected, abs=1e-6)
-
-
 def test_predictions_beside_each_other_are_the_records_own():
     first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
     rows = prediction_table(first, second)
@@ -141,14 +98,6 @@ def test_predictions_beside_each_other_are_the_records_own():
     assert prediction_table(one, other) == [] and cosine(first, second) is None
     a, b = (each.prediction.vector for each in (one, other))
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
-
-
-def test_the_desk_answers_a_comparison():
-    queries = [sources.open_query("minilm", text) for text in (TIRED, TIRED.replace("tired", "wide"))]
-    found = sources.ask(ComparisonQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
-    assert len(found.changed) == 72
-    groups = sources.ask(AlignmentQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
-    assert len(groups.rows) == len(groups.columns) == 16
 
 
 def test_models_differ_over_texts_by_the_mean_of_each_text(tmp_path):

@@ -35,15 +35,6 @@ def test_the_only_column_of_texts_is_taken_whatever_its_name_and_all_are_offered
     assert [text for _, text in read(name, content)] == ["fine", "bad"]
 
 
-def test_of_several_columns_of_texts_one_is_to_be_named():
-    content = b"title,body\none,first\ntwo,second\n"
-    with pytest.raises(UserError, match=r"no column 'text' in title, body; choose .* --column"):
-        read("a.csv", content)
-    assert read("a.csv", content, field="body") == [(2, "first"), (3, "second")]
-    with pytest.raises(UserError, match="no column 'other'"):
-        read("a.csv", b"body\nfirst\n", field="other")
-
-
 @pytest.mark.parametrize(("name", "content", "said"), [
     ("a.pdf", b"x", "end its name in"), ("a", b"x", "end its name in"), ("a.txt", b"", "contains no text"),
     ("a.txt", b"\n \n\t\n", "contains no text"),
@@ -95,12 +86,3 @@ def test_texts_come_through_csv_and_jsonl_unchanged(written):
     for name, content in (("a.csv", table.getvalue()), ("a.jsonl", lines)):
         if wanted:
             assert [text for _, text in read(name, content.encode())] == wanted
-
-
-def test_a_file_is_never_in_memory_as_a_whole():
-    class Endless(io.RawIOBase):
-        def readline(self, size=-1):
-            return b"one more text\n"
-
-    found = texts(Endless(), "endless.txt")
-    assert [next(found) for _ in range(3)][-1] == (3, "one more text")

@@ -40,9 +40,3 @@ def test_uniform_rows_score_what_is_said():
     uniform = np.tril(np.ones((N, N), np.float32)) / np.arange(1, N + 1, dtype=np.float32)[:, None]
     found = scores_of(uniform)
     assert found.prefix[0] == pytest.approx(found.uniform)
-
-
-def test_a_map_without_room_for_the_repeat_is_refused():
-    with pytest.raises(ValueError, match="twice a length"):
-        induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(0, looking(lambda i: 0)[None], Causal()),
-                                      )), N)

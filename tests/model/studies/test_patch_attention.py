@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.query import Kind, UserError
+from model.core.query import Kind
 from model.studies import patch_attention as study
 from tests import fabricate
 
@@ -34,12 +34,6 @@ def test_a_uniform_row_over_a_square_of_pixels_looks_half_its_side_away():
     assert even["entropy"] == pytest.approx(np.log2(257)) and even["special"] == pytest.approx(1 / 257)
 
 
-def test_rows_of_rollout_sum_to_one_and_those_of_the_copied_one_do_not():
-    found = study.roll_out(MAP, 0.9)
-    np.testing.assert_allclose(found.right.sum(1), 1, atol=1e-9)
-    assert np.abs(found.copied.sum(1) - 1).max() > 0.05
-
-
 def test_where_nothing_is_left_out_both_are_the_same():
     found = study.roll_out(MAP, 0.0)
     np.testing.assert_allclose(found.right, found.copied, atol=1e-6)
@@ -58,13 +52,3 @@ def test_an_outlier_is_far_above_the_median_and_mostly_there_is_none():
     assert study.outliers(norms, MAP.keys.patches) == ()
     norms[[0, 7]] = 9
     assert study.outliers(norms, MAP.keys.patches) == (7,)
-
-
-def test_the_similarity_is_the_cosine():
-    vectors = np.array([[1, 0], [1, 1], [0, 0], [-2, 0]], np.float32)
-    np.testing.assert_allclose(study.similarities(vectors, 0), [1, 0.5 ** 0.5, np.nan, -1])
-
-
-def test_a_text_is_refused():
-    with pytest.raises(UserError, match="model of pictures"):
-        study.measure(fabricate.record(), Kind.SELF)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from model.ask import sources
-from model.core.query import Kind, Patch, Silence, UserError, quiet
+from model.core.query import Kind, Patch, Silence, quiet
 from model.studies.paths import AblationQuery, PathsQuery
 from tests.model import tiny
 
@@ -66,13 +66,6 @@ def _written(network, family: str, layer: int, head: int, heads) -> torch.Tensor
     swapped[:, head] = other[:, head]
     with torch.inference_mode():
         return project(swapped.reshape(len(own), -1)) - project(own.reshape(len(own), -1))
-
-
-def test_texts_of_different_lengths_are_refused(tmp_path):
-    folder = tiny.save(tmp_path / "gpt2", "gpt2")
-    query, twin = (sources.open_query(str(folder), text) for text in (TEXT, TWIN + " tired"))
-    with pytest.raises(UserError, match="tokens"):
-        sources.ask(PathsQuery(query, twin, 3, 7, 12)).result()
 
 
 @pytest.mark.parametrize("receiver", [(1, 0), (1, 1)])

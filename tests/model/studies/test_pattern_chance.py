@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon
 
-from model.ask import sources
 from model.core.query import Kind
-from model.studies.patterns import PatternChanceQuery, pattern_chance
+from model.studies.patterns import pattern_chance
 from tests import fabricate
 
 
@@ -28,10 +27,3 @@ def test_luck_is_what_the_best_of_the_habits_reaches_of_other_draws_too():
     fits = np.array([[1 - np.mean([jensenshannon(row, pattern[place], base=2) ** 2 for place, row in enumerate(head)])
                       for pattern in patterns] for head in random])
     assert np.quantile(fits.max(1), 0.95) == pytest.approx(many, abs=0.04)
-
-
-def test_a_decoder_is_held_against_rows_under_its_own_mask():
-    query = sources.open_query("induction", "k7Qx2bVk7Q")
-    chance = sources.ask(PatternChanceQuery(query, Kind.CAUSAL)).result(60)
-    assert "next" not in chance.even or chance.even["next"] == 0
-    assert 0 < chance.even["previous"] < 1 and 0 < chance.luck < 1

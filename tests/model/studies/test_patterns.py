@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from model.core import heads
-from model.core.masks import Causal, Dense, Full
+from model.core.masks import Causal, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
 from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit
@@ -62,17 +62,6 @@ def test_a_pattern_without_room_is_left_out():
     assert found.best().loc[(0, 0)].tolist() == ["even", pytest.approx(1, abs=1e-6)]
     alone = fit(reported(np.ones((1, 1))))
     assert alone.best().loc[(0, 0)].tolist() == [next(iter(alone.fits)), 1]   # of equals the first pattern
-
-
-def test_a_layer_without_room_for_a_pattern_has_no_fit_and_is_none_of_it():
-    n = 6
-    tokens, causal = fabricate.tokens(n), np.tril(np.ones((1, n, n))) / np.arange(1, n + 1)[:, None]
-    shut = np.zeros((n, n), bool)
-    shut[np.arange(n), 0] = True   # every token may look at the first only
-    layers = Reported(0, causal.astype(np.float32), Causal()), Reported(1, shut[None].astype(np.float32), Dense(shut))
-    found = fit(AttentionMap(Kind.CAUSAL, tokens, tokens, layers))
-    assert np.isnan(found.frame()["previous"][1, 0]) and found.frame()["previous"][0, 0] > 0
-    assert found.best()["pattern"].tolist() == ["even", "first"]
 
 
 def test_blocks_of_rows_add_up(monkeypatch):

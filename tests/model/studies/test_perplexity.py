@@ -6,7 +6,6 @@ import torch
 from torch.nn import functional
 
 from model.ask import sources
-from model.core.query import UserError
 from model.scratch.source import open_model
 from model.scratch.tokens import BEGIN, END
 from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
@@ -47,21 +46,3 @@ def test_what_comes_later_changes_no_earlier_factor():
     whole = likelihood("translator")
     part = likelihood("translator", continuation=whole.ids[:4])
     np.testing.assert_allclose(part.log_probabilities[:4], whole.log_probabilities[:4], atol=1e-5)
-
-
-def test_another_target_is_less_probable_than_the_models_own():
-    own = likelihood("translator")
-    words = ["elle" if word == "il" else word for word in own.texts[:-1]]
-    other = likelihood("translator", target=" ".join(words).replace("' ", "'"))
-    assert other.texts[:len(words)] == tuple(words) and other.products[-1] < own.products[-1]
-
-
-@pytest.mark.parametrize("model", ["minilm", "resolver-narrow"])
-def test_an_encoder_has_no_next_token(model):
-    with pytest.raises(UserError, match="next token"):
-        likelihood(model)
-
-
-def test_a_chain_is_checked_where_it_is_born():
-    with pytest.raises(ValueError, match="one number per token"):
-        SequenceLikelihood(("a", "b"), (1, 2), np.zeros(1))

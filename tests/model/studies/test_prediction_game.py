@@ -7,7 +7,7 @@ import pytest
 from model.core import heads
 from model.core.query import Kind
 from model.core.view import View, displayed_head
-from model.studies.prediction_game import Score, allowed_cells, cover, score
+from model.studies.prediction_game import allowed_cells, cover, score
 from tests import fabricate
 
 
@@ -32,15 +32,6 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
     assert found.count == (3 if kind is Kind.CAUSAL else 4)
     room = found.mean("best") - found.mean("uniform")
     assert found.above_chance == pytest.approx((found.mean("found") - found.mean("uniform")) / room)
-
-
-def test_the_best_choice_is_all_of_the_way_and_every_cell_no_choice():
-    made, view = fabricate.record(), View(layer=0, head=2)
-    shown = displayed_head(made, view)
-    may = allowed_cells(made[Kind.SELF].layer(0), shown)
-    assert score(shown, may, [(3, int(shown.weights[3].argmax()))]).above_chance == pytest.approx(1)
-    assert np.isnan(score(shown, may, [(3, column) for column in range(7)]).above_chance)
-    assert score(shown, may, []) == Score(()) and score(shown, may, [(3, 99), (99, 3)]) == Score(())
 
 
 def test_words_and_hidden_tokens_count_as_they_are_shown():

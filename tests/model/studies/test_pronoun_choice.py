@@ -5,9 +5,8 @@ import pytest
 
 from model.ask import sources
 from model.core.heads import weights
-from model.core.query import Kind, Query, Silence, UserError
+from model.core.query import Kind, Query, Silence
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
-from model.scratch.tasks import translator
 from model.studies.predictions import pronoun_of, rows_by_produced_token
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -54,11 +53,3 @@ def test_over_a_set_everything_moves_every_pronoun_and_shares_are_shares(ask):
     found = ask(DecisionSetQuery, 20)
     assert found.sentences == 40 and found.moved["everything"] > 0.9
     assert all(0 <= share <= 1 for share in found.moved.values()) and set(found.points) == {Kind.SELF, Kind.CROSS}
-
-
-def test_a_sentence_or_a_model_without_the_decision_is_told_so(ask, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(UserError, match="“the” contains neither il nor elle"):
-        patched.setattr(translator, "greedy", lambda *_: [[translator.TOKENIZER.number("the")]])
-        ask(DecisionQuery, "The dog.")
-    with pytest.raises(UserError, match="own translator"):
-        sources.ask(DecisionQuery("induction", sources.revision("induction"), TIRED), "test").result(120)

@@ -5,7 +5,6 @@ import pytest
 from model.ask import sources
 from model.core.query import UserError
 from model.studies.induction import InductionMeanQuery
-from model.training import processes as films
 from model.training.processes import Film, HeadScoresQuery, emergence_interval, loss_drop_step
 
 ABOUT = {"config": {"vocabulary": 66}}
@@ -36,14 +35,6 @@ def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
     assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
     assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0
     assert "induction" in sources.films()
-
-
-def test_a_film_that_is_not_there_or_broken_is_told_in_a_sentence(tmp_path):
-    with pytest.raises(UserError, match="cannot be read"):
-        films.read_film(tmp_path / "none.safetensors")
-    (tmp_path / "broken.safetensors").write_bytes(b"\x00" * 20)
-    with pytest.raises(UserError, match="cannot be read"):
-        films.read_film(tmp_path / "broken.safetensors")
 
 
 def test_the_scores_are_offered_for_any_decoder_and_refused_for_others(smollm2):

@@ -73,12 +73,6 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
         sources.film(training.name)
 
 
-def test_a_server_without_trainings_says_so(monkeypatch):
-    monkeypatch.setattr(processes, "LIMITS", replace(LIMITS, trainings=0))
-    with pytest.raises(UserError, match="trains no models"):
-        processes.start(SMALL)
-
-
 def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(started, monkeypatch):
     monkeypatch.setattr(processes, "LIMITS", replace(LIMITS, trainings=1))
     long = replace(SMALL, steps=6000)
@@ -99,13 +93,6 @@ def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(s
 def test_settings_out_of_range_are_refused_in_a_sentence(changes):
     with pytest.raises(UserError, match=r"choose|change"):
         replace(SMALL, **changes)
-
-
-def test_the_settings_are_what_is_trained():
-    task = worker.task_of(Settings("resolver", 3, 4, 1e-3, 100))
-    assert (task.config.encoder_layers, task.config.decoder_layers, task.config.heads,
-            task.learning_rate) == (3, 0, 4, 1e-3)
-    assert task.words == tasks()["resolver-narrow"].words
 
 
 def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path, monkeypatch):

@@ -7,10 +7,9 @@ import pytest
 
 from model.ask import sources
 from model.cli.commands import answer_to
-from model.core import heads, record_file
-from model.core.limits import LIMITS
+from model.core import heads
 from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper
 from model.core.query import Window as WindowEdit
 from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification, patch_tokens
 from tests import fabricate
@@ -119,25 +118,3 @@ def test_a_picture_and_its_patches_come_back(tmp_path):
 def test_only_a_proof_with_its_figures_is_called_one(verification, status, tmp_path):
     found = opened(replace(fabricate.record(5), verification=verification).save(tmp_path / "mine.safetensors"))
     assert found.verification.status == status and found.verification.reasons == verification.reasons
-
-
-def test_shared_arrays_are_written_once(tmp_path):
-    mask = Dense(np.tri(60, dtype=bool))
-    made = fabricate.record(60, layers=1)
-    one = replace(made, maps=(replace(made.maps[0], layers=(fabricate.layer(0, 60, 60, allowed=mask),)),))
-    two = replace(made, maps=(replace(made.maps[0], layers=tuple(fabricate.layer(index, 60, 60, allowed=mask)
-                                                                 for index in range(2))),))
-    sizes = [record.save(tmp_path / f"{name}.safetensors").stat().st_size for name, record in (("a", one), ("b", two))]
-    assert sizes[1] - sizes[0] < fabricate.layer(0, 60, 60).query.nbytes * 3
-
-
-def test_what_cannot_be_saved_is_one_sentence(tmp_path, monkeypatch):
-    made = fabricate.record(5)
-    with pytest.raises(UserError, match=r"end the name in \.safetensors\.$"):
-        made.save(tmp_path / "mine.npz")
-    with pytest.raises(UserError, match="make the folder"):
-        made.save(tmp_path / "nowhere" / "mine.safetensors")
-    monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, file_bytes=1_000))
-    with pytest.raises(UserError, match="CLEARHEAD_FILE_MB"):
-        made.save(tmp_path / "mine.safetensors")
-    assert not list(tmp_path.iterdir())

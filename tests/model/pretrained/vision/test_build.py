@@ -5,11 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from benchmarks import families_pictures
 from model.ask import sources
 from model.ask.sources import models
 from model.core import heads, pictures
-from model.core.query import Hide, Kind, Query, Silence, Temper, UserError, quiet
+from model.core.query import Hide, Kind, Silence, Temper, UserError, quiet
 from model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny_vision
 
@@ -105,33 +104,10 @@ def test_edits_work_on_patches(folders):
     assert {answer.verification.status for answer in (hidden, silent, warm)} == {"verified"}
 
 
-def test_the_untrained_twin_of_a_model_of_pictures_is_verified(folders):
-    query = sources.open_query(f"{folders('vit')}~untrained", "", image=tiny_vision.shipped("cat"))
-    answer = query.answer(models, quiet)
-    assert answer.verification.status == "verified" and answer.card.title == "vit, untrained"
-
-
 def test_windows_are_refused_by_name(folders):
     with pytest.raises(UserError, match=r"swin was refused because its picture cannot be trusted: it attends within 4 "
                                         r"windows of 16 tokens each, not over the whole input; choose another"):
         record(folders("swin"))
-
-
-def test_each_wrong_question_is_one_sentence(folders, tmp_path):
-    from tests.model import tiny
-
-    text_model = tiny.save(tmp_path / "bert", "bert")
-    for model, image, sentence in ((folders("vit"), None, "reads pictures, not text; choose or open a picture"),
-                                   (text_model, tiny_vision.shipped("cat"), "reads text and no pictures")):
-        with pytest.raises(UserError, match=sentence):
-            sources.open_query(str(model), "the cat", image=image)
-        query = Query(str(model), sources.revision(str(model)), "the cat", image=image)
-        with pytest.raises(UserError, match=sentence):
-            query.answer(models, quiet)
-    with pytest.raises(UserError, match="reads one picture"):
-        Query(str(folders("vit")), sources.revision(str(folders("vit"))), "", "b",
-              image=tiny_vision.shipped("cat")).answer(models, quiet)
-    assert record(folders("vit"), text="a cat").notes == ("The text was not read: this model reads pictures alone.",)
 
 
 def test_a_folder_without_a_processor_or_with_a_damaged_one_is_refused_by_its_file(folders, tmp_path):
@@ -152,19 +128,3 @@ def test_a_processor_that_makes_pictures_of_another_size_is_named(folders, tmp_p
     (copy / "preprocessor_config.json").write_text(json.dumps(larger), encoding="utf-8")
     with pytest.raises(UserError, match=r"from its own processor \(.*48.*correct the sizes in its preprocessor"):
         record(copy)
-
-
-def test_a_model_of_depths_reads_pictures_though_its_backbone_alone_says_so(tmp_path):
-    network = families_pictures.build("zoedepth", "eager")
-    network.save_pretrained(tmp_path)
-    (tmp_path / "preprocessor_config.json").write_text(json.dumps(tiny_vision.PROCESSOR), encoding="utf-8")
-    answer = record(tmp_path)
-    assert sources.sides(str(tmp_path)) == {"image"} and answer.verification.status == "verified"
-    assert answer[Kind.SELF].keys.grid == (4, 4) and answer.prediction is None
-
-
-def test_a_classifier_made_of_clips_picture_tower_names_its_classes(folders):
-    assert sources.sides(str(folders("clip_classifier"))) == {"image"}
-    answer = record(folders("clip_classifier"))
-    assert answer.verification.status == "verified" and answer[Kind.SELF].keys.grid == (4, 4)
-    assert set(answer.prediction.texts[0]) == {"cat", "coffee", "rocket", "a digit"}

@@ -1,5 +1,4 @@
 """Which token is which patch is measured, so that a network with another order is not shown in a wrong one."""
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -86,18 +85,3 @@ def at_random():
 def test_what_cuts_no_patches_side_by_side_is_named(network, named):
     with pytest.raises(Unsupported, match=named):
         cut_of(*planted(network()))
-
-
-def test_a_patch_has_the_configuration_s_size_where_no_convolution_cuts_it():
-    network = torch.nn.Linear(3, 3)
-    network.config = SimpleNamespace(patch_size=14)
-    assert patch_size(network) == (14, 14)
-
-
-def test_layers_may_stand_in_a_sequence_of_their_own_class():
-    network = tiny_vision.network("dinov2")
-    stack = next(module for module in network.modules() if isinstance(module, torch.nn.ModuleList))
-    parent = next(module for module in network.modules() for child in module.children() if child is stack)
-    name = next(name for name, child in parent.named_children() if child is stack)
-    setattr(parent, name, torch.nn.Sequential(*stack))
-    assert order_of(network, probe_of(network)) == [-1, *range(16)]

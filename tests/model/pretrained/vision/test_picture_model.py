@@ -48,8 +48,3 @@ def test_what_is_of_texts_alone_is_refused_in_a_sentence(folder):
         explained_answer(opened, asked(folder, "cat"), None, ("", "", ""), LONGEST)
     with pytest.raises(UserError):
         asked(folder, "cat", [Window(4, 1)]).answer(models, quiet)
-
-
-def test_a_picture_that_is_gone_is_said_to_be(folder):
-    with pytest.raises(UserError, match="no longer in this server's memory"):
-        sources.open_query(folder, "", image="0" * 64).answer(models, quiet)

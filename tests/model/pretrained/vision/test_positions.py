@@ -32,10 +32,6 @@ def test_positions_between_the_learned_ones_are_as_the_model_interpolates_them()
     np.testing.assert_allclose(parts.position, wanted, atol=1e-5)
 
 
-def test_a_model_with_relative_positions_adds_none():
-    assert embedded_parts(tiny_vision.network("beit"), PIXELS, range(1), 17) is None
-
-
 def test_a_trace_says_what_the_first_layer_reads_is_made_of(tmp_path):
     folder = tiny_vision.save(tmp_path / "clip_vision", "clip_vision")
     query = sources.open_query(str(folder), "", image=tiny_vision.shipped("cat"))

@@ -5,7 +5,6 @@ import torch
 from pyarrow import parquet
 
 from model.ask import sources
-from model.core.limits import LIMITS
 from model.core.query import Kind, UserError, quiet
 from model.studies.atlas.build import (
     SHARD,
@@ -68,20 +67,6 @@ def test_a_corpus_is_its_files_kinds_contents_and_order_and_not_their_names(corp
 
     (tmp_path / "f.txt").write_bytes((tmp_path / "a.txt").read_bytes())
     assert digest(*corpus.paths) == digest(tmp_path / "f.txt", *corpus.paths[1:]) != digest(*corpus.paths[::-1])
-
-
-@pytest.mark.parametrize(("name", "content"), [
-    ("x.docx", b"a"), ("x.parquet", b"PAR1 and nothing else"), ("x.parquet", {"words": ["a"]}),
-    ("x.parquet", {"text": [1]}), ("x.parquet", {"text": ["", None]}), ("x.txt", b"\n\n"), ("x.conllu", b"\n"),
-    ("x.parquet", {"text": ["b" * (LIMITS.corpus_text + 1)]})])
-def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content):
-    place = tmp_path / name
-    if isinstance(content, dict):
-        parquet.write_table(pa.table(content), place)
-    else:
-        place.write_bytes(content)
-    with pytest.raises(UserError, match=name):
-        items(Corpus((place,)))
 
 
 class Model:
@@ -149,16 +134,6 @@ def test_what_is_done_is_saved_when_the_work_ends_too_early(end):
     with pytest.raises(end if isinstance(end, type) else type(end)):
         folded(summaries(), save=saved.append)
     assert [total.averages.texts for total in saved] == [8]
-
-
-def test_a_small_atlas_is_made_on_the_spot():
-    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
-    assert len(set(lines)) == len(lines) == 200 and all(line == line.strip() and line for line in lines)
-    atlas = sources.ask(AtlasQuery("scratch", sources.revision("scratch"), limit=40)).result(120)
-    assert (atlas.about["texts"], atlas.about["model"], len(atlas.heads)) == (40, "scratch", 48)
-    wide = atlas.wide()
-    assert wide["entropy"].between(0, 10).all() and list(wide.columns) == list(atlas.measures)
-    assert len(atlas.examples(0, 0, "distance")) == 4 + 20
 
 
 def test_texts_of_a_page_have_the_averages_of_the_atlas():

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from model.ask import sources
-from model.core.limits import LIMITS, Limits
 from model.core.query import UserError
 from model.studies.atlas import files
 from model.studies.atlas.files import (
@@ -20,11 +19,9 @@ from model.studies.atlas.files import (
     open_atlas,
     save,
     write_atlas,
-    write_csv,
 )
 from model.studies.atlas.measured import COLUMNS
 from model.studies.atlas.summary import Atlas, atlas_of, merge, tables_of
-from tests.children import on_a_full_disk
 from tests.model.studies.atlas.made import COUNTS, SAID, summary
 
 
@@ -53,12 +50,6 @@ def test_an_atlas_survives_its_files(folder, atlas):
     assert json.loads((folder / RUN).read_text(encoding="utf-8")) == {"engine": "here"}
 
 
-def test_equal_tables_have_equal_bytes(atlas):
-    other = atlas_of(summary(range(12)), SAID)
-    assert all(as_parquet(table, {"a": 1}) == as_parquet(other.tables[name], {"a": 1})
-               for name, table in atlas.tables.items())
-
-
 def test_an_unfinished_mixed_or_damaged_folder_is_refused_with_a_sentence(folder, atlas, tmp_path_factory):
     with pytest.raises(UserError, match="There is no complete atlas in"):
         open_atlas(tmp_path_factory.mktemp("empty"))
@@ -77,39 +68,11 @@ def test_an_unfinished_mixed_or_damaged_folder_is_refused_with_a_sentence(folder
             open_atlas(folder)
 
 
-def test_a_full_disk_is_a_sentence_and_leaves_no_atlas(tmp_path, atlas):
-    error = on_a_full_disk(lambda: write_atlas(tmp_path, atlas, {}), most=2000)
-    assert isinstance(error, UserError) and "could not be written" in str(error)
-    assert not [path for path in tmp_path.iterdir() if path.name == RUN or path.suffix == ".new"]
-
-
-def test_csv_has_the_same_rows_and_lists_as_json(tmp_path, atlas):
-    places = write_csv(atlas, tmp_path)
-    assert {place.name for place in places} == {*(f"{name}.csv" for name in TABLES), "about.json"}
-    heads = pd.read_csv(tmp_path / "heads.csv")
-    assert (heads["mean"].dropna().to_numpy() == atlas.tables["heads"]["mean"].dropna().to_numpy()).all()
-    texts = pd.read_csv(tmp_path / "texts.csv")
-    assert tuple(json.loads(texts["tokens"][0])) == atlas.tables["texts"]["tokens"][0]
-
-
-def test_a_file_above_the_limit_is_not_read(folder, monkeypatch):
-    monkeypatch.setattr(files, "LIMITS", Limits(atlas_bytes=1000))
-    with pytest.raises(UserError, match="limit is 1,000"):
-        open_atlas(folder)
-    assert LIMITS.atlas_bytes > 1000
-
-
 def test_every_column_is_explained(annotated):
     tables = tables_of(annotated)
     assert set(COLUMNS) == {*TABLES, *files.MORE} == set(tables)
     for name, table in tables.items():
         assert list(table.columns) == list(COLUMNS[name]) and all(COLUMNS[name].values())
-
-
-def test_an_atlas_says_model_corpus_and_versions(annotated):
-    about = atlas_of(annotated, SAID).about
-    assert (about["texts"], about["cut"], about["kind"], about["verification"]) == (12, 4, "self", "verified")
-    assert "asked_kind" not in about and about["title"] == "Fabricated" and about["syntax"]["sentences"] == 1
 
 
 def test_a_summary_that_was_saved_ends_with_the_same_bytes(tmp_path, annotated):
@@ -143,9 +106,3 @@ def test_a_folder_is_read_once_and_again_when_it_is_written_anew(folder):
     assert sources.ask(atlas_folder(str(folder))).result(60).about["texts"] == 8
     with pytest.raises(UserError, match="does not open folders"):
         atlas_folder(str(folder), local=False)
-
-
-@pytest.mark.parametrize("path", ["", "~nobody-of-this-name/atlas", "a\0b", "x" * 5000])
-def test_what_holds_no_atlas_is_said_with_the_command_that_makes_one(path):
-    with pytest.raises(UserError, match=r"python -m model atlas build"):
-        atlas_folder(path)

@@ -6,7 +6,6 @@ import pytest
 
 from model.core import heads
 from model.core.query import Kind
-from model.studies import patterns
 from model.studies.atlas.measured import BITS, CELLS, POSITIONS, SHARE, TOKENS, Bins, measure_text, rows_of
 from tests import fabricate
 
@@ -100,13 +99,6 @@ def test_the_cells_of_measures_are_where_they_are_largest(measured):
         assert row(found, attention_map.kind, "confidence")[found.heads[at]] == pytest.approx(numbers.max(1).mean())
 
 
-def test_measures_and_fits_are_those_of_their_own_modules(measured):
-    attention_map, found = measured
-    kind = attention_map.kind
-    assert row(found, kind, "entropy") == heads.measure(attention_map).by_head("entropy")
-    assert row(found, kind, "fit_previous") == patterns.fit(attention_map).frame()["previous"].to_dict()
-
-
 def test_a_long_text_has_the_same_numbers_in_blocks(monkeypatch):
     attention_map = fabricate.record(fabricate.repeating(40).texts, Kind.CAUSAL, seed=5)[Kind.CAUSAL]
     whole = measure_text(attention_map)
@@ -116,17 +108,6 @@ def test_a_long_text_has_the_same_numbers_in_blocks(monkeypatch):
     parts = measure_text(attention_map)
     assert np.allclose(whole.numbers, parts.numbers, atol=1e-6, equal_nan=True) and even_blocks
     assert (whole.cells == parts.cells).all() and np.allclose(whole.weights, parts.weights)
-
-
-def test_cross_attention_and_a_text_of_one_token_have_what_they_have():
-    cross = fabricate.record(5, Kind.CROSS, keys=["[CLS]", "a", "b"], seed=1)[Kind.CROSS]
-    found = measure_text(cross)
-    assert found.numbers.shape == (len(rows_of(Kind.CROSS)), 12) and np.isfinite(row(
-        found, Kind.CROSS, "first")[0, 0])
-    assert found.cells[CELLS.index("previous")].max() == -1
-    one = measure_text(fabricate.record(["a"], special=[])[Kind.SELF])
-    assert np.isnan(list(row(one, Kind.SELF, "detect_previous").values())).all()
-    assert one.cells.max() == -1   # no row has a choice
 
 
 @pytest.mark.parametrize("bins", [SHARE, BITS, TOKENS, Bins(0, 8, 4)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from model.core.query import Kind
 from model.studies.atlas.measured import SHARE, TOKENS, numbers_of
-from model.studies.atlas.summary import as_csv, atlas_of, deciles, merge, storable, tables_of
+from model.studies.atlas.summary import as_csv, atlas_of, deciles, merge, tables_of
 from tests.model.studies.atlas.made import COUNTS, SAID, read, summary
 
 TEXTS = 30
@@ -62,18 +62,6 @@ def test_every_decile_has_examples_that_lie_in_it_and_open_at_their_cell(atlas):
         text = read(row["number"])
         assert (row["text"], row["tokens"], row["key"]) == (text.text.text, text.text.tokens, row["query"] - 1)
         assert row["weight"] == text.measured.weights[0, 2]   # the cells of the previous token come first
-
-
-def test_what_no_text_has_is_not_a_number(atlas):
-    rare = atlas.tables["heads"]
-    none = rare[rare["n"] == 0]
-    assert none[["mean", "min", "d1", "d9", "error"]].isna().all().all()
-    sinks = atlas.tables["sinks"]
-    assert (sinks[sinks["position"] == 0]["n"] == TEXTS).all() and sinks[sinks["position"] == 15]["share"].isna().all()
-
-
-def test_half_a_surrogate_pair_is_kept_as_a_sign_that_utf_8_has():
-    assert storable("a\ud83d b😀") == "a\ufffd b😀"
 
 
 def test_counts_of_trees_stand_in_the_tables_by_halves():

@@ -8,7 +8,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from model.cli.atlas import open_worker
 from model.core.query import UserError
 from model.studies.atlas import workers
 from model.studies.atlas.build import ShardWorker, Task
@@ -104,9 +103,3 @@ def actor_of(process: subprocess.Popen) -> psutil.Process:
                 pass   # it has just ended
         time.sleep(0.05)
     pytest.fail(f"the build ended: {process.communicate()[1].decode()}")
-
-
-def test_without_ray_the_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UserError, match="pip install -r requirements-ray"):
-        list(summaries(iter("a"), open_worker, Task("scratch", "0"), "ray", 1))

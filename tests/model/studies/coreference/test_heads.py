@@ -4,20 +4,17 @@ import pytest
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import Kind, UserError
+from model.core.query import Kind
 from model.studies.coreference import (
     Case,
     CasesQuery,
     Words,
     make_case,
     noun_weights,
-    pieces,
     run,
-    shipped_cases,
-    words_of,
 )
 from tests import headline
-from tests.fabricate import record, tokens
+from tests.fabricate import record
 from tests.model.only import CardQuery
 
 
@@ -46,17 +43,6 @@ def test_pieces_are_summed_where_looked_at_and_averaged_where_looking(kind, plac
     assert found.heads == tuple((kind, layer, head) for layer in range(2) for head in range(6))
     for name, numbers in wanted.items():
         np.testing.assert_allclose(getattr(found, name), numbers, atol=1e-6, err_msg=name)
-
-
-def test_a_word_is_every_token_that_shares_a_character_with_it():
-    known = tokens(7)   # spans (0, 2), (3, 5), …
-    assert pieces(known, (3, 5)) == (1,) and pieces(known, (4, 7)) == (1, 2) and pieces(known, (2, 3)) == ()
-
-
-def test_a_word_that_was_not_read_is_named():
-    case = make_case("aa bb cc dd ee ff gg hh ii jj it", "it", "aa", "bb")
-    with pytest.raises(UserError, match="maximum length ends before 'it'"):
-        words_of(tokens(7), case)
 
 
 def test_a_set_is_its_sentences_one_after_the_other_and_can_be_stopped():
@@ -88,20 +74,3 @@ def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
     assert untrained.heads == trained.heads and np.abs(untrained.pronoun - 1 / 17).max() < 0.03
     card = sources.ask(CardQuery(ids[1], sources.revision(ids[1]))).result()
     assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
-
-
-def test_trained_resolver_attends_to_right_noun_and_untrained_does_not():
-    cases = tuple(make_case(f"The animal didn't cross the street because it was too {adjective}.", "it", *nouns)
-                  for adjective, nouns in (("tired", ("animal", "street")), ("wide", ("street", "animal"))))
-    ids = ("resolver-narrow", sources.untrained("resolver-narrow"))
-    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), cases)).result().pronoun[:, 1]
-                          for each in ids)
-    assert (trained[:, 0] > 0.9).all() and (untrained[:, 0] < 0.5).all()
-    assert sources.untrained("scratch") == "scratch"
-
-
-def test_shipped_sentences_are_read_whole_by_minilm():
-    cases = shipped_cases("coreference")[::47]
-    answer = sources.ask(CasesQuery("minilm", sources.revision("minilm"), cases)).result()
-    assert np.isfinite(answer.pronoun).all() and (answer.pronoun >= 0).all() and (answer.pronoun.sum(-1) <= 1).all()
-    assert answer.unknown == 0

@@ -47,28 +47,6 @@ def test_a_planted_head_is_found():
     assert 0.8 < interval.low < 0.9 < interval.high < 0.97
 
 
-def test_of_equal_heads_the_one_with_more_weight_is_best():
-    weights = np.array([[[0.01, 0.009], [0.5, 0.2], [0.3, 0.1]]], np.float32)
-    assert best_column(coreference.correctness(weights), weights.sum(-1)) == 1
-
-
-def test_the_best_of_many_lucky_heads_is_no_better_on_other_sentences():
-    _, frame = layout()
-    gains, held = [], []
-    for seed in range(40):
-        weights = noise(100 + seed)
-        correct = coreference.correctness(weights)
-        gains.append(correct.mean(0).max())
-        held.append(held_out_accuracy(correct, weights.sum(-1), frame, frame % 2 == 0).accuracy.value)
-    assert np.mean(gains) > 0.55
-    assert abs(np.mean(held) - 0.5) < 3 * 0.5 / np.sqrt(40 * 2 * PAIRS)
-
-
-def test_one_frame_has_no_other_half():
-    frames, odd = np.zeros(44, int), np.zeros(44, bool)
-    assert held_out_accuracy(np.ones((44, 1)), np.ones((44, 1)), frames, odd) is None
-
-
 def test_halves_keep_frames_whole_and_are_of_one_size():
     _, frame = layout()
     names = [f"frame {number}" for number in range(FRAMES)]

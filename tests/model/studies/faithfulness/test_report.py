@@ -6,8 +6,7 @@ from scipy import stats
 from model.core.query import Kind, Query
 from model.core.record import Tokens
 from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
-from model.studies.faithfulness import SETS, by_head, by_layer, questions, report, texts
-from model.studies.weight_swap import permute_rows
+from model.studies.faithfulness import SETS, by_head, by_layer, report, texts
 
 COUNT = 9
 
@@ -62,15 +61,6 @@ def test_report_averages_texts_and_scores_heads_held_out():
     assert by_layer(found, "weight")[0] == pytest.approx(expected) and np.isnan(by_layer(found, "norm")[1])
 
 
-def test_permuted_rows_keep_their_weights_and_their_mask():
-    rng = np.random.default_rng(0)
-    may = np.tri(6, dtype=bool)
-    weights = np.where(may, rng.random((6, 6)), 0)
-    found = permute_rows(weights, may, rng)
-    np.testing.assert_allclose(np.sort(found), np.sort(weights))
-    assert (found[~may] == 0).all() and not np.array_equal(found, weights)
-
-
 @pytest.mark.parametrize("which", [*SETS, "resolver", "induction"])
 def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_there(which):
     found = texts(which)
@@ -83,10 +73,3 @@ def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_the
             assert each.at == 0 or not each.text[each.at - 1].isalnum()
             assert each.text[each.at:].startswith({"agreement": each.word, "resolver": "it"}.get(which, ""))
         assert which not in SETS or (each.other and each.other != each.text)
-
-
-def test_questions_fit_the_model():
-    one = questions("smollm2", "r", "next", "agreement")[0]
-    assert one.query.text[one.at:].startswith(one.word) and one.rival and not one.other
-    assert questions("minilm", "r", "vector", "sentences")[0].other
-    assert questions("minilm", "r", "vector", "sentences")[0].at is None

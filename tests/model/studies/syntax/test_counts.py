@@ -49,12 +49,6 @@ def test_a_relation_with_a_word_without_a_place_is_left_out_and_counted():
     assert counts.n.sum(1).tolist() == [0, 0, 1] and counts.unplaced == 2   # det and nsubj have the word on an end
 
 
-def test_only_the_relations_that_are_asked_are_counted():
-    counts = counts_of(join([EVEN, ODD]), ("obj", "iobj"))
-    assert counts.names == ("iobj", "obj") and counts.n.tolist() == [[0, 0], [1, 1]] and counts.unplaced == 0
-    assert (counts.right[1] == counts_of(join([EVEN, ODD])).right[2]).all()
-
-
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
 def test_merged_counts_are_those_of_all_sentences_in_any_order(order):
     parts = [EVEN, ODD, left_out(too_long=1), choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
@@ -64,13 +58,6 @@ def test_merged_counts_are_those_of_all_sentences_in_any_order(order):
     assert (total.names, total.heads) == (whole.names, whole.heads)
     assert all((getattr(total, name) == getattr(whole, name)).all() for name in ("n", "right", "near", "possible"))
     assert [getattr(total, name) for name in ("sentences", "not_found", "too_long", "unplaced")] == [3, 0, 1, 0]
-
-
-def test_counts_of_other_heads_are_refused():
-    other = Choices(((0, 0),), *(getattr(EVEN, name) for name in ("numbers", "lengths")), EVEN.looked[:1],
-                    *(getattr(EVEN, name) for name in ("placed", "tree", "relations", "possible")))
-    with pytest.raises(ValueError, match="same heads"):
-        merge(counts_of(EVEN), counts_of(other))
 
 
 def test_heads_counted_in_blocks_are_those_counted_at_once(monkeypatch):

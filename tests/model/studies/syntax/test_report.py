@@ -1,133 +1,103 @@
-"""The whole test against a second implementation in plain loops (plain.py), on small models with eager attention."""
+"""The whole test against words counted in transformers' own attention, where each word is one token."""
 import io
 import random
 
 import numpy as np
 import pytest
 
-from model.core.limits import Limits
-from model.core.query import UserError, quiet
+from model.core.query import quiet
 from model.pretrained import load
-from model.studies.syntax import SyntaxQuery, read_treebank, run
-from tests.model.studies.syntax import plain
+from model.studies.syntax import OFFSETS, SyntaxQuery, read_treebank, run
+from tests.model import tiny
 
-FILE = plain.treebank()
+RELATIONS = ("nsubj", "obj", "det")
 
 
-@pytest.fixture(scope="module", params=["bert", "llama", "mistral"])
+def random_trees(count: int = 40) -> list[tuple[list[str], list[int], list[str]]]:
+    """Draw (words, heads counted from 1, relations) of sentences of four to six words."""
+    rng, found = random.Random(5), []
+    for _ in range(count):
+        length = rng.randint(4, 6)
+        root = rng.randint(1, length)   # each word depends on one nearer to the root, so that there is no cycle
+        heads = [0 if place == root else rng.choice([other for other in range(1, length + 1)
+                                                     if abs(other - root) < abs(place - root)])
+                 for place in range(1, length + 1)]
+        words = [rng.choice(tiny.SENTENCE.replace("'", "").replace(".", "").split()) for _ in heads]
+        found.append((words, heads, [rng.choice(RELATIONS) if head else "root" for head in heads]))
+    return found
+
+
+TREES = random_trees()
+FILE = "".join(f"# text = {' '.join(words)}\n" + "".join(
+    f"{place}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_\n"
+    for place, (word, head, relation) in enumerate(zip(words, heads, relations), 1)) + "\n"
+    for words, heads, relations in TREES)
+
+
+def counted(folder, causal: bool) -> dict[str, list]:
+    """{relation: [(half, right by way and head, right by offset, allowed both ways) of each pair of words]}"""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    network = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    found: dict[str, list] = {name: [] for name in RELATIONS}
+    for number, (words, heads, relations) in enumerate(TREES):
+        with torch.no_grad():
+            read = network(**tokenizer(" ".join(words), return_tensors="pt"), output_attentions=True).attentions
+        weights = torch.cat(read).flatten(0, 1)[:, 1:-1, 1:-1].numpy().copy()   # without [CLS] and [SEP]
+        may = np.tri(len(words), k=-1, dtype=bool) if causal else ~np.eye(len(words), dtype=bool)
+        looked = np.where(may, weights, -1).argmax(-1)
+        for word, (head, relation) in enumerate(zip(heads, relations)):
+            if head:
+                above = head - 1
+                right = np.concatenate([may[word, above] & (looked[:, word] == above),
+                                        may[above, word] & (looked[:, above] == word)])
+                found[relation].append((number % 2, right, above - word == OFFSETS, (may[word, above],
+                                                                                    may[above, word])))
+    return found
+
+
+def held_out(right: np.ndarray, half: np.ndarray) -> tuple[list[int], float]:
+    """The best column of each half, and the share of pairs that the other half's best column gets right."""
+    best = [int(right[half == part].sum(0).argmax()) for part in (0, 1)]
+    return best, float(np.mean([row[best[1 - part]] for row, part in zip(right, half, strict=True)]))
+
+
+@pytest.fixture(scope="module", params=["bert", "llama"])
 def both(request, tmp_path_factory):
-    """(our report, the plain one, family) over the same file and model."""
-    folder = plain.save(tmp_path_factory.mktemp(request.param), request.param)
+    """(our report, what is counted)"""
+    folder = tiny.save(tmp_path_factory.mktemp(request.param), request.param)
     opened = load.open_model(str(folder), quiet)
-    question = SyntaxQuery(str(folder), opened.card.revision, sentences(FILE))
-    return run(question, opened, quiet), plain.syntax_test(folder, request.param, FILE), request.param
+    question = SyntaxQuery(str(folder), opened.card.revision, read_treebank(io.BytesIO(FILE.encode()), "x.conllu"))
+    return run(question, opened, quiet), counted(folder, request.param == "llama")
 
 
-def sentences(text):
-    return read_treebank(io.BytesIO(text.encode()), "mine.conllu")
-
-
-def test_every_exact_number_is_that_of_the_plain_loops(both):
-    ours, theirs, _ = both
-    assert ours.counts.sentences == theirs["sentences"] == 34
-    assert {score.name for score in ours.relations} == set(theirs["relations"]) == {"nsubj", "obj", "det", "amod",
-                                                                                   "punct", "obl"}
-    heads = ours.counts.heads
+def test_every_number_is_the_counted_one(both):
+    ours, theirs = both
+    heads = len(ours.counts.heads)
+    assert ours.counts.sentences == len(TREES) and {score.name for score in ours.relations} == set(RELATIONS)
     for score in ours.relations:
-        expected = theirs["relations"][score.name]
-        assert score.n == expected["n"]
-        assert score.held_out.value == pytest.approx(expected["held_out"])
-        assert score.offset == pytest.approx(expected["offset"])
-        assert score.accuracy == pytest.approx(expected["accuracy"])
-        assert score.possible == pytest.approx(expected["possible"])
-        assert [(each.direction, heads.index((each.layer, each.head))) for each in (*score.chosen, score.best)] == [
-            *expected["chosen"], expected["best"]]
+        half, right, offset, may = (np.array(part) for part in zip(*theirs[score.name], strict=True))
+        chosen, share = held_out(right, half)
+        assert score.n == len(half) and score.accuracy == pytest.approx(right.mean(0).max())
+        assert score.held_out.value == pytest.approx(share) and score.offset == pytest.approx(held_out(offset, half)[1])
+        assert score.possible == pytest.approx(tuple(may.mean(0)))
+        assert [(each.direction == "head") * heads + ours.counts.heads.index((each.layer, each.head))
+                for each in (*score.chosen, score.best)] == [*chosen, right.mean(0).argmax()]
+        assert score.held_out.low < share < score.held_out.high
 
 
-def test_the_exceptions_are_counted(both):
-    ours, _, family = both
-    counts = ours.counts
-    assert (counts.not_found, counts.too_long) == (1, 1)
-    assert counts.unplaced == 2   # of "du", whose words have no place: de and le; the root has no relation to be asked
-    assert (counts.possible.sum() < 2 * counts.n.sum()) == (family != "bert")
-
-
-def test_intervals_are_those_of_drawing_sentences_again(both):
-    """Within what a few draws of few sentences leave open; ours are somewhat wider, as for few sentences they must
-    be."""
-    ours, theirs, _ = both
-    rng = random.Random(1)
-    for score in ours.relations:
-        by_sentence = {}
-        for number, right in theirs["relations"][score.name]["answers"]:
-            by_sentence.setdefault(number, []).append(right)
-        groups, means = list(by_sentence.values()), []
-        for _ in range(500):
-            drawn = [right for _ in groups for right in rng.choice(groups)]
-            means.append(sum(drawn) / len(drawn))
-        low, high = sorted(means)[12], sorted(means)[487]
-        assert low - 0.1 < score.held_out.low <= low + 0.03 and high - 0.03 <= score.held_out.high < high + 0.1
-
-
-def test_the_table_has_a_row_a_relation_and_a_row_a_head(both):
+def test_tables(both):
     ours = both[0]
-    frame = ours.frame()
+    frame, heads = ours.frame(), ours.heads("obj")
     assert frame.index.tolist() == [score.name for score in ours.relations] and frame["n"].is_monotonic_decreasing
     assert np.allclose(frame["held_out"], [score.held_out.value for score in ours.relations])
-    heads = ours.heads("obj")
     assert heads.shape == (len(ours.counts.heads), 2) and heads.max().max() == ours.named("obj").accuracy
-    with pytest.raises(KeyError):
-        ours.heads("nobody")
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory):
-    return load.open_model(str(plain.save(tmp_path_factory.mktemp("one"), "llama")), quiet)
-
-
-def question(model, text, *relations):
-    return SyntaxQuery(model.card.id, model.card.revision, sentences(text), relations)
-
-
-def test_only_the_relations_that_are_asked_are_in_it_and_have_the_same_numbers(llama):
-    some, everything = (run(question(llama, FILE, *names), llama, quiet) for names in (("obj", "det"), ()))
-    assert {score.name for score in some.relations} == {"obj", "det"}
-    for score in some.relations:
-        other = everything.named(score.name)
-        assert (score.n, score.held_out, score.offset, score.chosen, score.best) == (
-            other.n, other.held_out, other.offset, other.chosen, other.best)
-
-
-def test_a_relation_in_one_half_only_has_a_best_head_and_no_accuracy_elsewhere(llama):
+def test_relation_in_one_half_has_a_best_head_and_nothing_held_out(tmp_path):
+    llama = load.open_model(str(tiny.save(tmp_path, "llama")), quiet)
     odd = "# text = the cat\n1\tthe\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    score = run(question(llama, odd), llama, quiet).named("det")
+    score = run(SyntaxQuery("m", "r", read_treebank(io.BytesIO(odd.encode()), "x.conllu")), llama, quiet).named("det")
     assert (score.held_out, score.offset, score.chosen, score.n, score.accuracy) == (None, None, (), 1, 1.0)
-    assert np.isnan(run(question(llama, odd), llama, quiet).frame().loc["det", "held_out"])
-
-
-def test_what_cannot_be_tested_is_one_sentence(llama):
-    with pytest.raises(UserError, match=r"No tree has the relation iobj; the trees have amod, det"):
-        run(question(llama, FILE, "iobj"), llama, quiet)
-    lost = "# text = x\n1\ty\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    with pytest.raises(UserError, match="None of the 1 sentences can be tested: in 1 a form"):
-        run(question(llama, lost), llama, quiet)
-    with pytest.raises(UserError, match="the trees have none"):
-        run(question(llama, lost.replace("y", "x")), llama, quiet)
-
-
-def test_choices_are_held_against_their_limit(llama, monkeypatch):
-    monkeypatch.setattr("model.studies.syntax.LIMITS", Limits(choices_bytes=100))
-    with pytest.raises(UserError, match=r"the answer has .* bytes .*; take fewer sentences"):
-        run(question(llama, FILE), llama, quiet)
-
-
-def test_a_run_ends_where_nobody_waits_for_it(llama):
-    def stop(fraction, text):
-        seen.append((fraction, text))
-        if fraction > 0.2:
-            raise KeyboardInterrupt
-
-    seen = []
-    with pytest.raises(KeyboardInterrupt):
-        run(question(llama, FILE), llama, stop)
-    assert seen[0] == (0.0, "sentence 1 of 36") and len(seen) < 20

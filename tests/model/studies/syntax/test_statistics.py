@@ -1,12 +1,10 @@
 """Choosing on the one half, judging on the other, and luck."""
-import random
 
 import numpy as np
 import pytest
 
 from model.core.query import quiet
 from model.studies.syntax import (
-    EXCHANGES,
     Choice,
     Choices,
     accuracies,
@@ -77,38 +75,6 @@ def test_trees_are_exchanged_among_sentences_of_equal_length_each_once():
     for giver in seen:
         assert sorted(giver) == list(range(7)) and (lengths[list(giver)] == lengths).all()
     assert alone(lengths) == 2
-
-
-def test_luck_is_the_best_of_all_with_exchanged_trees(random_choices):
-    """Against plain loops with other random numbers: the means of 200 exchanges differ by little."""
-    counts = counts_of(random_choices)
-    found = luck(random_choices, forest(random_choices, counts.names), len(counts.names), quiet)
-    expected = _plain_luck(random_choices)
-    for relation, name in enumerate(counts.names):
-        assert found[relation].mean == pytest.approx(np.mean(expected[name]), abs=0.01)
-        assert found[relation].high == pytest.approx(np.quantile(expected[name], 0.95), abs=0.03)
-        assert found[relation].mean < accuracies(counts, relation).max() - 0.2
-
-
-def _plain_luck(choices):
-    rng, starts = random.Random(3), np.cumsum(choices.lengths) - choices.lengths
-    best = {"a": [], "b": []}
-    for _ in range(EXCHANGES):
-        giver = {}
-        for length in set(choices.lengths.tolist()):
-            same = [sentence for sentence in range(SENTENCES) if choices.lengths[sentence] == length]
-            giver.update(zip(same, rng.sample(same, len(same))))
-        tests = {"a": [], "b": []}
-        for sentence, other in giver.items():
-            for word in range(choices.lengths[sentence]):
-                above, relation = choices.tree[starts[other] + word], choices.relations[starts[other] + word]
-                here = starts[sentence]
-                if above >= 0 and choices.placed[here + word] and choices.placed[here + above]:
-                    tests[relation].append([choices.looked[head, here + word] == above for head in range(3)]
-                                           + [choices.looked[head, here + above] == word for head in range(3)])
-        for relation, answers in tests.items():
-            best[relation].append(np.mean(answers, axis=0).max())
-    return best
 
 
 def test_luck_leaves_a_sentence_alone_whose_length_no_other_has(random_choices):

@@ -10,7 +10,7 @@ from model.core import limits
 from model.core.files import ASSETS
 from model.core.query import UserError
 from model.studies import syntax as treebank
-from model.studies.syntax import Multiword, Word, read_treebank, sentences, spans_of
+from model.studies.syntax import Multiword, Word, read_treebank, spans_of
 from tests.hostile import examples
 
 UNIVERSAL = {"acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
@@ -67,33 +67,12 @@ def test_what_is_malformed_is_one_sentence_with_its_line(text, line):
         read(text)
 
 
-def test_a_file_without_a_sentence_is_one_sentence():
-    for text in ("", "\n\n", "# text = x\n", b"\x1f\x8b123"):
-        with pytest.raises(UserError, match=r"x\.conllu"):
-            read(text)
-
-
 @pytest.mark.parametrize("limit", ["sentence_words", "treebank_words", "corpus_text", "corpus_line"])
 def test_limits_hold_before_a_file_is_in_memory(monkeypatch, limit):
     for module in ("syntax", "corpus"):
         monkeypatch.setattr(f"model.studies.{module}.LIMITS", limits.Limits(**{limit: 3}))
     with pytest.raises(UserError, match="and the limit is 3"):
         read(GOOD)
-
-
-def test_a_file_is_read_as_far_as_one_asks():
-    """The second sentence is malformed, and whoever takes the first only never hears of it."""
-    broken = sentences(io.BytesIO((GOOD + "\nx\n").encode()), "x.conllu")
-    assert next(broken).text == "I don't ."
-
-
-@examples(200)
-@given(st.text(max_size=200))
-def test_whatever_comes_is_read_or_refused_in_one_sentence(text):
-    try:
-        read(text.encode("utf-8", "replace"))
-    except UserError as error:
-        assert "\n" not in str(error)
 
 
 @examples(200)
