@@ -1,9 +1,7 @@
 """Fixtures: MiniLM and small random models, each opened once and without network access."""
 import pytest
 
-
-def quiet(fraction: float, text: str) -> None:
-    """Ignore progress reports."""
+from model.core.query import quiet
 
 
 @pytest.fixture(scope="session")

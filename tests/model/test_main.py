@@ -46,29 +46,6 @@ def test_a_pair_may_be_given_by_position_and_a_wrong_one_names_the_tokens():
     assert run("ask", "--model", "minilm", "--text", "the cat saw the dog", "--pair", "the#2", "cat").exit_code == 0
 
 
-def test_npz_holds_every_head(tmp_path):
-    path = tmp_path / "weights.npz"
-    assert run("ask", "--model", "minilm", "--text", TIRED, "--npz", str(path)).exit_code == 0
-    with np.load(path) as arrays:
-        assert arrays["self"].shape == (6, 12, 16, 16) and arrays["self"].dtype == np.float32
-        np.testing.assert_allclose(arrays["self"].sum(-1), 1, atol=1e-5)
-        assert arrays["queries_self"][10] == "it" and arrays["keys_self"][2] == "animal"
-        assert arrays["self"][3, 1, 10, 2] == near(ANIMAL)
-
-
-def test_the_npz_may_not_be_the_models_own_file(tmp_path):
-    model, link = tmp_path / "own", tmp_path / "link.npz"
-    model.mkdir()
-    weights, gguf = model / "model.safetensors", tmp_path / "own.gguf"
-    for path in (weights, gguf):
-        path.write_bytes(b"weights")
-    link.symlink_to(weights)
-    for given, out in ((model, weights), (model, link), (gguf, gguf)):
-        refused = run("ask", "--model", str(given), "--text", TIRED, "--npz", str(out))
-        assert refused.exit_code == 2 and "is the input file" in refused.stderr
-        assert out.read_bytes() == b"weights"
-
-
 def test_verify_tells_by_its_exit_code():
     right = run("verify", "minilm")
     assert right.exit_code == 0 and "verified" in right.stdout

@@ -14,7 +14,7 @@ from hypothesis import given
 from model.ask import sources
 from model.ask.sources import source_of
 from model.core import heads
-from model.core.query import Kind, UserError
+from model.core.query import Kind, UserError, quiet
 from model.core.record import AttentionRecord
 from tests.hostile import TEXTS, examples
 
@@ -23,10 +23,6 @@ COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "re
           "minilm": 60}
 SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
          "max_position_embeddings": 128}
-
-
-def quiet(fraction: float, text: str) -> None:
-    """Progress that nobody watches."""
 
 
 def wordpiece(folder: Path) -> None:

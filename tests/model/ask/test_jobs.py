@@ -1,3 +1,4 @@
+"""The queue of questions."""
 import threading
 import time
 
@@ -6,6 +7,7 @@ import pytest
 from model.ask.jobs import LOST, Cache, Job, JobQueue
 from model.core.limits import Cancelled
 from model.core.query import UserError
+from model.lessons import cost
 
 LONG = 10.0   # seconds; every wait below ends long before
 
@@ -44,17 +46,6 @@ def test_sessions_take_turns():
     for job in jobs:
         job.result(LONG)
     assert taken.index("b1") < taken.index("a3") and taken.index("c1") < taken.index("a3")
-
-
-def test_a_short_question_goes_before_a_long_one_but_not_for_ever():
-    desk, gate, taken = gated_desk(delay_of=lambda question: 0.2 * question.startswith("long"))
-    jobs = [desk.ask(question, question) for question in ("first", "long", "short")]
-    time.sleep(0.3)   # seconds: now the long one is due
-    jobs.append(desk.ask("late", "late"))
-    gate.release(len(jobs))
-    for job in jobs:
-        job.result(LONG)
-    assert taken == ["first", "short", "long", "late"]
 
 
 def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
@@ -179,3 +170,46 @@ def test_tick_raises_once_nobody_waits():
         job.report(0.2, "two")
     start = time.perf_counter()
     assert not job.wait(0.01) and time.perf_counter() - start < LONG
+
+
+STEP = 0.015625   # seconds
+
+
+def stepped(clock):
+    return lambda: clock() // STEP * STEP
+
+
+@pytest.fixture
+def windows(monkeypatch):
+    """The clocks of Windows' Python 3.11."""
+    for name in ("monotonic", "thread_time", "process_time"):
+        monkeypatch.setattr(time, name, stepped(getattr(time, name)))
+    monkeypatch.setattr(cost.sys, "platform", "win32")
+
+
+def test_a_measurement_is_never_nothing(windows):
+    seconds = [cost.seconds_of(lambda: sum(range(100))) for _ in range(5)]
+    assert min(seconds) > 0 and max(seconds) < STEP
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_sessions_that_ask_within_one_step_take_turns(monkeypatch, moving):
+    """The finest clock there is; and one that stands still meanwhile."""
+    gate, busy, taken = threading.Event(), threading.Event(), []
+
+    def answer(question, tick):
+        busy.set()
+        assert gate.wait(10)
+        taken.append(question)
+        return question
+
+    if not moving:
+        monkeypatch.setattr(time, "perf_counter", lambda: 1.0)
+    desk = JobQueue(answer, Cache(10**6))
+    desk.ask("first", "first")
+    assert busy.wait(10)
+    jobs = [desk.ask(session + str(number), session) for session in "abc" for number in range(3)]
+    gate.set()
+    for job in jobs:
+        job.result(10)
+    assert taken == ["first", "a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]

@@ -109,15 +109,6 @@ def test_damaged_file_is_ignored_and_made_anew(record, damage):
     assert kept.difference(kept.read(record.query), record) == 0
 
 
-def test_other_model_text_or_library_has_another_name(record, monkeypatch):
-    query = record.query
-    others = [replace(query, revision="0" * 16), replace(query, text=query.text + "!"), replace(query, target="a"),
-              replace(query, model="resolver-wide")]
-    names = {kept.name_of(each) for each in (query, *others)}
-    monkeypatch.setattr(kept.importlib.metadata, "version", lambda name: "0")
-    assert len(names | {kept.name_of(query)}) == 6
-
-
 def test_least_recently_used_go_first(record, monkeypatch):
     size = file_of(record).stat().st_size
     monkeypatch.setattr(kept, "LIMITS", Limits(kept_bytes=2 * size + 100))

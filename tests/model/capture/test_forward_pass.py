@@ -7,7 +7,7 @@ from model.capture import forward_pass
 from model.capture.forward_pass import parse_call
 from model.core import heads
 from model.core.masks import Causal, Full, Window
-from model.core.query import Kind, Query
+from model.core.query import Kind, Query, quiet
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
 VERIFIED = ("bert", "roberta", "distilbert", "albert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5",
@@ -15,7 +15,7 @@ VERIFIED = ("bert", "roberta", "distilbert", "albert", "modernbert", "gpt2", "ll
 
 
 def ask(model, text=TEXT, edits=(), **more):
-    return model.record(Query("m", "r", text, edits=frozenset(edits), **more), lambda fraction, text: None)
+    return model.record(Query("m", "r", text, edits=frozenset(edits), **more), quiet)
 
 
 def eager_weights(name, model, record):

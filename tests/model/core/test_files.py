@@ -1,6 +1,5 @@
 """Files are put in their place whole or not at all, also where a system refuses that while somebody reads, as Windows
 does."""
-import errno
 import os
 import re
 import threading
@@ -95,19 +94,6 @@ def test_what_a_writer_left_that_was_killed_is_removed_a_day_later(tmp_path, day
         os.utime(path, (time.time() - age,) * 2)
     files.write(tmp_path / "file", b"")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young.name, other.name, "file"])
-
-
-@pytest.mark.parametrize("number, sentence", [
-    (errno.ENOSPC, "the disk is full; make room"), (errno.EIO, "Input/output error; choose another place")])
-@pytest.mark.parametrize("words", ["{0}", "Error while serializing: I/O error: {0} (os error {1})"])
-def test_what_the_disk_refuses_is_a_sentence_and_leaves_nothing(tmp_path, number, sentence, words):
-    place = tmp_path / "file"
-    files.write(place, b"old")
-    text = words.format(os.strerror(number), number)
-    with pytest.raises(UserError, match=f"file could not be written, as .*{sentence}"), files.beside(place) as new:
-        new.write_bytes(b"half")
-        raise OSError(number, text) if words == "{0}" else RuntimeError(text)
-    assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
 
 
 def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):

@@ -1,8 +1,16 @@
+"""Weights against the formula by hand, measures against their equations, tables against Python's own writer."""
+import csv
+import io
+import math
+
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from model.core import heads
+from model.core.heads import as_csv, by_head, head_frame, measure
 from model.core.masks import Relative, Window
 from model.core.query import Kind
 from model.core.record import AttentionMap
@@ -84,3 +92,59 @@ def test_shares_among_heads_sum_to_one_in_every_cell_and_their_rows_do_not():
     np.testing.assert_allclose(found, whole / whole.sum(0), atol=1e-5)
     np.testing.assert_allclose(found.sum(0), 1, atol=1e-6)
     assert np.abs(found.sum(-1) - 1).max() > 0.05
+
+
+N = 139   # more than one block of rows
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
+def test_measures_equal_their_equations_on_the_whole_matrix(kind):
+    attention_map = record(N, kind, special=(0, N - 1))[kind]
+    found = measure(attention_map).frame().loc[(1, 3)]
+    weights = heads.weights(attention_map.layer(1), 3).astype(float)
+    i, j = np.ogrid[:N, :N]
+    expected = {"previous": np.diagonal(weights, -1).mean(), "next": np.diagonal(weights, 1).mean(),
+                "same": np.diagonal(weights).mean(),
+                "first": weights[:, 0].mean(), "special": weights[:, [0, N - 1]].sum(1).mean(),
+                "entropy": -np.where(weights > 0, weights * np.log2(np.maximum(weights, 1e-300)), 0).sum(1).mean(),
+                "distance": (weights * abs(i - j)).sum(1).mean()}
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-4, abs=1e-7), name
+
+
+def test_the_uniform_baseline_is_uniform_over_what_the_mask_allows():
+    found = measure(record(N, Kind.CAUSAL)[Kind.CAUSAL]).uniform_frame()
+    allowed = np.arange(1, N + 1)
+    assert found["entropy"][(0, 0)] == pytest.approx(np.log2(allowed).mean(), rel=1e-5)
+    assert found["same"][(0, 0)] == pytest.approx((1 / allowed).mean(), rel=1e-5)
+    full = measure(record(N)[Kind.SELF]).uniform_frame()
+    assert full["previous"][(1, 5)] == pytest.approx(1 / N, rel=1e-5)
+    assert full["entropy"][(0, 0)] == pytest.approx(np.log2(N), rel=1e-5)
+
+
+def test_cross_attention_has_only_measures_that_mean_something_across_two_texts():
+    found = measure(AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS, special=(10,)), (layer(4),)))
+    assert set(found.values) == {"first", "special", "entropy"} and len(found.values["first"]) == HEADS
+    assert [value for *_, value in found.ranked("entropy")] == sorted(found.values["entropy"], reverse=True)
+    assert found.by_head("first") == found.frame()["first"].to_dict()
+
+
+FOUR = [(0, 0), (0, 1), (3, 0), (3, 1)]
+
+
+@given(st.lists(st.floats(), min_size=4, max_size=4), st.text(st.characters(codec="utf-8", exclude_characters="\0")))
+def test_the_file_is_the_one_that_pythons_writer_makes(numbers, provenance):
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["layer", "head", "number", "provenance"])
+    for place, (name, number) in enumerate(zip(FOUR, numbers, strict=True)):
+        writer.writerow([*name, "" if math.isnan(number) else repr(number),
+                         "" if place else provenance.replace(";", "\\u003b")])
+    assert as_csv(head_frame(FOUR, {"number": np.array(numbers)}), provenance) == text.getvalue()
+
+
+def test_of_equal_numbers_the_models_order_is_kept_and_what_is_missing_is_left_out():
+    numbers = np.array([1.0, 2.0, np.nan, 2.0])
+    frame = head_frame(FOUR, {"number": numbers})
+    assert by_head(FOUR, numbers) == {(0, 0): 1.0, (0, 1): 2.0, (3, 1): 2.0}
+    assert all(type(number) is int for head in frame.index for number in head)   # as links and messages hold them

@@ -1,8 +1,34 @@
-"""The limits: their settings, and the sentence of what exceeds one."""
-import pytest
+"""Limits, memory, threads, stopping and caches."""
+import ctypes
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, replace
 
-from model.core.limits import MB, Limits, from_environment, setting_of
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.core import limits
+from model.core.limits import (
+    HEAPS,
+    MB,
+    Limits,
+    byte_cache,
+    bytes_of,
+    from_environment,
+    on_own_pages,
+    release_free_pages,
+    setting_of,
+    share_heaps,
+)
 from model.core.query import UserError
+from tests.hostile import JSON
 
 
 def test_settings_change_their_limit_and_no_other():
@@ -26,3 +52,124 @@ def test_what_exceeds_says_the_value_the_limit_and_its_setting_if_it_has_one():
         Limits(file_bytes=MB).refuse_above("file_bytes", MB + 1, "mine", "x")
     with pytest.raises(UserError, match=r" levels and the limit is 64; x\.$"):
         Limits().refuse_above("depth", 10**5000, "mine", "x")
+
+
+@given(JSON)
+def test_what_is_within_the_limits_is_read_as_json_reads_it(value):
+    content = json.dumps(value).encode()
+    assert json.dumps(limits.parse_json(content, "x")) == json.dumps(json.loads(content))
+
+
+@given(st.recursive(st.just((0, 0)), lambda inner: st.one_of(
+    st.lists(inner, max_size=3).map(lambda parts: ([value for value, _ in parts],
+                                                   1 + max((depth for _, depth in parts), default=0))),
+    st.lists(inner, max_size=3).map(lambda parts: ({str(place): value for place, (value, _) in enumerate(parts)},
+                                                   1 + max((depth for _, depth in parts), default=0)))), max_leaves=9))
+def test_depth_counts_lists_and_objects_within_one_another(pair):
+    value, depth = pair
+    assert limits.depth_of(value) == depth
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (b"[" * 65 + b"]" * 65, "65 levels and the limit is 64"),
+    (b'{"a":' * 10**5, "levels and the limit"), (b"[" + b"1," * 2_000 + b"1]", "2,001 values and the limit is 2,000"),
+    (b" " * 5_000 + b"1", "5,001 bytes and the limit is 5,000")])
+def test_what_is_above_a_limit_says_which(content, said, monkeypatch):
+    monkeypatch.setattr(limits, "LIMITS", replace(Limits(), json_values=2_000, json_bytes=5_000)
+                        if len(content) < 10**5 else Limits())
+    with pytest.raises(UserError, match=f"^config.json has .*{said}"):
+        limits.parse_json(content, "config.json")
+
+
+def test_the_least_recently_used_goes_first():
+    cache = byte_cache(100)
+    for name in "abc":
+        cache[name] = np.zeros(30, np.uint8)
+    assert cache["a"].nbytes == 30
+    cache["d"] = np.zeros(30, np.uint8)
+    assert set(cache) == {"a", "c", "d"} and cache.currsize == 90
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One with arrays at every depth."""
+
+    alone: np.ndarray
+    by_name: dict[str, np.ndarray]
+    inside: "tuple[Answer, ...]" = ()
+
+
+def test_arrays_count_at_every_depth():
+    def answer(size, *inside):
+        return Answer(np.zeros(size), {"a": np.zeros(size)}, inside)
+
+    grown, plain = answer(100, answer(50)), answer(0, answer(0))
+    assert bytes_of(grown) - bytes_of(plain) == 8 * (2 * 100 + 2 * 50)
+
+
+@pytest.fixture
+def container(monkeypatch, tmp_path):
+    """A container's folder of limits; empty, as outside of one."""
+    monkeypatch.setattr(limits, "CONTAINER", tmp_path)
+    return tmp_path
+
+
+def test_available_memory_is_free_on_a_system_without_sysconf_and_without_proc(container, monkeypatch):
+    monkeypatch.delattr(os, "sysconf", raising=False)
+    whole = psutil.virtual_memory().total
+    assert 0 < limits.memory_free() < whole
+
+
+@pytest.mark.parametrize("limit, free", [("3000000\n", 2_000_000.0), ("max\n", None)])
+def test_a_containers_limit_leaves_what_it_has_not_taken(container, limit, free):
+    (container / "memory.max").write_text(limit, encoding="ascii")
+    (container / "memory.current").write_text("1000000\n", encoding="ascii")
+    assert limits.memory_free() == free or (free is None and limits.memory_free() > 10_000_000)
+
+
+THREADS = 6
+
+
+def test_a_copy_on_pages_of_its_own_has_the_same_numbers_side_by_side():
+    array = np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
+    copy = on_own_pages(array)
+    assert np.array_equal(copy, array) and not np.shares_memory(copy, array) and copy.flags.c_contiguous
+    release_free_pages()
+    assert np.array_equal(copy, array)
+
+
+def count_heaps(file: str, shared: bool) -> int:
+    """How many of the C library's heaps this process has once several threads have asked for memory."""
+    if shared:
+        share_heaps()
+    every = threading.Barrier(THREADS)
+
+    def ask() -> None:
+        every.wait()
+        block = bytes(100_000)
+        every.wait()
+        del block
+
+    threads = [threading.Thread(target=ask) for _ in range(THREADS)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    library = ctypes.CDLL(None)
+    library.fopen.restype = ctypes.c_void_p
+    out = library.fopen(file.encode(), b"w")
+    library.malloc_info(0, ctypes.c_void_p(out))
+    library.fclose(ctypes.c_void_p(out))
+    with open(file, encoding="utf-8") as told:
+        return told.read().count("<heap nr=")
+
+
+def test_the_threads_of_a_server_share_two_heaps(tmp_path):
+    if platform.libc_ver()[0] != "glibc":
+        share_heaps()   # asks nothing of another C library
+        return
+    code = "import sys; from tests.model.core.test_limits import count_heaps as count; print(count(sys.argv[1], {}))"
+    alone, shared = (int(subprocess.run([sys.executable, "-c", code.format(shared), str(tmp_path / "heaps")],
+                                        capture_output=True, encoding="utf-8", check=True).stdout)
+                     for shared in (False, True))
+    assert shared <= HEAPS < alone

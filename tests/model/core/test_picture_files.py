@@ -99,18 +99,6 @@ def test_a_jpeg_of_many_scans_is_refused_before_it_takes_seconds(monkeypatch):
         decode(bomb_files.scans(640, 1_000)(), "many.jpg")
 
 
-def test_what_is_shrunk_in_bands_is_what_pillow_makes_of_the_whole(monkeypatch):
-    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=100 * 80))
-    monkeypatch.setattr(pictures, "BAND", 401 * 20)
-    tall, wide = np.mgrid[0:321, 0:401]
-    smooth = np.dstack([wide * 255 / 400, tall * 255 / 320, np.full((321, 401), 90), 255 - wide / 4]).astype(np.uint8)
-    image = Image.fromarray(smooth)
-    picture = decode(packed(image), "smooth.png")
-    white = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
-    wanted = white.resize(picture.size, Image.Resampling.LANCZOS)
-    assert np.abs(np.asarray(picture).astype(int) - np.asarray(wanted)).max() <= 3
-
-
 @pytest.mark.parametrize(("content", "sentence"), [
     (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "is not a PNG, JPEG or WebP picture; .* a phone's HEIC as JPEG"),
     (b"GIF89a\1\0\1\0", "is not a PNG, JPEG or WebP picture"), (b"", "is not a PNG, JPEG or WebP picture"),

@@ -1,13 +1,12 @@
-import dataclasses
-
+"""A record's parts and its tokens."""
 import numpy as np
 import pytest
 
 from model.core import heads
 from model.core.masks import Causal, Dense, Full, Relative
-from model.core.query import Kind, NotFinite
-from model.core.record import AttentionMap, AttentionRecord, Reported
-from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
+from model.core.query import Box, Kind, NotFinite, UserError
+from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens
+from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
 
 
 @pytest.mark.parametrize("name", ["query", "key", "value"])
@@ -59,13 +58,6 @@ def test_reported_weights_must_be_weights():
         Reported(0, -weights(), Full())
 
 
-def test_a_map_must_fit_its_tokens_and_number_its_layers_once():
-    with pytest.raises(ValueError, match="does not fit 5 queries and 11 keys"):
-        AttentionMap(Kind.CROSS, tokens(5), tokens(KEYS), (layer(),))
-    with pytest.raises(ValueError, match="each layer once"):
-        AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(3), layer(3)))
-
-
 def test_bytes_count_shared_arrays_once():
     one = record(7)
     parts = one.maps[0].layers
@@ -75,11 +67,24 @@ def test_bytes_count_shared_arrays_once():
     assert both.nbytes == one.nbytes
 
 
-def test_a_record_holds_what_a_model_of_pictures_got_and_counts_it():
-    picture = np.zeros((4, 6, 3), np.uint8)
-    plain = record(3)
-    shown = dataclasses.replace(plain, picture=picture)
-    assert shown.nbytes == plain.nbytes + 72 and not shown.picture.flags.writeable
-    for wrong in (picture.astype(np.float32), picture[..., :2], picture[0]):
-        with pytest.raises(ValueError, match="uint8"):
-            dataclasses.replace(plain, picture=wrong)
+def test_patches_lie_row_by_row_between_the_special_tokens_and_know_their_place():
+    tokens = patch_tokens(2, 3, before=("[CLS]", "[REG]0"), after=("[DET]",))
+    assert tokens.texts == ("[CLS]", "[REG]0", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "[DET]")
+    assert tokens.special == (True, True, *[False] * 6, True) and tokens.patches == tuple(range(2, 8))
+    assert tokens.grid == (2, 3)
+    assert tokens.place(6) == (1, 1) and tokens.patch_at(1, 1) == 6
+    assert tokens.place(0) is tokens.place(8) is tokens.patch_at(2, 0) is None
+    assert tokens.boxes[6] == pytest.approx(Box(1 / 3, 1 / 2, 2 / 3, 1)) and tokens.boxes[0] is None
+
+
+def test_a_token_is_chosen_by_position_text_or_occurrence():
+    tokens = Tokens(("it", "is", "it", "7", "C#"), tuple(range(5)), (False,) * 5, ((0, 1),) * 5, tuple(range(5)),
+                    (0,) * 5, (False,) * 5)
+    assert [tokens.index(wanted) for wanted in (4, "is", "it#1", "it#2", "7", "0", "C#")] == [4, 1, 0, 2, 3, 0, 4]
+    for wanted, said in (("it", "positions 0, 2; .*it#1 to it#2"), ("it#3", "choose from: it is it 7 C#"),
+                         ("it#0", "choose from"), ("was", "choose from"), ("", "choose from"), ("5", "from 0 to 4"),
+                         (5, "from 0 to 4"), (-1, "from 0 to 4"), (1.0, "not by '1.0'"), (True, "not by 'True'"),
+                         (None, "not by 'None'")):
+        with pytest.raises(UserError, match=said) as refused:
+            tokens.index(wanted)
+        assert str(refused.value).count("\n") == 0

@@ -1,10 +1,9 @@
 """A pass of a model ends before its next layer once nobody waits for its answer, whatever was asked."""
 import pytest
 
-from model.ask.jobs import Cache, JobQueue
 from model.core.limits import Cancelled, stoppable
 from model.core.models import LastVectorsQuery
-from model.core.query import Kind, Patch, Query, UserError, quiet
+from model.core.query import Kind, Patch, Query, quiet
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.scratch import source
 from model.studies.atlas.build import Item, ShardWorker, Task
@@ -103,20 +102,3 @@ def test_a_model_looks_while_it_is_opened_and_verified(opened, tmp_path):
     with stoppable(look), pytest.raises(Cancelled):
         load.open_model(str(folder), quiet)
     assert look.count == 2 and load.open_model(str(folder), quiet).wiring is not None
-
-
-def test_a_question_that_everybody_left_ends_within_its_pass_and_can_be_asked_again():
-    model, left = source.open_model("resolver-wide", quiet), []
-
-    def answer(question, report):
-        if not left:
-            left.append(desk.ask("q", "a"))
-            left[0].withdraw("a")
-            model.network.encoder.layers[1].register_forward_pre_hook(lambda *_: left.append("ran on"))
-        return model.record(query(model), quiet)
-
-    desk = JobQueue(answer, Cache(10**6))
-    first = desk.ask("q", "a")
-    with pytest.raises(UserError, match="withdrawn"):
-        first.result(30)
-    assert left == [first]

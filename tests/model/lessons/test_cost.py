@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from model.ask import sources
-from model.core.limits import LIMITS, Cancelled
-from model.core.query import UserError
+from model.core.limits import LIMITS
+from model.core.query import UserError, quiet
 from model.lessons import cost, masking
 
 HEADS, N = 2, 150
@@ -52,7 +51,7 @@ def test_multiplications_are_the_sizes_of_the_matrix_products():
 
 def test_memory_is_what_the_matrices_hold_and_only_plain_attention_is_quadratic():
     def peak(way: str, n: int) -> int:
-        return cost.measure(cost.CostQuery(way, n, 64), lambda fraction, text: None).peak
+        return cost.measure(cost.CostQuery(way, n, 64), quiet).peak
 
     peaks = {way: [peak(way, n) for n in (512, 1024, 2048)] for way in cost.WAYS}
     for n, found in zip((512, 1024, 2048), peaks["plain"], strict=True):
@@ -70,18 +69,6 @@ def test_powers_are_scipys_regression_and_exact_for_a_power():
     assert cost.power(lengths, 3e-9 * lengths**2) == pytest.approx((2.0, 3e-9))
 
 
-def test_a_measurement_is_a_question_like_any_other_and_stops_between_its_calls():
-    found = sources.ask(cost.CostQuery("fused", 64, 64), "test").result(120)
-    assert not hasattr(found, "nbytes")   # which the cache would take for the size of the answer itself
-    assert found.seconds > 0 and found.peak > 0 and sources.cached(cost.CostQuery("fused", 64, 64)) is found
-
-    def nobody_waits(fraction: float, text: str) -> None:
-        raise Cancelled
-
-    with pytest.raises(Cancelled):
-        cost.measure(cost.CostQuery("plain", 64, 64), nobody_waits)
-
-
 def test_no_measurement_goes_beyond_memory_time_or_length(monkeypatch):
     assert cost.stop_reason("plain", 64, 64, None) is None
     assert cost.stop_reason("fused", 2 * cost.END, 64, None) == "length"
@@ -92,7 +79,7 @@ def test_no_measurement_goes_beyond_memory_time_or_length(monkeypatch):
     assert cost.stop_reason("plain", 1024, 64, None) == "memory"
     for wrong in (("plain", 1024, 64), ("sparse", 64, 64), ("plain", 64, 65), ("plain", 64, 2**20)):
         with pytest.raises(UserError):
-            cost.measure(cost.CostQuery(*wrong), lambda fraction, text: None)
+            cost.measure(cost.CostQuery(*wrong), quiet)
 
 
 W = cost.weights()

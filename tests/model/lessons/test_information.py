@@ -11,17 +11,16 @@ from scipy.spatial.distance import jensenshannon
 from model.ask import sources
 from model.core import heads
 from model.core.models import TraceQuery
-from model.core.query import Kind, UserError
-from model.core.record import AttentionMap
+from model.core.query import Kind, quiet
 from model.core.trace import Projection
 from model.lessons import information
-from tests.fabricate import HEADS, LAYERS, layer, record, tokens
+from tests.fabricate import HEADS, LAYERS, record
 
 N = 13
 
 
 def found(kind: Kind = Kind.SELF, n: int = N) -> information.Information:
-    return information.measure_text(record(n, kind)[kind], lambda fraction, text: None)
+    return information.measure_text(record(n, kind)[kind], quiet)
 
 
 def matrices(kind: Kind, n: int = N) -> np.ndarray:
@@ -62,17 +61,6 @@ def test_divergences_are_scipys_and_their_root_is_a_metric():
         assert each.divergence[one, other] == pytest.approx(wanted, abs=1e-5) == each.divergence[other, one]
     root = np.sqrt(each.divergence)
     assert not np.diag(root).any() and (root[:, None] <= root[:, :, None] + root[None] + 1e-6).all()
-
-
-def test_a_sink_is_one_more_place_and_long_texts_are_refused(monkeypatch):
-    parts = AttentionMap(Kind.SELF, tokens(N), tokens(N), (layer(0, N, N, sink=np.full(HEADS, 1.5, np.float32)),))
-    each = information.measure_text(parts, lambda fraction, text: None)
-    weights = heads.weights(parts.layers[0], 2).astype(float)
-    rows = np.hstack([weights, np.maximum(1 - weights.sum(1, keepdims=True), 0)])
-    assert each.values["entropy"][2] == pytest.approx(stats.entropy(rows, base=2, axis=1).mean(), rel=1e-4)
-    monkeypatch.setattr(information, "LONGEST", N - 1)
-    with pytest.raises(UserError, match="shorten it"):
-        information.measure_text(parts, lambda fraction, text: None)
 
 
 def test_the_bound_is_never_above_the_information_and_touches_it_at_the_truth():
@@ -159,17 +147,3 @@ def test_the_same_matrices_give_the_same_weights_and_slices_others(traced):
     rows /= rows.sum(1, keepdims=True)
     moved = np.abs(rows - heads.weights(layer, 0)).sum(1).mean() / 2
     assert found.moved[0] == pytest.approx(moved, abs=1e-4)
-
-
-def test_rotary_positions_turn_what_slices_leave():
-    """Pairs are turned by their own angle at every place, as the vectors before and after say."""
-    rng = np.random.default_rng(0)
-    before, vectors = rng.standard_normal((2, 3, 5, 4))
-    angles = np.arange(5)[:, None] * np.array([1.0, 0.1])
-
-    def turn(x: np.ndarray) -> np.ndarray:
-        a, b = x[..., :2], x[..., 2:]
-        return np.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)], -1)
-
-    found = information._turned(vectors, before, turn(before), ((0, 2), (1, 3)))
-    assert found == pytest.approx(turn(vectors))

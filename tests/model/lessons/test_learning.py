@@ -99,15 +99,6 @@ def test_the_cliffs_slope_is_what_torch_differentiates(place):
     np.testing.assert_allclose(slope, weight.grad.numpy(), rtol=1e-9)
 
 
-def test_clipping_survives_the_wall_that_plain_descent_does_not():
-    start = (5.4, -2.8)
-    thrown, lengths = learning.descend(start, 0.3, 0.0)
-    calm, _ = learning.descend(start, 0.3, 0.3)
-    assert lengths.max() > 5 and (np.abs(np.diff(calm, axis=0)) <= 0.09 + 1e-12).all()
-    assert learning.cliff(*thrown[-1])[0] > 10 * learning.cliff(*calm[-1])[0]
-    assert learning.cliff(*calm[-1])[0] < learning.cliff(*start)[0]
-
-
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch):
     monkeypatch.setattr(learning, "STEPS", 20)
@@ -132,8 +123,3 @@ def test_it_learns_and_the_same_question_has_the_same_answer():
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
     assert not first.floor.any()
-
-
-def test_a_teacher_leaves_a_floor_that_no_student_gets_under():
-    run = learning.run(RunQuery("teacher"))
-    assert (run.floor > 0).all() and (run.loss >= run.floor - 1e-5).all()

@@ -92,25 +92,6 @@ def test_top_p_is_transformers(p):
     assert np.array([since.top_p(row, p) for row in DRAWN]) == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize(("strategy", "amount"), [("greedy", 1), ("beam", 1), ("beam", 3), ("top_k", 2),
-                                                  ("top_p", 0.6)])
-def test_tree_probabilities_multiply_and_kept_paths_are_written(strategy, amount):
-    prompt = tuple(encode(["<start>", "the"]))
-    nodes = {node.path: node for node in since.tree(since.next_words, prompt, 3, strategy, amount, 5)}
-    for path, node in nodes.items():
-        steps = [np.exp(since.next_words(prompt + path[:place])) for place in range(len(path))]
-        assert node.whole == pytest.approx(np.prod([row[word] for row, word in zip(steps, path, strict=True)]))
-        if strategy.startswith("top"):
-            rule = since.top_k if strategy == "top_k" else since.top_p
-            kept = np.prod([rule(row, amount)[word] for row, word in zip(steps, path, strict=True)])
-            assert node.kept == pytest.approx(kept)
-    written = {path for path, node in nodes.items() if node.kept and len(path) == 3}
-    if strategy == "greedy":
-        assert written == {since.greedy(since.next_words, prompt, 3)}
-    if strategy == "beam":
-        assert written == {path for path, _ in since.beam(since.next_words, prompt, 3, amount)[-1]}
-
-
 DESIGNS = [Design(*switches, groups) for switches, groups in zip(product((False, True), repeat=5), cycle((1, 3, 8)))]
 
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from model.core.query import Query, UserError
-from model.core.record import Tokens
 from model.lessons import vectors
 from model.lessons.vectors import ContextsQuery, TableQuery
 from model.pretrained.tokens import bytes_by_sign
@@ -70,11 +69,6 @@ def test_merges_in_their_order_are_what_the_library_cuts():
 
 SENSES = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.",
          "Seven grey horses crossed an old bridge.")
-TEXT = "The bank, a bank!"
-TOKENS = Tokens(("[CLS]", "The", "ba", "nk", ",", "a", "bank", "!", "[SEP]"), tuple(range(9)),
-                (True, *[False] * 7, True),
-                ((0, 0), (0, 3), (4, 6), (6, 8), (8, 9), (10, 11), (12, 16), (16, 17), (0, 0)),
-                (-1, 0, 1, 1, 2, 3, 4, 5, -1), (-1, *[0] * 7, -1), (False,) * 9)
 
 
 def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
@@ -95,21 +89,6 @@ def test_luck_is_the_expected_largest_cosine_of_random_directions(vocabulary, d_
     cosine = stats.beta((d_model - 1) / 2, (d_model - 1) / 2, loc=-1, scale=2)
     wanted = 1 - integrate.quad(lambda x: cosine.cdf(x) ** vocabulary, -1, 1, points=[0.1, 0.2, 0.3, 0.7])[0]
     assert vectors.luck(vocabulary, d_model) == pytest.approx(wanted, rel=0.03)
-
-
-def test_same_context_has_cosine_one_and_unrelated_pairs_differ_in_spelling():
-    rng = np.random.default_rng(2)
-    states = [[rng.standard_normal((9, 6)) for _ in range(3)] for _ in range(2)]
-    found = vectors.compare("bank", (TEXT,) * 4, [TOKENS] * 4, [states[0], states[1], states[0], states[1]])
-    word = [[layer[[2, 3]].mean(0) for layer in each] for each in states]
-    wanted = [float(torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0))
-              for one, other in zip(*word, strict=True)]
-    assert found.apart == pytest.approx(wanted) and found.alike == pytest.approx(np.ones(3))
-    # after the first word: bank, a, bank; each bank has one partner that is spelled otherwise, the a has two, in three
-    # sentences
-    assert found.pairs == 3 * (1 + 2 + 1) and found.pieces == ("ba", "nk") and not found.unknown and not found.leads
-    assert vectors.compare("the", (TEXT,) * 4, [TOKENS] * 4, [states[0]] * 4).leads
-    assert (found.low < found.unrelated).all() and (found.unrelated < found.high).all()
 
 
 def test_rows_and_neighbours_are_the_networks_own(minilm, report):

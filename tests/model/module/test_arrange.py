@@ -136,29 +136,6 @@ def test_words_stay_with_their_input_where_positions_are_moved_cut_or_pooled(for
     assert [each.queries.texts for each in look(network, given, tokens=FIRST).maps] == maps
 
 
-@pytest.mark.parametrize("sizes", [(5, 5), (4, 5)])
-def test_a_start_token_moves_the_source_and_gives_its_words_to_nobody(sizes):
-    network = Module(lambda self, a, b: self.both(torch.cat([self.start, a], 1), b), both=whole(),
-                     start=nn.Parameter(torch.randn(1, 1, 16)))
-    source = tuple(map(str, range(sizes[0] + 1)))
-    record = look(network, (x(sizes[0]), x(5)), tokens=FIRST)
-    assert streams(record) == both(source, NUMBERS)
-    assert any("Not all tokens are proved" in note for note in record.notes)
-    assert streams(look(network, (x(sizes[0]), x(5)), tokens=(FIRST, SECOND))) == both(source, SECOND)
-
-
-def test_memory_keeps_its_words_through_a_projection_and_loses_them_beside_others():
-    def forward(self, a, b, more=None):
-        memory = self.map(self.both.encoder(a))
-        return self.both.decoder(b, memory if more is None else torch.cat([memory, more], 1))
-
-    network = Module(forward, both=whole(), map=nn.Linear(16, 16))
-    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == both()
-    joined = streams(look(network, (x(), x(), x(3)), tokens=(FIRST, SECOND)))
-    assert joined["self"][0] == FIRST and joined["cross"][:2] == (SECOND, tuple("01234567"))
-    assert streams(look(network, (x(2), x(), x(3)), tokens=FIRST))["cross"][:2] == (NUMBERS, NUMBERS)
-
-
 @pytest.mark.parametrize("product", ["@", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
 def test_sides_are_followed_through_attention_by_hand(product):
     class ByHand(nn.Module):

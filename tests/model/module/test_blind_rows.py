@@ -8,11 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from model.core import heads
-from model.core.query import Kind
-from model.core.view import View
 from model.module.look import look
-from viz.export import export
-from viz.pages.heads import row_claim
 
 TOKENS, WIDTH, HEADS = 6, 16, 4
 
@@ -134,13 +130,3 @@ def test_measures_leave_out_rows_that_see_nothing(case):
         assert found.values["entropy"][head] == pytest.approx(entropy[head][sees[head]].mean(), abs=1e-5)
         previous = [wanted[head, row, row - 1] for row in range(1, TOKENS) if sees[head, row]]
         assert found.values["previous"][head] == pytest.approx(np.mean(previous), abs=1e-5)
-
-
-def test_pages_and_files_say_what_a_blind_row_is():
-    torch.manual_seed(0)
-    record = look(Fused(masks("head")).eval(), torch.randn(1, TOKENS, WIDTH))
-    view = View(kind=Kind.CAUSAL, head=1, token=2)
-    assert heads.overview(record.maps[0]).masked_out == ((0, 1),)
-    assert "sees nothing" in row_claim(record, view) and "sees nothing" not in row_claim(record, View(kind=Kind.CAUSAL))
-    rows = export(".csv", record, view).decode().splitlines()
-    assert rows[2].split(",")[1:TOKENS + 1] == [""] * TOKENS

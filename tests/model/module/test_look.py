@@ -10,7 +10,7 @@ from model.core.masks import Causal, Full
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Layer
 from model.module.look import look
-from tests.model.module.modules import ByHand, Calling, Decoder, Grouped, Lying, Twice, Vision
+from tests.model.module.modules import ByHand, Calling, Decoder, Grouped, Lying, Vision
 
 CLOSE = 1e-5   # the largest difference of a weight
 
@@ -81,20 +81,6 @@ def test_torchs_own_encoder_is_what_its_fast_path_puts_out(batch_first, monkeypa
     assert f"0 is {next(iter(theirs))}" in record.notes[0]
 
 
-def test_torchs_own_decoder_has_causal_and_cross_attention():
-    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4, 32, batch_first=True), 2)
-    given = {"tgt": torch.randn(2, 5, 16), "memory": torch.randn(2, 7, 16),
-             "tgt_mask": nn.Transformer.generate_square_subsequent_mask(5)}
-    record = look(decoder, given, tokens=(list("sources"), list("words")), batch=0)
-    verified(record)
-    assert record.kinds == (Kind.CAUSAL, Kind.CROSS) and record[Kind.CAUSAL].layers[0].allowed == Causal()
-    assert record[Kind.CROSS].queries.texts == tuple("words") and record[Kind.CROSS].keys.texts == tuple("sources")
-    theirs = own_weights(decoder, lambda network: network(**given), 0)
-    for number in (0, 1):
-        close(weights_of(record, Kind.CAUSAL, number), theirs[f"layers.{number}.self_attn"])
-        close(weights_of(record, Kind.CROSS, number), theirs[f"layers.{number}.multihead_attn"])
-
-
 def test_a_vision_transformer_with_fused_queries_keys_and_values():
     network, images = Vision(), torch.randn(2, 3, 12, 12)
     record = look(network, images, tokens=["[CLS]", *(f"{row}·{column}" for row in range(3) for column in range(3))],
@@ -148,14 +134,6 @@ def test_grouped_heads_masks_and_batches_are_those_of_the_item(shape, kind):
     close(weights_of(record, record.kinds[0], 0), manual(query, key, added, 0.7))
 
 
-def test_a_module_that_is_called_twice_is_two_layers():
-    record = look(Twice(), torch.randn(1, 4, 16))
-    verified(record)
-    assert [layer.index for layer in record[Kind.SELF].layers] == [0, 1]
-    assert record.notes[0] == "Layers of self attention: 0 is shared, 1 is shared (call 2)."
-    assert np.abs(weights_of(record, Kind.SELF, 0) - weights_of(record, Kind.SELF, 1)).max() > 1e-3
-
-
 @pytest.mark.parametrize("one_head", [False, True])
 def test_attention_by_hand_is_reported_with_its_module(one_head):
     network, x, memory = ByHand(one_head=one_head), torch.randn(2, 5, 16), torch.randn(2, 5, 16)
@@ -198,20 +176,6 @@ def test_a_call_that_is_not_proved_is_left_out_and_named():
     record = look(Both(), torch.randn(4, 1, 16))
     verified(record)
     assert len(record[Kind.SELF].layers) == 1 and "Not shown: bad" in record.notes[-1]
-
-
-def test_a_module_that_differs_from_pass_to_pass_is_not_verified():
-    class Counting(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.passes, self.attention = 0, nn.MultiheadAttention(16, 2)
-
-        def forward(self, x):
-            self.passes += 1
-            return self.attention(x, x, x)[0] * self.passes
-
-    record = look(Counting(), torch.randn(4, 1, 16))
-    assert record.verification.status == "reported" and "nobody observed" in record.verification.reasons[0]
 
 
 def test_the_programs_random_numbers_and_gradients_are_as_before():

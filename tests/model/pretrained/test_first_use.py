@@ -81,13 +81,6 @@ def test_a_difference_is_said_every_time_until_it_is_the_first_again(cached, com
     assert opened() == ""
 
 
-def test_the_model_that_opens_carries_it_to_the_page(cached, report):
-    cached(FIRST)
-    assert load.open_model("owner/name", report).card.changed == ""
-    cached(SECOND)
-    assert "is not what was first opened here" in load.open_model("owner/name", report).card.changed
-
-
 def test_what_is_of_no_hub_is_not_remembered(model, home, tmp_path):
     own = shutil.copytree(model, tmp_path / "own")
     assert files.remember(load.locate(str(own))) == ""

@@ -1,11 +1,14 @@
-"""ln P of some words, against the network asked directly, and the untrained twin."""
+"""What a pretrained model answers, against the network asked directly."""
 import numpy as np
 import pytest
+import torch
 
 from model.core import heads
-from model.core.query import Kind, Query, Silence, UserError
+from model.core.query import Kind, Query, Silence, UserError, quiet
 from model.pretrained.load import SUFFIX, open_model, revision
-from model.studies.predictions import log_probability, next_word
+from model.studies.predictions import log_probability, next_word, sequence_likelihood
+from tests import headline
+from tests.headline import TIRED, near
 from tests.model import tiny
 
 TEXT = "the animal sat on mat because it was wide ."
@@ -42,10 +45,9 @@ def test_the_next_word_is_that_of_the_edited_pass(opened):
     model = opened("llama")
     plain = Query(model.card.id, model.card.revision, TEXT)
     edited = Query(model.card.id, model.card.revision, TEXT, edits=frozenset({Silence(Kind.CAUSAL, 1, 2)}))
-    report = lambda *_: None
-    assert next_word(model, edited, report).ids[0] == model.record(edited, report).prediction.ids[0][0]
-    logits = {query: next_word(model, query, report).logits for query in (plain, edited)}
-    best = model.record(edited, report).prediction
+    assert next_word(model, edited, quiet).ids[0] == model.record(edited, quiet).prediction.ids[0][0]
+    logits = {query: next_word(model, query, quiet).logits for query in (plain, edited)}
+    best = model.record(edited, quiet).prediction
     shares = np.exp(logits[edited] - np.log(np.exp(logits[edited].astype(np.float64)).sum()))
     assert np.abs(logits[plain] - logits[edited]).max() > 1e-3
     assert np.allclose(shares[list(best.ids[0])], best.probabilities[0], atol=1e-5)
@@ -53,7 +55,7 @@ def test_the_next_word_is_that_of_the_edited_pass(opened):
 
 def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_path):
     folder = str(tiny.save(tmp_path, "llama"))
-    twin, again = (open_model(folder + SUFFIX, lambda *_: None) for _ in range(2))
+    twin, again = (open_model(folder + SUFFIX, quiet) for _ in range(2))
     ours = dict(opened("llama").network.named_parameters())
     for name, parameter in twin.network.named_parameters():
         assert parameter.shape == ours[name].shape
@@ -61,13 +63,13 @@ def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_pat
     weight = "model.layers.1.self_attn.q_proj.weight"
     assert not (dict(twin.network.named_parameters())[weight] == ours[weight]).all()
     assert twin.card.revision == revision(folder + SUFFIX) != revision(folder)
-    record = twin.record(Query(twin.card.id, twin.card.revision, TEXT), lambda *_: None)
+    record = twin.record(Query(twin.card.id, twin.card.revision, TEXT), quiet)
     assert record.verification.status == "verified"
 
 
 def pair_of(folder):
-    model = open_model(str(folder), lambda *_: None)
-    return model, lambda **sides: model.record(Query(str(folder), model.card.revision, TEXT, **sides), lambda *_: None)
+    model = open_model(str(folder), quiet)
+    return model, lambda **sides: model.record(Query(str(folder), model.card.revision, TEXT, **sides), quiet)
 
 
 @pytest.mark.parametrize("decoder", ["bert", "roberta", "gpt2"])
@@ -104,3 +106,69 @@ def test_a_decoder_with_another_vocabulary_is_shown_with_numbers_and_never_with_
     assert any("vocabulary of its own" in note for note in record.notes)
     with pytest.raises(UserError, match=r"its own vocabulary.*leave the target empty"):
         ask(target="the cat")
+
+
+CAT = "the cat sat on the mat"
+
+
+def query(model, text: str = CAT) -> Query:
+    return Query(model.card.id, model.card.revision, text)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened, quiet, family):
+    model = opened(family)
+    found = sequence_likelihood(model, query(model), quiet)
+    ids = model.tokenizer(CAT, return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        loss = model.network(input_ids=ids, labels=ids).loss
+    assert -found.log_probabilities.mean() == pytest.approx(loss.item(), rel=1e-5)
+    assert found.perplexity == pytest.approx(loss.exp().item(), rel=1e-5)
+    assert np.isfinite(found.products).all() and found.ids == tuple(ids[0, 1:].tolist())
+
+
+def ask_minilm(minilm, text, **more):
+    return minilm.record(Query("minilm", "r", text, **more), quiet)
+
+
+def test_the_headline_pair(minilm):
+    record = ask_minilm(minilm, TIRED)
+    tokens = record[Kind.SELF].queries
+    it, animal, street = (tokens.texts.index(word) for word in ("it", "animal", "street"))
+    ranked = heads.rank_heads_for_pair(record[Kind.SELF], it, animal)
+    assert len(ranked) == 72 and ranked[0][:2] == (3, 1) and ranked[1][:2] == (5, 11)
+    assert [ranked[0][2], ranked[1][2]] == [near(headline.ANIMAL), near(headline.SECOND_HEAD)]
+    wide = heads.weights(ask_minilm(minilm, headline.WIDE)[Kind.SELF].layer(3), 1)
+    assert wide[it, [animal, street]].tolist() == [near(headline.ANIMAL_IN_WIDE), near(headline.STREET_IN_WIDE)]
+
+
+def test_the_sentence_vector_is_that_of_sentence_transformers(minilm):
+    """Pooled and normalised as the model's own folder says: the mean over tokens, of length 1."""
+    import torch
+
+    ours = ask_minilm(minilm, TIRED).prediction.vector
+    with torch.inference_mode():
+        states = minilm.network(**minilm.tokenizer(TIRED, return_tensors="pt")).last_hidden_state[0]
+    mean = states.mean(0)
+    np.testing.assert_allclose(ours, mean / mean.norm(), atol=1e-6)
+    near, far = (ask_minilm(minilm, text).prediction.vector
+                 for text in (TIRED.replace("street", "road"), "Stocks fell on Monday."))
+    assert ours @ near > 0.9 > 0.3 > ours @ far
+
+
+@pytest.mark.parametrize("text", ["\x00", "\u200b\u200b", "\u0301"])
+def test_a_text_of_which_nothing_is_read_is_one_sentence(minilm, text):
+    with pytest.raises(UserError, match="reads nothing"):
+        ask_minilm(minilm, text)
+
+
+def test_chinese_says_unknown_loudly_and_shows_what_was_typed(minilm):
+    tokens = ask_minilm(minilm, "这个苹果很好吃").maps[0].queries
+    assert tokens.texts[1] == "[UNK] 这" and tokens.unknown[1]
+    assert tokens.spans[1] == (0, 1) and sum(tokens.unknown) == 7
+
+
+def test_a_pair_is_told_apart(minilm):
+    tokens = ask_minilm(minilm, "It is a bank.", text_b="The river.").maps[0].queries
+    assert tokens.segments == (-1, 0, 0, 0, 0, 0, -1, 1, 1, 1, -1)
+    assert tokens.spans[7] == (0, 3)

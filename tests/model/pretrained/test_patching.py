@@ -3,7 +3,6 @@ out."""
 import numpy as np
 import pytest
 
-from model.core import heads
 from model.core.query import Kind, Patch, Query, UserError, quiet
 from model.studies.patching import PatchQuery, patch_heads
 
@@ -125,18 +124,3 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
     if kind is Kind.SELF:   # the mask stands where the words agree
         assert found.whole == pytest.approx(found.other, abs=1e-4)
         assert found.share(found.whole) == pytest.approx(1, abs=1e-4)
-
-
-def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
-    texts = [f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide")]
-    first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
-    found = patch_heads(minilm, PatchQuery(first, second, Kind.SELF), quiet)
-    vectors = [minilm.record(each, quiet).prediction.vector for each in (first, second)]
-    edited = minilm.record(Query("minilm", minilm.card.revision, texts[0],
-                                 edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)
-    assert found.words is None and found.place is None and found.other == pytest.approx(1, abs=1e-6)
-    assert len(found.heads) == 72
-    assert found.plain == pytest.approx(float(np.dot(*vectors)), abs=1e-5)
-    assert found.frame()["number"][3, 1] == pytest.approx(float(edited.prediction.vector @ vectors[1]), abs=1e-5)
-    assert found.plain < found.whole < 1 and max(found.layers.values()) < found.whole
-    assert heads.weights(edited[Kind.SELF].layer(3), 1).shape == (16, 16)

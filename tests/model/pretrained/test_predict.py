@@ -2,13 +2,13 @@
 import numpy as np
 import pytest
 
-from model.core.query import Kind, Query, Silence
+from model.core.query import Kind, Query, Silence, quiet
 from model.pretrained import load
 from tests.model import tiny
 
 
 def ask(model, text, **more):
-    return model.record(Query("m", "r", text, **more), lambda fraction, words: None)
+    return model.record(Query("m", "r", text, **more), quiet)
 
 
 def test_stepping_equals_generate(opened):
@@ -113,13 +113,3 @@ def test_a_hybrid_shows_its_attention_layers_under_their_own_numbers(tmp_path, r
     model = load.open_model(str(tmp_path), report)
     assert [layer.index for layer in ask(model, "the cat sat")[Kind.CAUSAL].layers] == [1, 3]
     assert "2 of its 4 layers have no softmax attention and are not shown: 2 conv" in model.card.note
-
-
-def test_an_encoder_with_an_attention_of_its_own_is_left_out_and_the_card_says_so(tmp_path, report):
-    from transformers import LongT5Config, LongT5ForConditionalGeneration
-
-    LongT5ForConditionalGeneration(LongT5Config(**tiny.FAMILIES["t5"][2], local_radius=5)).save_pretrained(tmp_path)
-    tiny.tokenizer().save_pretrained(tmp_path)
-    model = load.open_model(str(tmp_path), report)
-    assert {each.kind for each in ask(model, "the cat sat").maps} == {Kind.CAUSAL, Kind.CROSS}
-    assert "The encoder of a longt5 model has an attention of its own and is not shown" in model.card.note

@@ -5,12 +5,11 @@ import torch
 
 from model.capture import trace
 from model.capture.trace import pairs_of
-from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, Query, UserError
+from model.core.query import Kind, Query, UserError
 from model.pretrained import load
 from model.scratch import transformer
 from tests.model import tiny
-from tests.model.only import Only, head_outputs
+from tests.model.only import head_outputs
 
 TEXT = "the animal didn't cross the street because it was too tired."
 FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
@@ -164,15 +163,3 @@ def test_untraceable_module_is_named_and_attention_still_shown(tmp_path, report,
     with pytest.raises(UserError, match=named):
         model.trace(asked(model), report)
     assert model.record(asked(model), report).verification.status == "verified"   # the way out
-
-
-@pytest.mark.parametrize("family", FOLLOWED)
-def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, report, family):
-    model = opened(family)
-    kinds = set(model.record(asked(model), report).kinds) - {Kind.CROSS}
-    for edits in (frozenset(), frozenset([Hide("source", 3)])):
-        query = asked(model, edits=edits)
-        found = model.trace(query, report)
-        for kind in kinds:
-            close(LastVectorsQuery(query, kind).answer(Only(model), report).vectors,
-                  [block.after for block in found.blocks if block.kind is kind][-1])

@@ -1,10 +1,14 @@
-"""The small world: splits that do not touch, twins that differ in one word, no position that gives the answer away."""
+"""The grammars of the tasks: splits that share nothing, answers that position does not give away."""
 import itertools
 import random
+from dataclasses import replace
+from math import prod
 
 import pytest
 
-from model.scratch import grammar, lexicon
+from model.scratch import grammar, lexicon, story_grammar, vocabulary
+from model.scratch.story_grammar import END, Story, acquaintances, draw, following
+from model.scratch.tasks import induction
 from model.scratch.tokens import SPECIALS, WordTokenizer
 
 
@@ -58,3 +62,51 @@ def test_the_headline_sentence_and_its_french_can_be_said(english, french):
     plan = grammar.Draft(frame, nouns, 0, ("", ""), (("", ""), ("", "")), lexicon.CONNECTORS[0])
     sentence = plan.sentence(lexicon.ADJECTIVES[english.rstrip(".").split()[-1]], int("wide" in english))
     assert (grammar.join_words(sentence.english), grammar.join_words(sentence.french)) == (english, french)
+
+
+def chance(story: Story) -> float:
+    """The probability of a story from the choices that made it, by the sizes of their lists."""
+    return prod([1 / 2 * (1 / 4 if story.opening else 1), 1 / 4 * 1 / 8 if story.adjective else 3 / 4, 1 / 20, 1 / 2,
+                 1 / 2 * (1 / 3 * 1 / 6 * 1 / 2 if story.near[0] else 1), 1 / 6, 1 / len(acquaintances(story.first)),
+                 1 / 2, 1 / 3, 1 / 2, 1 / 4])
+
+
+def said(words: tuple[str, ...]) -> float:
+    """The product of the conditional probabilities of every word and of the end."""
+    return prod(following(words[:place])[word] for place, word in enumerate((*words, END)))
+
+
+def test_story_probabilities_sum_to_one_and_multiply():
+    rng = random.Random(1)
+    for _ in range(300):
+        story = draw(rng)
+        assert said(story.words) == pytest.approx(chance(story))
+        for place in range(len(story.words) + 1):
+            assert sum(following(story.words[:place]).values()) == pytest.approx(1)
+
+
+def test_it_and_they_mean_the_animal_of_that_number_however_far_away():
+    rng = random.Random(3)
+    for _ in range(50):
+        story = replace(draw(rng), state="hungry")
+        second = story.words[story.words.index(".") + 1:]
+        eats = story.second if story.teller else story.first
+        assert second[:2] == (("they", "are") if second[0] == "they" else ("it", "is"))
+        assert second[4:6] == ("eat" if second[0] == "they" else "eats", eats.food)
+        assert second[0] == ("they" if story.first_is_many != story.teller else "it")
+
+
+def test_animals_of_a_tested_pair_never_meet_in_a_training():
+    for animal in story_grammar.ANIMALS:
+        groups = [set(acquaintances(animal, split)) for split in ("train", "validation", "test")]
+        assert sum(map(len, groups)) == len(story_grammar.ANIMALS) - 1 == len(set.union(*groups))
+    rng = random.Random(4)
+    assert all(story.second in acquaintances(story.first, "test") for story in (draw(rng, "test") for _ in range(50)))
+
+
+def test_phrases_are_the_vocabulary():
+    words = {word for group in vocabulary.groups("resolver-narrow").values() for phrase in group
+             for word in phrase.split()}
+    assert words | {"."} == set(grammar.vocabulary()[0])
+    assert vocabulary.groups("translator@0") == vocabulary.groups("resolver-wide")
+    assert vocabulary.groups("induction") == {"signs": tuple(induction.SIGNS)} and vocabulary.groups("scratch") == {}

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model.core import heads
-from model.core.query import Kind, Query
+from model.core.query import Kind, Query, quiet
 from model.scratch import grammar, head_scores, models, tokens
 from model.scratch.source import card
 from model.scratch.tasks import induction as induction_task
@@ -44,10 +44,6 @@ def both():
 def opened(behaviour, model, words):
     told = {"tokenizer": "", "max_tokens": 64, "note": ""}
     return models.open_network(behaviour, card("induction", "r", model, told), model, tokens.WordTokenizer(words))
-
-
-def quiet(_fraction, _text):
-    return None
 
 
 def test_looks_are_the_weights_of_the_record(encoder, sentences):

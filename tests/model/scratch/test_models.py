@@ -1,21 +1,21 @@
-"""How the trained models read and answer. With untrained weights of their shapes: what they say is not the question
-here, how is."""
+"""How our own models read and answer, against the Transformer asked directly."""
+import numpy as np
 import pytest
 import torch
 
-from model.core.query import Kind, Query, UserError
-from model.scratch import models, tokens
+from model.core.query import Kind, Patch, Query, UserError, quiet
+from model.scratch import models, source, tokens
 from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
 from model.scratch.transformer import Transformer
+from model.studies.attribution import LONGEST, AttributionQuery, attribute
+from model.studies.faithfulness import texts
+from model.studies.patching import PatchQuery, patch_heads
 from model.studies.predictions import next_word
+from model.studies.token_removal import explained_answer
 
 HEADLINE = "The animal didn't cross the street because it was too tired."
-
-
-def quiet(_fraction, _text):
-    return None
 
 
 def opened(name: str, limit: int = 64):
@@ -52,14 +52,6 @@ def test_the_resolver_answers_at_every_it(resolver):
     assert record.prediction.kind == "label" and record.prediction.positions == (0, 7)
     assert len(record.prediction.texts[0]) == 20 and sum(record.prediction.probabilities[0]) < 1
     assert record.verification.status == "verified"
-
-
-def test_words_never_seen_are_marked_and_named(resolver):
-    record = ask(resolver, "The blorp didn't cross the street because it was too tired.")
-    side = record[Kind.SELF].keys
-    assert [text for text, unknown in zip(side.texts, side.unknown, strict=True) if unknown] == ["blorp"]
-    assert any("blorp" in note and "never saw" in note for note in record.notes)
-    assert not ask(resolver, HEADLINE).notes
 
 
 def test_the_translator_writes_a_target_of_its_own(translator):
@@ -101,3 +93,74 @@ def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):
     for wrong in ("induction@1000", "induction@now"):
         with pytest.raises(UserError, match=r"no(t a)? snapshot"):
             open_model(wrong, folder=tmp_path)
+
+
+NOUNS = ("The animal didn't cross the street because it was too {}.", "tired", "wide")
+
+
+@pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
+def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
+    opened = source.open_model(name)
+    frame, *ends = NOUNS
+    first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
+    found = patch_heads(opened, PatchQuery(first, second, Kind.SELF), quiet)
+
+    def read(edits=()):
+        query = Query(name, opened.card.revision, first.text, edits=frozenset(edits))
+        said = opened.run(opened.tokens(query), query.edits).outputs()[0, found.place].log_softmax(-1)
+        return float(said[opened.tokenizer.number(found.words[1])] - said[opened.tokenizer.number(found.words[0])])
+
+    assert found.words == ("animal", "street") and found.plain < 0 < found.other and not found.same
+    assert found.plain == pytest.approx(read(), abs=1e-4) and found.whole == pytest.approx(found.other, abs=1e-3)
+    for place, number in zip(found.heads, found.patched, strict=True):
+        assert number == pytest.approx(read([Patch(Kind.SELF, *place, second)]), abs=1e-3)
+    width = opened.network.config.heads
+    for layer, number in found.layers.items():
+        assert number == pytest.approx(read([Patch(Kind.SELF, layer, head, second) for head in range(width)]), abs=1e-3)
+
+
+def test_removals_of_the_resolver_are_the_transformer_asked_directly():
+    model = open_model("resolver-wide")
+    question = AttributionQuery(Query(model.card.id, model.card.revision, texts("resolver")[4].text))
+    explained = explained_answer(model, question.query, question.at, ("", "", ""), LONGEST)
+    record, trace = model.record(explained.query, quiet), model.trace(explained.query, quiet)
+    found = attribute(question, explained, record, trace, quiet)
+    ids, words = list(found.tokens.ids), model.tokenizer.words
+    pair = [words.index(found.answer.word), words.index(found.answer.rival)]
+
+    def difference(some, place):
+        with torch.inference_mode():
+            logits = model.network(torch.tensor([some]))[0, place]
+        return float(logits[pair[0]] - logits[pair[1]])
+
+    plain = difference(ids, found.place)
+    assert found.answer.rank == 1 and found.answer.value == pytest.approx(plain, abs=1e-4)
+    assert found.tokens.texts[found.place] == "it" and np.isnan(found.removed["deleted"][found.place])
+    for token in (1, found.place + 1):
+        place = found.place - (token < found.place)
+        deleted = plain - difference(ids[:token] + ids[token + 1:], place)
+        replaced = plain - difference([*ids[:token], 1, *ids[token + 1:]], found.place)
+        assert found.removed["deleted"][token] == pytest.approx(deleted, abs=1e-3)
+        assert found.removed["replaced"][token] == pytest.approx(replaced, abs=1e-3)
+
+
+def test_the_stream_and_the_projections_are_those_of_the_pass():
+    model = open_model("scratch")
+    query = Query("scratch", model.card.revision, "The animal did not cross the street", target="das Tier ging")
+    streams = []
+    record = model.record(query, quiet)
+    handles = [layer.register_forward_hook(lambda _layer, _given, x: streams.append(x[0].numpy()))
+               for stack in (model.network.encoder, model.network.decoder) for layer in stack.layers]
+    found = model.trace(query, quiet)
+    for handle in handles:
+        handle.remove()
+    assert len(found.blocks) == 12
+    for block, stream in zip(found.blocks, streams, strict=True):
+        assert np.abs(block.after - stream).max() < 1e-5 and block.feed_forward.activation == "ReLU"
+        for each in block.attentions:
+            layer = record[each.kind].layer(each.index)
+            for head in range(layer.heads):
+                assert np.abs(each.query.apply(each.x, head) - layer.query[head]).max() < 1e-5
+                assert np.abs(each.key.apply(each.memory, head) - layer.key[head]).max() < 1e-5
+                assert np.abs(each.value.apply(each.memory, head) - layer.value[head]).max() < 1e-5
+    assert found.attention(Kind.CROSS, 3).memory.shape[0] == len(record[Kind.SELF].queries)

@@ -7,7 +7,7 @@ from PIL import Image
 
 from model.core import pictures
 from model.core.models import LastVectorsQuery
-from model.core.query import Kind, Query
+from model.core.query import Kind, Query, quiet
 from model.core.trace import CLOSE
 from model.scratch.models import processed
 from model.scratch.source import open_model, revision
@@ -21,10 +21,6 @@ def png(pixels: np.ndarray) -> bytes:
     target = io.BytesIO()
     Image.fromarray(pixels).save(target, "PNG")
     return target.getvalue()
-
-
-def quiet(_share, _text):
-    return None
 
 
 def query(image: str | None, **more) -> Query:

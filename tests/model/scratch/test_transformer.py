@@ -1,6 +1,6 @@
-"""The from-scratch Transformer equals torch.nn's and BERT's with copied weights, and has the paper's number of
-parameters."""
+"""The Transformer against torch.nn's and BERT's with copied weights; positions against closed forms."""
 import itertools
+import math
 from dataclasses import replace
 
 import pytest
@@ -156,13 +156,6 @@ def test_base_model_has_the_papers_parameters():
     assert sum(each.numel() for each in base.parameters()) == 63_082_496
 
 
-def test_embeddings_are_scaled_by_the_root_of_d_model():
-    model = Transformer(replace(SMALL, positions="sinusoidal")).eval()
-    ids = torch.tensor([[3, 5, 3]])
-    expected = model.embedding.table.weight[ids] * D_MODEL**0.5 + transformer.sinusoidal(3, D_MODEL)
-    torch.testing.assert_close(model.embedding(ids), expected)
-
-
 @pytest.mark.parametrize("scheme", transformer.POSITIONS)
 def test_every_scheme_decodes_without_seeing_the_future_or_padding(scheme):
     """A later token or padding at the end changes nothing before it; the source's padding changes nothing at all."""
@@ -213,3 +206,28 @@ def test_a_model_of_pictures_answers_at_cls_and_without_places_knows_no_order(pi
     assert model(pictures).shape == (3, 1, 7)
     torch.testing.assert_close(blind(shuffled), blind(pictures), atol=1e-5, rtol=1e-5)
     assert (model(shuffled) - model(pictures)).abs().max() > 1e-3
+
+
+def test_sinusoidal_equals_the_papers_formula():
+    table = transformer.sinusoidal(11, 7)
+    for t in range(11):
+        for i in range(7):
+            angle = t / 10000 ** (2 * (i // 2) / 7)
+            assert table[t, i] == pytest.approx(math.sin(angle) if i % 2 == 0 else math.cos(angle), abs=1e-6)
+
+
+def test_rotary_scores_depend_on_the_distance_only():
+    torch.manual_seed(5)
+    query, key = (torch.randn(6, dtype=torch.float64) for _ in range(2))
+    turned_q, turned_k = (transformer.rotate(vector.expand(13, 6)) for vector in (query, key))
+    scores = turned_q @ turned_k.T
+    for distance in range(-12, 13):
+        line = scores.diagonal(distance)
+        torch.testing.assert_close(line, line[:1].expand_as(line), atol=1e-12, rtol=0)
+    assert scores[0, 0] == pytest.approx(float(query @ key)) and scores[3, 0] != pytest.approx(float(scores[0, 3]))
+
+
+def test_rotary_turns_each_pair_by_its_angle():
+    x = torch.tensor([1.0, 0.0, 1.0, 0.0]).expand(3, 4)
+    t2 = transformer.rotate(x)[2]
+    torch.testing.assert_close(t2, torch.tensor([math.cos(2), math.sin(2), math.cos(0.02), math.sin(0.02)]))

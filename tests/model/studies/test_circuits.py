@@ -1,11 +1,11 @@
-"""Both identities of circuits, over families that norm, place and group in every way there is."""
+"""The identities of circuits over families of every kind, and the circuit that is known."""
 import numpy as np
 import pytest
 
 from model.ask import sources
 from model.core.models import TraceQuery
-from model.core.query import Kind, Silence, UserError
-from model.studies import circuits, contributions
+from model.core.query import Kind, Silence, UserError, quiet
+from model.studies import circuits, contributions, known_circuits
 from tests.model import tiny
 
 # post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides, norms
@@ -104,3 +104,21 @@ def test_a_cosine_needs_sentence_vectors(tmp_path):
     query = sources.open_query(str(tiny.save(tmp_path / "gpt2", "gpt2")), TEXT)
     with pytest.raises(UserError, match="no cosine to split"):
         sources.ask(contributions.CosineQuery(query, query)).result()
+
+
+def test_previous_token_head_composes_with_induction_heads_and_is_needed_by_them():
+    asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
+    composed, silenced = known_circuits.composition(asked, sources.models, quiet)
+    assert composed.holds and composed.heads[0] == silenced.heads[0] and composed.heads[1][0] == 1
+    assert composed.value > 1.5 * composed.chance
+    assert silenced.value < 0.2 < 0.9 < silenced.chance
+
+
+def test_exchanged_sequences_turn_the_answer():
+    asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
+    opened = sources.models.open(asked, quiet)
+    for text, twin, answer, rival in known_circuits.exchanged(opened, asked, 3):
+        assert sorted(text.continuation) == sorted(twin.continuation) and text.continuation[-1] == twin.continuation[-1]
+        for query, sign in ((text, 1), (twin, -1)):
+            logits = opened.run(opened.tokens(query), every=True).outputs()[0, -1]
+            assert sign * float(logits[answer] - logits[rival]) > 0

@@ -7,9 +7,8 @@ from scipy.spatial.distance import jensenshannon
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import Kind, Silence, UserError
+from model.core.query import Kind, Silence, quiet
 from model.studies.comparison import (
-    LONGEST,
     AlignmentQuery,
     ComparisonQuery,
     Divergences,
@@ -19,31 +18,19 @@ from model.studies.comparison import (
     cosine,
     difference,
     difference_views,
-    pool_weights,
     prediction_table,
     same_heads,
 )
-from tests import fabricate
 from tests.model import tiny
 from tests.model.studies.test_alignment import TIRED, record
 
-RNG = np.random.default_rng(7)
-
 
 def asked(first, second, kinds=(Kind.SELF, Kind.SELF), head=None):
-    return compare(ComparisonQuery(first.query, second.query, kinds, head), first, second, lambda fraction, text: None)
+    return compare(ComparisonQuery(first.query, second.query, kinds, head), first, second, quiet)
 
 
 def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
     return align_texts(AlignmentQuery(first.query, second.query, kinds), first, second)
-
-
-def test_pieces_are_summed_as_keys_and_averaged_as_queries():
-    weights = RNG.dirichlet(np.ones(4), 3)
-    found = pool_weights(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
-    assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan],
-                                     nan_ok=True)
-    assert found[1, 1] == pytest.approx(weights[1, 1:].sum()) and np.isnan(found[2]).all()
 
 
 def test_a_changed_word_is_compared_as_if_by_hand():
@@ -62,14 +49,6 @@ def test_the_same_question_changes_nothing_and_an_edit_nothing_before_itself():
     assert asked(first, first).changed.max() == 0
     found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).frame()["changed"]
     assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
-
-
-def test_texts_without_a_common_token_and_long_ones_are_refused():
-    with pytest.raises(UserError, match="share no token"):
-        asked(fabricate.record(special=(), text="   "), fabricate.record(special=(), text="   "))
-    long = fabricate.record(LONGEST + 1)
-    with pytest.raises(UserError, match="at most 2,048"):
-        asked(long, long)
 
 
 def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_groups():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.studies.corpus import SUFFIXES, columns, texts
+from model.studies.corpus import SUFFIXES, texts
 from tests.hostile import SEEDS, damaged_by, examples
 
 
@@ -24,15 +24,6 @@ def test_each_kind_of_file_gives_its_texts_with_their_lines():
                     (2, "a, b"), (5, "two\nlines"), (6, "=1+1")]
     assert read("a.jsonl", b'{"text": "one", "n": 1}\n\n"plain"\n{"text": ""}\n') == [(1, "one"), (3, "plain")]
     assert read("a.csv", b"review\nfine\n", field="review") == [(2, "fine")]
-
-
-@pytest.mark.parametrize(("name", "content", "offered"), [
-    ("a.csv", b"id,review,stars\n1,fine,4.5\n2,,5\n3,bad,\n", ["review"]), ("a.csv", b"note\nfine\nbad\n", ["note"]),
-    ("a.jsonl", b'{"id": 1, "review": "fine"}\n{"id": 2, "review": "bad"}\n', ["review"]),
-    ("a.csv", b"id,text,label\na,fine,pos\nb,bad,neg\n", ["id", "text", "label"])])
-def test_the_only_column_of_texts_is_taken_whatever_its_name_and_all_are_offered(name, content, offered):
-    assert columns(io.BytesIO(content), name) == offered
-    assert [text for _, text in read(name, content)] == ["fine", "bad"]
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [

@@ -4,16 +4,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core.query import Kind, Patch, Query, UserError
-from model.core.statistics import cosine
-from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, check_lengths, measure_of, patch_heads
+from model.core.query import Kind, Query, quiet
+from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, measure_of, patch_heads
 
 FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
-
-
-def quiet(fraction, text):
-    return None
 
 
 def test_the_first_place_that_is_answered_differently_is_read():
@@ -26,13 +21,6 @@ def test_where_both_get_the_same_the_second_best_is_the_other_word_at_the_last_p
     assert (words, row) == ((0, 2), 1) and read(FIRST) == -3
     following = PassAnswer("next", (0, 1), SECOND.numbers)
     assert measure_of(PassAnswer("next", (0, 1), FIRST.numbers), following)[2] == 1
-
-
-def test_vectors_are_read_by_their_cosine_with_the_seconds():
-    one, other = (PassAnswer("vector", (), np.array(each, np.float32)) for each in ([1, 0], [3, 4]))
-    read, words, row = measure_of(one, other)
-    assert read(one) == pytest.approx(0.6) and read(other) == pytest.approx(1) and words is row is None
-    assert cosine(one.numbers, -one.numbers) == -1
 
 
 FROM, TO = Query("m", "r", "a b"), Query("m", "r", "b b")
@@ -72,17 +60,3 @@ def test_each_head_each_layer_and_all_are_asked_once():
     assert found.heads == ((0, 0), (0, 1), (2, 0))
     assert found.frame()["effect"].tolist() == pytest.approx([3, 3, 3])
     assert np.isnan(PatchEffects(None, False, None, 1.0, 1.0, (), np.zeros(0), {}, 1.0).share(1.0))
-
-
-def test_an_answer_that_is_none_and_edits_beside_are_refused():
-    nothing = PassAnswer("label", (), np.zeros((0, 3), np.float32))
-    with pytest.raises(UserError, match="has no answer"):
-        patch_heads(OfThreeHeads(nothing, nothing), PatchQuery(FROM, TO, Kind.SELF), quiet)
-    plain = Query("m", "r", "a b")
-    with pytest.raises(UserError, match="remove the edits"):
-        PatchQuery(plain, Query("m", "r", "a b", edits=frozenset({Patch(Kind.SELF, 0, 0, plain)})), Kind.SELF)
-    with pytest.raises(UserError, match="same model"):
-        PatchQuery(plain, Query("n", "r", "a b"), Kind.SELF)
-    check_lengths(plain, 3, 3)
-    with pytest.raises(UserError, match="4 tokens in “a b” and 3 here"):
-        check_lengths(plain, 4, 3)

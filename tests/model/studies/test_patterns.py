@@ -1,15 +1,14 @@
-"""Fits against divergences written out with whole distributions (scipy), and against heads made to have a pattern."""
+"""Fits against divergences of whole distributions (scipy), and what chance alone gives."""
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from model.core import heads
 from model.core.masks import Causal, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
-from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit
+from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit, pattern_chance
 from tests import fabricate
 
 
@@ -64,16 +63,29 @@ def test_a_pattern_without_room_is_left_out():
     assert alone.best().loc[(0, 0)].tolist() == [next(iter(alone.fits)), 1]   # of equals the first pattern
 
 
-def test_blocks_of_rows_add_up(monkeypatch):
-    record = fabricate.record(7)
-    whole = fit(record[Kind.SELF]).fits
-    blocks = heads.weight_blocks
-    monkeypatch.setattr(heads, "weight_blocks", lambda layer: blocks(layer, size=3))
-    assert {name: pytest.approx(each) for name, each in fit(record[Kind.SELF]).fits.items()} == whole
-
-
 def test_cross_attention_has_only_patterns_that_cross():
     layer = fabricate.layer()
     found = fit(AttentionMap(Kind.CROSS, fabricate.tokens(fabricate.QUERIES), fabricate.tokens(fabricate.KEYS), (layer,
                              )))
     assert set(found.fits) == {"first", "even"}   # no special token stands at the end
+
+
+def test_even_rows_fit_as_the_definition_says():
+    attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
+    chance, row, previous = pattern_chance(attention_map, 20), np.full(9, 1 / 9), np.eye(9)
+    wanted = 1 - np.mean([jensenshannon(row, previous[place - 1], base=2) ** 2 for place in range(1, 9)])
+    assert chance.even["previous"] == pytest.approx(wanted, abs=1e-6)
+    assert chance.even["even"] == pytest.approx(1, abs=1e-6) and chance.tokens == 9
+
+
+def test_luck_is_what_the_best_of_the_habits_reaches_of_other_draws_too():
+    attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
+    few, many = pattern_chance(attention_map, 200).luck, pattern_chance(attention_map, 1000).luck
+    assert abs(few - many) < 0.03
+    # other draws of the same rows: no single one of the simple patterns is fitted better, and one about as well
+    random, keys = np.random.default_rng(7).dirichlet(np.ones(9), (300, 9)), np.arange(9)
+    near = (np.abs(keys[:, None] - keys) <= 2).astype(float)
+    patterns = [near / near.sum(1, keepdims=True), np.eye(9), np.tile(np.eye(9)[0], (9, 1))]
+    fits = np.array([[1 - np.mean([jensenshannon(row, pattern[place], base=2) ** 2 for place, row in enumerate(head)])
+                      for pattern in patterns] for head in random])
+    assert np.quantile(fits.max(1), 0.95) == pytest.approx(many, abs=0.04)

@@ -7,7 +7,7 @@ import pytest
 from model.core import heads
 from model.core.query import Kind
 from model.core.view import View, displayed_head
-from model.studies.prediction_game import allowed_cells, cover, score
+from model.studies.prediction_game import allowed_cells, score
 from tests import fabricate
 
 
@@ -46,13 +46,3 @@ def test_words_and_hidden_tokens_count_as_they_are_shown():
     assert found.found == pytest.approx(weights[4, 2] + weights[4, 3], abs=1e-6)
     assert found.whole == pytest.approx(weights[4, 1:].sum(), abs=1e-6)
     assert found.uniform == pytest.approx(weights[4, 1:5].sum() / 3, abs=1e-6)
-
-
-def test_a_covered_head_holds_nothing_but_its_mask():
-    made = fabricate.record(kind=Kind.CAUSAL)
-    shown = displayed_head(made, View(kind=Kind.CAUSAL))
-    may = allowed_cells(made[Kind.CAUSAL].layer(0), shown)
-    hidden = cover(shown, may)
-    assert not hidden.weights.any() and np.array_equal(np.isnan(hidden.scores), ~may)
-    assert not np.nan_to_num(hidden.scores).any()
-    assert hidden.rows == shown.rows and shown.weights.any()

@@ -59,10 +59,6 @@ def test_a_typed_side_is_what_the_cases_know_or_a_list_of_words():
             rule.read_side(typed, TEXTS)
 
 
-def test_an_offset_looks_from_the_words_of_its_side():
-    assert rule.mark(["a cat sat on a mat"], (["cat", "mat"], -1))[0].pairs == ((1, (0,)), (5, (4,)))
-
-
 def test_marks_in_the_cases_select_words_or_spans():
     cases = [{"text": "Old friends never really meet.", "verb": "meet", "subject": (4, 11)},
              {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"}]
@@ -71,17 +67,6 @@ def test_marks_in_the_cases_select_words_or_spans():
     assert second.pairs == ((1, (3,)), (4, (3,)))
     table = [{"text": "A cat sat.", "verb": "6:9", "subject": "cat"}, {"text": "A dog.", "verb": "", "subject": "dog"}]
     assert [case.pairs for case in rule.mark(table, ("verb", "subject"))] == [((2, (1,)),), ()]
-
-
-def test_a_treebank_directs_its_relations():
-    sentence = syntax.shipped_treebank("en")[0]
-    forward, = rule.mark([sentence], ("word", "nsubj"))
-    backward, = rule.mark([sentence], ("nsubj", "word"))
-    assert {(a, b) for a, wanted in forward.pairs for b in wanted} == {
-        (b, a) for a, wanted in backward.pairs for b in wanted}
-    for place, wanted in forward.pairs:
-        assert all(sentence.words[each].relation == "nsubj" and sentence.words[each].head == place + 1
-                   for each in wanted)
 
 
 def test_a_head_made_for_a_rule_beats_its_null(monkeypatch):

@@ -1,22 +1,30 @@
-"""Trainings beside a page: they learn in a process of their own, end with their lease, and tell why they ended."""
+"""Trainings beside a page, and their films."""
 import json
 import os
-import tempfile
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
-from model.scratch import source as catalogue
 from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
+from model.studies.induction import InductionMeanQuery
 from model.training import processes, worker
-from model.training.processes import LEASE, HeadScoresQuery, Settings, Training
+from model.training.processes import (
+    LEASE,
+    Film,
+    HeadScoresQuery,
+    Settings,
+    Training,
+    emergence_interval,
+    loss_drop_step,
+)
 from tests.children import on_a_full_disk
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
@@ -111,19 +119,6 @@ def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(t
     teller(TrainingStep(5, 50, 4.0, 0.0))
 
 
-@pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_that_jumps_ends_no_training_and_keeps_none(tmp_path, monkeypatch, hours):
-    """The time of day is set anew after the lease was touched."""
-    lease, teller = tmp_path / "lease", worker.Teller(tmp_path)
-    lease.touch()
-    os.utime(lease, (time.time() - 3600 * hours,) * 2)
-    teller(TrainingStep(1, 50, 4.0, 0.0))
-    later = time.perf_counter() + LEASE + 1
-    monkeypatch.setattr(time, "perf_counter", lambda: later)
-    with pytest.raises(UserError, match="no page was watching"):
-        teller(TrainingStep(2, 50, 4.0, 0.0))
-
-
 @pytest.mark.parametrize("system", ["win32", "linux"])
 def test_a_training_gives_way_to_the_pages_on_every_system(system, monkeypatch):
     told = []
@@ -165,21 +160,49 @@ def test_a_full_disk_ends_a_training_with_its_reason(tmp_path, monkeypatch, most
     assert ("nothing could be written to" in stopped._failure()) == (code == processes.UNWRITABLE)
 
 
-def test_a_training_that_cannot_begin_is_said_and_leaves_nothing(tmp_path, monkeypatch):
-    runs = dict(catalogue.RUNS)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    (tmp_path / "file").touch()
-    with pytest.raises(UserError, match="a file stands where a folder should be"):
-        processes.start(SMALL)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    refused = on_a_full_disk(lambda: processes.start(SMALL), 10)
-    assert isinstance(refused, UserError) and "settings.json could not be written" in str(refused)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"] and runs == catalogue.RUNS
-
-
 def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(started):
     first: Training = started(SMALL)
     first.stop()
     first.renewed -= processes.RETENTION + 1
     started(SMALL)
     assert not first.folder.exists()
+
+
+ABOUT = {"config": {"vocabulary": 66}}
+
+
+def test_a_head_forms_where_its_score_stays_above_one_half():
+    steps = (0, 10, 20, 30, 40)
+    assert emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
+    assert emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
+    assert emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
+
+
+def test_the_fall_is_where_a_step_steps_down():
+    step = np.arange(0, 1000, 10, dtype=np.float32)
+    loss = np.where(step < 600, 4, 0).astype(np.float32)
+    assert abs(loss_drop_step(Film((), step, loss, loss, ABOUT)) - 600) <= 10
+    assert loss_drop_step(Film((), step, np.ones(100), loss, ABOUT)) is None
+    assert loss_drop_step(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
+
+
+def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
+    film = sources.film("induction")
+    assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
+    ends = (film.frames[0], film.frames[-1])
+    traits = sources.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends),
+                         "test").result(120)
+    prefix, previous = traits.of("prefix"), traits.of("previous")
+    assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
+    assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0
+    assert "induction" in sources.films()
+
+
+def test_the_scores_are_offered_for_any_decoder_and_refused_for_others(smollm2):
+    found = sources.ask(InductionMeanQuery("induction", sources.revision("induction"), 3), "test").result(120)
+    best = int(found.prefix.argmax())
+    assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform
+    large = sources.ask(InductionMeanQuery(smollm2, sources.revision(smollm2), 1), "test").result(240)
+    assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
+    with pytest.raises(UserError, match="choose a decoder"):
+        sources.ask(InductionMeanQuery("minilm", sources.revision("minilm"), 1), "test").result(120)

@@ -1,11 +1,15 @@
-"""Which token is which patch is measured, so that a network with another order is not shown in a wrong one."""
-
+"""Which token is which patch, and what is added for its position, are measured."""
+import numpy as np
 import pytest
 import torch
 
+from model.ask import sources
+from model.ask.sources import models
 from model.capture.forward_pass import Unsupported
+from model.core.models import TraceQuery
+from model.core.query import Kind, quiet
 from model.pretrained.build import Probe
-from model.pretrained.vision.patches import cut_of, patch_order, patch_size
+from model.pretrained.vision.patches import cut_of, embedded_parts, patch_order, patch_size
 from tests.model import tiny_vision
 
 
@@ -30,14 +34,6 @@ def test_each_patch_is_found_and_the_probe_stays_as_it_was(network):
     assert torch.equal(before, probe.tensors["pixel_values"])
     cut = cut_of(network, probe, probe.tensors["pixel_values"])
     assert (cut.height, cut.width, cut.before, cut.after) == (8, 8, ("[CLS]", "[REG0]", "[REG1]", "[REG2]"), ())
-
-
-def test_wide_picture_has_more_columns_and_an_uncovered_rest():
-    network = tiny_vision.network("dinov2")
-    probe = probe_of(network, 24, 44)
-    cut = cut_of(network, probe, probe.tensors["pixel_values"])
-    tokens = cut.tokens(24, 44)
-    assert tokens.grid == (3, 5) and tokens.boxes[-1].bottom == 1 and tokens.boxes[-1].right == pytest.approx(40 / 44)
 
 
 @pytest.mark.parametrize("shuffle", [lambda patches: patches.reshape(1, 4, 4, -1).transpose(1, 2).reshape(1, 16, -1),
@@ -85,3 +81,35 @@ def at_random():
 def test_what_cuts_no_patches_side_by_side_is_named(network, named):
     with pytest.raises(Unsupported, match=named):
         cut_of(*planted(network()))
+
+
+PIXELS = torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(("name", "special"), [("vit", 1), ("deit", 2), ("clip_vision", 1), ("siglip_vision", 0)])
+def test_learned_positions_are_those_of_the_parameters(name, special):
+    network = tiny_vision.network(name)
+    parts = embedded_parts(network, PIXELS, range(special), 16 + special)
+    table = next(parameter for path, parameter in network.named_parameters() if "position_embedding" in path)
+    np.testing.assert_allclose(parts.position, table.detach().numpy().reshape(parts.position.shape), atol=1e-5)
+
+
+def test_positions_between_the_learned_ones_are_as_the_model_interpolates_them():
+    network = tiny_vision.network("dinov2_registers")
+    parts = embedded_parts(network, PIXELS, range(4), 20)
+    assert np.abs(parts.position[1:4]).max() < 1e-6, "registers have no place"
+    network = tiny_vision.network("dinov2")   # 7 × 7 learned, 4 × 4 wanted
+    parts = embedded_parts(network, PIXELS, range(1), 17)
+    with torch.inference_mode():
+        wanted = network.embeddings.interpolate_pos_encoding(torch.zeros(1, 17, 24), 32, 32)[0].numpy()
+    np.testing.assert_allclose(parts.position, wanted, atol=1e-5)
+
+
+def test_a_trace_says_what_the_first_layer_reads_is_made_of(tmp_path):
+    folder = tiny_vision.save(tmp_path / "clip_vision", "clip_vision")
+    query = sources.open_query(str(folder), "", image=tiny_vision.shipped("cat"))
+    trace = TraceQuery(query).answer(models, quiet)
+    start = trace.start(Kind.SELF)
+    assert [name for name, _ in start.parts] == ["content", "position"]
+    np.testing.assert_allclose(sum(part for _, part in start.parts), start.norm.input, atol=1e-5)
+    assert len(trace.blocks) == 3 and trace.blocks[0].feed_forward.activation == "GELU (sigmoid)"

@@ -1,16 +1,119 @@
-"""What else a model of pictures can be asked, and what it cannot."""
+"""Models of pictures: what they are given, what they answer, and what they refuse."""
+import json
+
 import numpy as np
 import pytest
+import torch
 
 from model.ask import sources
 from model.ask.sources import models
+from model.capture.forward_pass import Unsupported
+from model.core import heads, pictures
 from model.core.models import LastVectorsQuery, TraceQuery
-from model.core.query import Kind, NoNextWord, Patch, UserError, Window, quiet
+from model.core.query import Hide, Kind, NoNextWord, Patch, Silence, Temper, UserError, Window, quiet
+from model.pretrained.vision.picture_model import open_processor, prepare
 from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery
 from model.studies.predictions import next_word, sequence_likelihood
 from model.studies.token_removal import explained_answer
 from tests.model import tiny_vision
+
+TYPES = ("vit", "deit", "dino", "dinov2", "dinov2_registers", "beit", "clip_vision", "siglip_vision")
+SPECIAL = {"deit": ("[CLS]", "[DIST]"), "dinov2_registers": ("[CLS]", "[REG0]", "[REG1]", "[REG2]"),
+           "siglip_vision": ()}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    made = {}
+
+    def folder(name):
+        if name not in made:
+            made[name] = tiny_vision.save(tmp_path_factory.mktemp("models") / name, name)
+        return made[name]
+    return folder
+
+
+def asked(folder, edits=(), key="cat", text=""):
+    return sources.open_query(str(folder), text, edits=edits, image=tiny_vision.shipped(key))
+
+
+def record(folder, edits=(), key="cat", text=""):
+    return asked(folder, edits, key, text).answer(models, quiet)
+
+
+def eager(folder, name, key="cat"):
+    """The weights (layer, head, query, key) that transformers itself reports for the processed picture."""
+    import torch
+
+    network = tiny_vision.network(name)
+    network.set_attn_implementation("eager")
+    pixels = prepare(open_processor(folder), pictures.find(tiny_vision.shipped(key)).pixels()).pixels
+    with torch.inference_mode():
+        output = network(pixel_values=pixels, output_attentions=True)
+    return np.concatenate([layer.numpy() for layer in output.attentions]), output
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_record_has_the_models_own_eager_weights_and_its_patches_in_place(name, folders):
+    answer = record(folders(name))
+    assert answer.verification.status == "verified" and answer.verification.max_error < 1e-5
+    drawn, tokens = answer[Kind.SELF], answer[Kind.SELF].keys
+    special = SPECIAL.get(name, ("[CLS]",))
+    assert tokens.texts[:len(special) + 2] == (*special, "0,0", "0,1") and tokens.grid == (4, 4)
+    assert tokens.special == (*[True] * len(special), *[False] * 16)
+    ours = np.array([[heads.weights(layer, head) for head in range(4)] for layer in drawn.layers])
+    wanted, _ = eager(folders(name), name)
+    assert wanted.max() > 7 / wanted.shape[-1], "a softmax that is nearly uniform would prove little"
+    np.testing.assert_allclose(ours, wanted, atol=1e-5)
+
+
+def test_what_is_shown_is_what_the_model_gets(folders):
+    answer = record(folders("vit"))
+    pixels = prepare(open_processor(folders("vit")), pictures.find(answer.query.image).pixels()).pixels[0].numpy()
+    mean, deviation = (np.array(tiny_vision.PROCESSOR[name]).reshape(3, 1, 1) for name in ("image_mean", "image_std"))
+    again = (answer.picture.transpose(2, 0, 1) / 255 - mean) / deviation
+    np.testing.assert_allclose(again, pixels, atol=1e-5)
+    assert answer.picture.shape == (32, 32, 3) and answer.picture.std() > 20
+
+
+def test_a_classifier_names_its_classes_and_their_probabilities_are_its_own(folders):
+    answer = record(folders("vit"), key="coffee").prediction
+    logits = eager(folders("vit"), "vit", "coffee")[1].logits[0]
+    wanted = {tiny_vision.LABELS["id2label"][number]: float(share)
+              for number, share in enumerate(logits.softmax(-1))}
+    assert answer.kind == "label"
+    assert dict(zip(answer.texts[0], answer.probabilities[0], strict=True)) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_a_model_without_a_head_answers_with_its_cls_vector(folders):
+    output = eager(folders("dinov2"), "dinov2")[1]
+    answer = record(folders("dinov2"))
+    np.testing.assert_allclose(answer.prediction.vector, output.last_hidden_state[0, 0].numpy(), atol=1e-5)
+    np.testing.assert_allclose(answer.prediction.vectors, output.last_hidden_state[0].numpy(), atol=1e-5)
+    assert answer.nbytes > answer.picture.nbytes + answer.prediction.vectors.nbytes
+
+
+def test_edits_work_on_patches(folders):
+    plain = record(folders("dinov2"))
+    patch = plain[Kind.SELF].keys.patch_at(1, 2)
+    hidden = record(folders("dinov2"), [Hide("source", patch)])
+    assert all(heads.weights(layer, head)[:, patch].max() == 0
+               for layer in hidden[Kind.SELF].layers for head in range(4))
+    assert heads.weights(plain[Kind.SELF].layers[0], 0)[:, patch].max() > 0
+    silent = record(folders("dinov2"), [Silence(Kind.SELF, 0, 1)])
+    assert np.array_equal(silent[Kind.SELF].layers[0].query, plain[Kind.SELF].layers[0].query)
+    assert np.abs(silent[Kind.SELF].layers[1].query - plain[Kind.SELF].layers[1].query).max() > 1e-3
+    warm = record(folders("dinov2"), [Temper(Kind.SELF, 1, 0, 4.0)])
+    entropy = lambda weights: -(weights * np.log(np.maximum(weights, 1e-30))).sum(-1).mean()
+    assert entropy(heads.weights(warm[Kind.SELF].layers[1], 0)) > entropy(heads.weights(plain[Kind.SELF].layers[1], 0))
+    assert {answer.verification.status for answer in (hidden, silent, warm)} == {"verified"}
+
+
+def test_windows_are_refused_by_name(folders):
+    with pytest.raises(UserError, match=r"swin was refused because its picture cannot be trusted: it attends within 4 "
+                                        r"windows of 16 tokens each, not over the whole input; choose another"):
+        record(folders("swin"))
 
 
 @pytest.fixture(scope="module")
@@ -18,33 +121,69 @@ def folder(tmp_path_factory):
     return str(tiny_vision.save(tmp_path_factory.mktemp("models") / "vit", "vit"))
 
 
-def asked(folder, key, edits=()):
+def query_of(folder, key, edits=()):
     return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
 
 
 def test_heads_are_patched_from_one_picture_into_another(folder):
-    first, second = asked(folder, "cat"), asked(folder, "coffee")
+    first, second = query_of(folder, "cat"), query_of(folder, "coffee")
     effects = PatchQuery(first, second, Kind.SELF).answer(models, quiet)
     assert len(effects.heads) == 12
-    edited = asked(folder, "cat", [Patch(Kind.SELF, 2, 1, second)]).answer(models, quiet)
+    edited = query_of(folder, "cat", [Patch(Kind.SELF, 2, 1, second)]).answer(models, quiet)
     plain = first.answer(models, quiet)
     assert edited.verification.status == "verified"
     assert np.abs(np.sort(edited.prediction.probabilities) - np.sort(plain.prediction.probabilities)).max() > 1e-5
 
 
 def test_the_last_blocks_vectors_are_those_of_the_trace(folder):
-    query = asked(folder, "rocket")
+    query = query_of(folder, "rocket")
     vectors = LastVectorsQuery(query, Kind.SELF).answer(models, quiet).vectors
     np.testing.assert_allclose(vectors, TraceQuery(query).answer(models, quiet).blocks[-1].after, atol=1e-5)
 
 
 def test_what_is_of_texts_alone_is_refused_in_a_sentence(folder):
-    opened = models.open(asked(folder, "cat"), quiet)
+    opened = models.open(query_of(folder, "cat"), quiet)
     with pytest.raises(NoNextWord, match="choose a decoder"):
-        next_word(opened, asked(folder, "cat"), quiet)
+        next_word(opened, query_of(folder, "cat"), quiet)
     with pytest.raises(UserError, match="does not predict the next token"):
-        sequence_likelihood(opened, asked(folder, "cat"), quiet)
+        sequence_likelihood(opened, query_of(folder, "cat"), quiet)
     with pytest.raises(UserError, match="removes words from a text; hide a patch"):
-        explained_answer(opened, asked(folder, "cat"), None, ("", "", ""), LONGEST)
+        explained_answer(opened, query_of(folder, "cat"), None, ("", "", ""), LONGEST)
     with pytest.raises(UserError):
-        asked(folder, "cat", [Window(4, 1)]).answer(models, quiet)
+        query_of(folder, "cat", [Window(4, 1)]).answer(models, quiet)
+
+
+PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)
+
+
+@pytest.mark.parametrize("changes", [{}, {"do_normalize": False}, {"do_center_crop": False},
+                                     {"image_processor_type": "BitImageProcessor"},
+                                     {"image_processor_type": "SiglipImageProcessor",
+                                      "size": {"height": 24, "width": 40}, "do_center_crop": False},
+                                     {"image_processor_type": "ViTImageProcessor",
+                                      "size": {"height": 24, "width": 40}, "do_center_crop": False},
+                                     {"image_processor_type": "BeitImageProcessor"}])
+def test_the_picture_that_is_shown_makes_the_very_numbers_that_the_network_reads(changes, tmp_path):
+    settings = tiny_vision.PROCESSOR | changes
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    processor = open_processor(tmp_path)
+    pixels, shown = prepare(processor, PICTURE)
+    assert shown.dtype == np.uint8 and shown.shape == (*pixels.shape[2:], 3)
+    again = processor(images=shown, do_resize=False, do_center_crop=False, return_tensors="pt")["pixel_values"]
+    torch.testing.assert_close(again, pixels, atol=1e-5, rtol=0)
+
+
+def test_what_cannot_be_shown_is_refused(tmp_path):
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(tiny_vision.PROCESSOR), encoding="utf-8")
+    processor = open_processor(tmp_path)
+    with pytest.raises(Unsupported, match="where \\(1, 3, height, width\\) was expected"):
+        prepare(lambda images, return_tensors: {"pixel_values": torch.zeros(2, 3, 8, 8)}, PICTURE)
+
+    class Faded:
+        do_normalize, do_rescale, rescale_factor = False, True, 1 / 255
+
+        def __call__(self, images, return_tensors):
+            return {"pixel_values": 1.5 * processor(images=images, return_tensors="pt")["pixel_values"]}
+
+    with pytest.raises(Unsupported, match="cannot be converted back to colours"):
+        prepare(Faded(), PICTURE)

@@ -44,16 +44,6 @@ def test_a_picture_is_compared_with_typed_texts_as_the_whole_model_does_it(folde
     assert answer.verification.status == "verified" and answer[Kind.SELF].keys.grid == (4, 4)
 
 
-def test_without_texts_the_answer_is_the_pictures_vector_and_the_cosines_are_with_it(folder):
-    vector = ask(folder).prediction.vector
-    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
-    comparison = models.open(ask(folder).query, quiet).picture.comparison
-    wanted = comparison.text_vectors(tuple(TEXTS.splitlines())).numpy() @ vector
-    said = ask(folder, TEXTS).prediction
-    assert dict(zip(said.texts[0], said.cosines[0], strict=True)) == pytest.approx(
-        dict(zip(TEXTS.splitlines(), wanted.tolist(), strict=True)), abs=1e-5)
-
-
 def test_a_text_alone_goes_to_the_text_tower(folder):
     answer = ask(folder, "the cat sat", image=None)
     kind = Kind.SELF if folder.name == "siglip" else Kind.CAUSAL

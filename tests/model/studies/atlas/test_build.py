@@ -5,7 +5,7 @@ import torch
 from pyarrow import parquet
 
 from model.ask import sources
-from model.core.query import Kind, UserError, quiet
+from model.core.query import Kind, UserError
 from model.studies.atlas.build import (
     SHARD,
     SHIPPED,
@@ -19,7 +19,6 @@ from model.studies.atlas.build import (
     made_of,
     versions,
 )
-from model.studies.syntax import choices_of, counts_of, join, sentences
 from tests import fabricate
 from tests.model.studies.atlas.made import summary
 
@@ -89,15 +88,6 @@ def test_a_shard_becomes_a_summary_with_one_thread():
     assert (model.threads, torch.get_num_threads()) == ([1, 1], before)
     assert found.kind is Kind.CAUSAL and found.averages.texts == 2 and found.statuses == {"verified"}
     assert told == [(0, "a.txt, line 1"), (0.5, "a.txt, line 3")]
-
-
-def test_trees_are_counted_sentence_by_sentence(corpus):
-    with corpus.paths[-1].open("rb") as file:
-        both = list(sentences(file, "e.conllu"))
-    shard = tuple(Item(at, "e.conllu", each.line, each.text, each, at) for at, each in enumerate(both))
-    counts = ShardWorker(Task("fake", "0"), Model())(shard).syntax
-    whole = counts_of(join([choices_of(Model().record(item, quiet), item.sentence, item.place) for item in shard]))
-    assert (counts.right == whole.right).all() and (counts.near == whole.near).all() and counts.sentences == 2
 
 
 def test_a_worker_refuses_with_file_and_line_and_computes_nothing_else():

@@ -1,12 +1,25 @@
-"""Detectors, sinks and cells of fabricated heads against plain loops over their matrices."""
+"""Detectors, sinks and positions against loops over matrices; components and neighbours against numpy."""
 import math
 
 import numpy as np
 import pytest
+from pandas import DataFrame, MultiIndex
 
 from model.core import heads
 from model.core.query import Kind
-from model.studies.atlas.measured import BITS, CELLS, POSITIONS, SHARE, TOKENS, Bins, measure_text, rows_of
+from model.studies.atlas.measured import (
+    BITS,
+    CELLS,
+    POSITIONS,
+    SHARE,
+    TOKENS,
+    Bins,
+    measure_text,
+    neighbours,
+    principal_components,
+    rows_of,
+    standardised,
+)
 from tests import fabricate
 
 REPEATING = ["[CLS]", "a", "b", "c", "a", "b", "d", "a", "[SEP]"]
@@ -99,20 +112,49 @@ def test_the_cells_of_measures_are_where_they_are_largest(measured):
         assert row(found, attention_map.kind, "confidence")[found.heads[at]] == pytest.approx(numbers.max(1).mean())
 
 
-def test_a_long_text_has_the_same_numbers_in_blocks(monkeypatch):
-    attention_map = fabricate.record(fabricate.repeating(40).texts, Kind.CAUSAL, seed=5)[Kind.CAUSAL]
-    whole = measure_text(attention_map)
-    weight_blocks, even_blocks = heads.weight_blocks, heads.uniform_blocks
-    monkeypatch.setattr("model.studies.atlas.measured.heads.weight_blocks",
-                        lambda layer: weight_blocks(layer, size=7))
-    parts = measure_text(attention_map)
-    assert np.allclose(whole.numbers, parts.numbers, atol=1e-6, equal_nan=True) and even_blocks
-    assert (whole.cells == parts.cells).all() and np.allclose(whole.weights, parts.weights)
-
-
 @pytest.mark.parametrize("bins", [SHARE, BITS, TOKENS, Bins(0, 8, 4)])
 def test_every_value_lies_between_the_ends_of_its_bin(bins):
     values = np.concatenate([np.linspace(bins.low, bins.high, 999), [bins.low, bins.high]])
     place = bins.of(values)
     assert (bins.edges[place] <= values).all() and (values <= bins.edges[place + 1]).all()
     assert bins.of(np.array([bins.low - 1, bins.high + 1])).tolist() == [0, bins.count - 1]
+
+
+HEADS = [(layer, head) for layer in range(3) for head in range(4)]
+
+
+def table(values: np.ndarray) -> DataFrame:
+    return DataFrame(values, index=MultiIndex.from_tuples(HEADS, names=["layer", "head"]),
+                     columns=[f"m{number}" for number in range(values.shape[1])])
+
+
+@pytest.fixture
+def made() -> DataFrame:
+    random = np.random.default_rng(0)
+    return table(random.normal(size=(12, 5)) @ random.normal(size=(5, 5)) * [1, 100, 0.01, 5, 1] + 7)
+
+
+def test_components_are_the_eigenvectors_of_the_correlations(made):
+    places, shares = principal_components(made)
+    values, vectors = np.linalg.eigh(np.corrcoef(made.to_numpy().T))
+    assert shares == pytest.approx(values[::-1][:2] / values.sum())
+    scaled = (made.to_numpy() - made.to_numpy().mean(0)) / made.to_numpy().std(0)
+    wanted = scaled @ vectors[:, ::-1][:, :2]
+    assert np.abs(places) == pytest.approx(np.abs(wanted))
+
+
+def test_what_tells_no_head_apart_or_is_missing_is_left_out(made):
+    made["same"], made["missing"] = 3.3, [np.nan, *range(11)]
+    assert list(standardised(made)) == [f"m{number}" for number in range(5)]
+    flat = table(np.ones((12, 3)))
+    assert principal_components(flat)[0].tolist() == [[0, 0]] * 12 and neighbours(flat, (0, 0), 3) == []
+
+
+def test_neighbours_are_the_nearest_without_the_head_itself(made):
+    scaled = (made.to_numpy() - made.to_numpy().mean(0)) / made.to_numpy().std(0)
+    here = HEADS.index((1, 2))
+    apart = {HEADS[place]: float(np.sqrt(((row - scaled[here]) ** 2).mean())) for place, row in enumerate(scaled)}
+    wanted = sorted((far, head) for head, far in apart.items() if head != (1, 2))[:4]
+    found = neighbours(made, (1, 2), 4)
+    assert [head for head, _ in found] == [head for _, head in wanted]
+    assert [far for _, far in found] == pytest.approx([far for far, _ in wanted])

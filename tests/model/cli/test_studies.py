@@ -1,0 +1,184 @@
+"""The command line of studies: JSON that adds up."""
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from model.__main__ import main
+from model.ask import sources
+from model.studies.claims.catalogue import words
+from model.studies.coreference import shipped_cases
+from model.studies.syntax import SyntaxQuery, read_treebank
+from tests.model import tiny
+from tests.model.studies.claims.test_rule import FIELDS
+
+
+def claims(*arguments):
+    return CliRunner().invoke(main, ["claims", *arguments])
+
+
+def test_a_row_is_measured_and_its_verdict_is_that_of_the_rule():
+    ran = claims("--only", "special", "--json")
+    assert ran.exit_code == 0, ran.output
+    rows = json.loads(ran.stdout)
+    assert rows[0]["model"] == "minilm" and all(set(row) == FIELDS for row in rows)
+    found = rows[0]["findings"][0]
+    above = found["interval"][0] > found["baseline"]
+    assert rows[0]["verdict"] == words()["verdicts"]["holds" if above else "fails"]
+    assert rows[0]["revision"] == sources.revision("minilm") and rows[0]["revision"] in rows[0]["measurement"]
+    assert "special minilm" in ran.stderr, "progress is on standard error"
+
+
+def test_a_claim_whose_model_is_not_there_says_which_to_fetch(monkeypatch):
+    monkeypatch.setattr(sources, "catalogue", lambda: ())
+    rows = json.loads(claims("--only", "figure_ground", "--only", "sink", "--json").stdout)
+    assert [row["fetch"] for row in rows] == ["python -m model fetch smollm2", "python -m model fetch dinov2-small"]
+    assert {row["verdict"] for row in rows} == {words()["verdicts"]["untested"]}
+    text = claims("--only", "figure_ground").stdout
+    assert "python -m model fetch dinov2-small" in text and "`" not in text
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Two small files of shipped sentences in different frames; without the optional columns."""
+    folder, cases = tmp_path_factory.mktemp("cases"), shipped_cases("coreference")
+    for name, part in (("one.csv", cases[0:80:8]), ("two.csv", cases[80:160:8])):
+        part = [each for case in part for each in cases if each.pair == case.pair]
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["sentence", "pronoun", "correct", "wrong", "frame"])
+            writer.writerows([case.sentence, *(case.word(word) for word in ("pronoun", "correct", "wrong")),
+                              case.frame] for case in part)
+    return folder
+
+
+def coref(*arguments):
+    return CliRunner().invoke(main, ["coref", "--model", "minilm", *map(str, arguments)])
+
+
+def test_json_has_everything_and_agrees_with_itself(files):
+    ran = coref("--cases", files / "one.csv", "--json")
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.output)
+    assert found["n"] == 20 and found["pairs"] == 10 and len(found["heads"]) == 72 and found["later"] is None
+    assert set(found["baselines"]) == {"chance", "nearest", "first", "received"} and found["baselines"]["first"] == 0.5
+    head = max(found["heads"], key=lambda each: (each["accuracy"], each["mass"]))
+    assert found["best"] == head and found["luck"]["best"] == head["accuracy"]
+    assert head["interval"][0] <= head["accuracy"] <= head["interval"][1] and 0 < head["mass"] < 1
+    assert 0 < found["luck"]["p_value"] <= 1 and len(found["held_out"]["chosen"]) == 2
+    assert found["untrained"]["best"]["accuracy"] <= 1 and "does not predict words" in found["answers"]["reason"]
+
+
+def test_select_on_scores_one_head_of_the_other_file(files):
+    both = json.loads(coref("--cases", files / "one.csv", "--select-on", files / "two.csv", "--json").output)
+    other = json.loads(coref("--cases", files / "two.csv", "--json").output)
+    (chosen,) = both["held_out"]["chosen"]
+    assert chosen == {name: other["best"][name] for name in ("kind", "layer", "head")}
+    same = next(head for head in both["heads"] if (head["layer"], head["head"]) == (chosen["layer"], chosen["head"]))
+    assert both["held_out"]["accuracy"] == same["accuracy"]
+
+
+SENTENCES = (("The cat saw a dog .", "2 det,3 nsubj,0 root,5 det,3 obj:x,3 punct"),
+             ("My friend bought the book .", "2 nmod:poss,3 nsubj,0 root,5 det,3 obj,3 punct"),
+             ("The old man ate fish .", "3 det,3 amod,4 nsubj,0 root,4 obj,4 punct"),
+             ("A dog ate the fish .", "2 det,3 nsubj,0 root,5 det,3 obj,3 punct"))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    blocks = []
+    for text, tree in SENTENCES:
+        words = [f"{place}\t{form}\t_\t_\t_\t_\t{edge.replace(' ', chr(9))}\t_\t_"
+                 for place, (form, edge) in enumerate(zip(text.split(), tree.split(",")), 1)]
+        blocks.append("\n".join([f"# text = {text}", *words]) + "\n\n")
+    path = tmp_path_factory.mktemp("ud") / "small.conllu"
+    path.write_text("".join(blocks), encoding="utf-8")
+    return path
+
+
+def syntax(*arguments):
+    return CliRunner().invoke(main, ["syntax", *map(str, arguments)])
+
+
+def test_json_is_the_report(file):
+    ran = syntax(file, "--model", "minilm", "--json")
+    assert ran.exit_code == 0, ran.output
+    found = json.loads(ran.output)
+    with file.open("rb") as opened:
+        question = SyntaxQuery("minilm", sources.revision("minilm"), read_treebank(opened, file.name))
+    report = sources.ask(question).result(60)
+    assert found["sentences"] == 4 and set(found["relations"]) == {"det", "nsubj", "obj", "punct", "nmod", "amod"}
+    for name, relation in found["relations"].items():
+        score = report.named(name)
+        assert {"n", "held_out", "interval", "offset", "luck", "chosen", "best"} <= set(relation)
+        assert (relation["n"], relation["best"]["accuracy"], relation["luck"]) == (
+            score.n, score.accuracy, score.luck.mean)
+        assert set(relation["best"]) == {"from", "layer", "head", "accuracy"}
+        assert relation["possible"] == {"dependent": 1, "head": 1}
+    det = found["relations"]["det"]
+    assert det["n"] == 6 and len(det["chosen"]) == 2 and det["interval"][0] <= det["held_out"] <= det["interval"][1]
+    assert found["relations"]["nmod"]["held_out"] is None   # it stands in one half only
+    assert found["left_out"] == {"form_not_found": 0, "too_long": 0} and found["alone"] == 0
+
+
+def test_relations_are_chosen_by_name(file):
+    ran = syntax(file, "--model", "minilm", "--relations", "obj, det", "--json")
+    assert set(json.loads(ran.output)["relations"]) == {"obj", "det"}
+
+
+def test_for_a_person_it_is_a_table(file):
+    ran = syntax(file, "--model", "minilm")
+    assert ran.exit_code == 0 and "4 sentences, 72 heads" in ran.output and "\ndet " in ran.output
+    assert "left out" not in ran.output
+
+
+TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tiny.save(tmp_path_factory.mktemp("cli") / "llama", "llama"))
+
+
+def run(*arguments):
+    done = CliRunner().invoke(main, [*map(str, arguments), "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_the_parts_of_a_score_sum_to_it(folder):
+    found = run("why", "--model", folder, "--text", TEXT, "--layer", 2, "--head", 1, "--query", "it", "--key", "cat")
+    assert set(found) == {"score", "total", "terms", "parts"}
+    assert found["total"] == pytest.approx(found["score"], abs=1e-4)
+    assert sum(part["value"] for part in found["parts"]) == pytest.approx(found["total"], abs=1e-6)
+    assert {"1·3", "mlp 1"} <= {part["key_from"] for part in found["parts"]}
+
+
+def test_the_parts_of_a_logit_sum_to_it(folder):
+    found = run("writes", "--model", folder, "--text", TEXT, "--position", -1, "--answer", "cat", "--rival", "mat")
+    whole = found["embedding"] + sum(map(sum, found["heads"])) + sum(found["feed_forward"]) + found["bias"]
+    assert whole == pytest.approx(found["difference"], abs=1e-4)
+
+
+def test_the_lens_has_a_row_a_layer_and_ends_without_divergence(folder):
+    rows = run("lens", "--model", folder, "--text", TEXT)["layers"]
+    assert [row["layer"] for row in rows] == [-1, 0, 1, 2]
+    assert rows[-1]["divergence"] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_rule_has_every_head_in_its_table_and_an_untrained_twin(folder, tmp_path):
+    cases = tmp_path / "cases.csv"
+    cases.write_text("text,verb,subject\na cat sat on mat,sat,cat\nthe animal was tired,was,animal\n", encoding="utf-8")
+    found = run("score", "--model", folder, "--cases", cases, "--from", "verb", "--to", "subject")
+    assert found["pairs"] == 2 and len(found["heads"]) == len(found["untrained"]["heads"]) == 12
+    assert found["offset"] == {"words": -1, "accuracy": 1.0}
+
+
+def test_equal_models_differ_in_nothing_and_texts_in_something(folder, tmp_path):
+    texts = tmp_path / "texts.txt"
+    texts.write_text(f"{TEXT}\n{TWIN}\n", encoding="utf-8")
+    same = run("compare", "--model", folder, "--with", folder, "--texts", texts)
+    assert all(row["divergence"] == 0 for row in same["heads"])
+    other = run("compare", "--model", folder, "--text", TEXT, "--text-2", TWIN)
+    assert other["heads"][0]["divergence"] > 0

@@ -1,0 +1,271 @@
+"""Cases, the weights of their nouns, a model's answers, and what they are worth."""
+import math
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.core import heads
+from model.core.query import Kind, Silence, UserError, quiet
+from model.core.record import AttentionRecord, Prediction
+from model.core.statistics import accuracy_intervals, best_column, held_out_accuracy, max_statistic_null
+from model.studies import coreference
+from model.studies.coreference import (
+    Answers,
+    AnswersQuery,
+    Case,
+    CasesQuery,
+    Words,
+    guess,
+    make_case,
+    noun_weights,
+    nouns,
+    pair_twins,
+    pronouns,
+    read_csv,
+    run_answers,
+    same_sentence,
+    scored_texts,
+    shipped_cases,
+    substitute,
+    twin_of,
+)
+from tests import headline
+from tests.fabricate import record
+from tests.model.only import CardQuery
+
+HEAD = "sentence,pronoun,correct,wrong\n"
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+
+
+def test_the_pronoun_is_the_first_one_behind_both_candidates_unless_told():
+    text = "It rained, so the cat left the yard, and it dried while it shone."
+    assert make_case(text, "it", "cat", "yard").pronoun[0] == text.index("it dried")
+    assert make_case(text, "it", "cat", "yard", start=text.index("it shone")).pronoun[0] == text.index("it shone")
+
+
+def test_a_candidate_said_twice_is_the_last_one_before_the_pronoun():
+    text = "The dog saw the cat, the dog barked, and it ran from the dog."
+    assert make_case(text, "it", "dog", "cat").correct[0] == text.index("dog barked")
+
+
+@pytest.mark.parametrize(("row", "says"), [
+    ("The cat sat.,it,cat,mat", "wrong word 'mat'"), ("The cat saw the dog.,it,cat,dog", "pronoun word 'it'"),
+    ("The cat saw it.,it,cat,cat", "three different words"), ("The cat saw a dog as it ran.,it,,dog", "correct word"),
+])
+def test_a_bad_row_is_named_and_left_out(row, says):
+    found = read_csv(HEAD + f"{TIRED},it,animal,street\n{row}\n{WIDE},it,street,animal\n", "mine.csv")
+    assert [case.sentence for case in found.cases] == [TIRED, WIDE] and len({case.pair for case in found.cases}) == 1
+    assert len(found.left_out) == 1 and re.match(f"Row 3 of mine.csv: .*{re.escape(says)}", found.left_out[0])
+    with pytest.raises(UserError, match=f"Row 2 of mine.csv: .*{re.escape(says)}"):
+        read_csv(HEAD + f"{row}\n", "mine.csv")
+
+
+def test_twins_are_recognised_without_a_column():
+    text = HEAD + f"{TIRED},it,animal,street\nThe cat saw the dog when it ran.,it,cat,dog\n{WIDE},it,street,animal\n"
+    pairs = [case.pair for case in read_csv("\ufeff" + text).cases]
+    assert pairs[0] == pairs[2] != pairs[1]
+
+
+def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_answers():
+    cases = shipped_cases("coreference")
+    pairs = {name: [case for case in cases if case.pair == name] for name in {case.pair for case in cases}}
+    assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20
+    assert len({case.sentence for case in cases}) == len(cases)
+    for name, twins in pairs.items():
+        assert len(twins) == 2, name
+        one, other = twins
+        assert (one.word("correct"), one.word("wrong"), one.frame) == (other.word("wrong"), other.word("correct"),
+                                                                       other.frame)
+        assert all(max(case.correct[1], case.wrong[1]) < case.pronoun[0] for case in twins)
+    assert len({case.pair
+                for case in pair_twins([make_case(case.sentence, case.word("pronoun"), case.word("correct"),
+                                              case.word("wrong"))
+                                    for case in cases])}) == len(pairs)
+
+
+@pytest.mark.parametrize(("sentence", "words"), [
+    ("The animal didn't cross the street because it was too wide.", ("it", "animal", "street")),
+    ("Mary told Jane that she had won.", ("she", "Mary", "Jane")),
+    ("When it rained, the dog left my garden because it was wet.", ("it", "dog", "garden")),
+    ("He put the zarf on a gromp and it broke.", ("it", "zarf", "gromp")),
+])
+def test_a_sentence_of_ones_own_gets_its_pronoun_and_the_nouns_before_it(sentence, words):
+    case = guess(sentence)
+    assert tuple(case.word(name) for name in ("pronoun", "correct", "wrong")) == words
+
+
+@pytest.mark.parametrize("sentence", ["It rains.", "The cat sleeps.", "", "今天下雨。"])
+def test_no_question_without_a_pronoun_and_two_nouns(sentence):
+    assert guess(sentence) is None
+
+
+def test_shipped_sentences_know_their_answer_and_their_twin():
+    for case in shipped_cases("coreference")[::31]:
+        assert guess(case.sentence) == case == same_sentence(case.sentence)
+        assert twin_of(twin_of(case)) == case
+        assert {case.sentence[slice(*span)]
+                for span in nouns(case.sentence)} >= {case.word("correct"), case.word("wrong")}
+        assert case.pronoun in pronouns(case.sentence)
+
+
+def by_hand(attention_map, place: Words):
+    """Every head with its whole matrix, token by token."""
+    kept = {"pronoun": [], "later": [], "received": []}
+    for layer in attention_map.layers:
+        for head in range(layer.heads):
+            matrix = heads.weights(layer, head).astype(np.float64)
+            behind = range(max(place.pronoun) + 1, place.last + 1)
+            for name, rows in (("pronoun", place.pronoun), ("later", behind)):
+                kept[name].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows])
+                                   for noun in (place.correct, place.wrong)])
+            others = [[row for row in range(len(matrix)) if row not in (*place.pronoun, *noun) and
+                       (attention_map.kind is Kind.SELF or row > max(noun))] for noun in (place.correct, place.wrong)]
+            kept["received"].append([np.mean([sum(matrix[row, key] for key in noun) for row in rows])
+                                     for noun, rows in zip((place.correct, place.wrong), others)])
+    return {name: np.array(values) for name, values in kept.items()}
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
+@pytest.mark.parametrize("place", [Words((7,), (1,), (4,), 10), Words((7, 8), (2, 3), (5,), 10)])
+def test_pieces_are_summed_where_looked_at_and_averaged_where_looking(kind, place):
+    attention_map = record(11, kind)[kind]
+    found, wanted = noun_weights(attention_map, place), by_hand(attention_map, place)
+    assert found.heads == tuple((kind, layer, head) for layer in range(2) for head in range(6))
+    for name, numbers in wanted.items():
+        np.testing.assert_allclose(getattr(found, name), numbers, atol=1e-6, err_msg=name)
+
+
+def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
+    case = make_case(headline.TIRED, "it", "animal", "street")
+    ids = ("minilm", sources.untrained("minilm"))
+    trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), (case,))).result() for each in ids)
+    head = trained.heads.index((Kind.SELF, 3, 1))
+    np.testing.assert_allclose(trained.pronoun[0, head], [float(headline.ANIMAL), 0.050], atol=2e-3)
+    assert untrained.heads == trained.heads and np.abs(untrained.pronoun - 1 / 17).max() < 0.03
+    card = sources.ask(CardQuery(ids[1], sources.revision(ids[1]))).result()
+    assert "untrained" in card.title and sources.revision(ids[0]) != sources.revision(ids[1])
+
+
+TIRED_CASE = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
+
+
+def test_a_next_word_model_scores_the_words_behind_each_candidate():
+    for (text, span), noun in zip(scored_texts(TIRED_CASE, "next"), ("animal", "street")):
+        assert text == f"The animal didn't cross the street because the {noun} was too tired."
+        assert text[slice(*span)] == " was too tired."
+
+
+def test_masked_word_model_scores_candidates_even_at_sentence_end():
+    assert [text[slice(*span)] for text, span in scored_texts(TIRED_CASE, "mask")] == ["animal", "street"]
+    last = make_case("Tom put the letter beside the lamp before he lit it.", "it", "lamp", "letter")
+    for (text, span), noun in zip(scored_texts(last, "next"), ("lamp", "letter")):
+        assert text == f"Tom put the letter beside the lamp before he lit the {noun}." and text[slice(*span)] == noun
+
+
+def test_agreement_compares_the_two_verbs_at_their_place():
+    case = shipped_cases("agreement")[0]
+    (right, at), (wrong, other) = scored_texts(case, "next")
+    assert (right[slice(*at)], wrong[slice(*other)]) == (case.answer, case.other) and right == case.sentence
+    assert right[:at[0]] == wrong[:other[0]]
+
+
+@pytest.mark.parametrize(("sentence", "words", "said"), [
+    ("Anna lent Maria money because she was kind.", ("she", "Anna", "Maria"), "Anna"),
+    ("The dog lost a bone. It was old.", ("It", "dog", "bone"), "The dog"),
+    ("The dog hid the bone in its bed.", ("its", "dog", "bone"), "the dog's"),
+])
+def test_the_candidate_stands_as_it_would_in_the_pronouns_place(sentence, words, said):
+    assert substitute(make_case(sentence, *words), "correct") == said
+
+
+def labelled(**probabilities: float) -> Prediction:
+    return Prediction("label", (5,), ((1, 2),), (tuple(probabilities),), (tuple(probabilities.values()),), (0.0,))
+
+
+def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
+    case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
+    seen = []
+
+    def record_of(query, report):
+        seen.append(query.edits)
+        plain = record(7)
+        said = labelled(bb=0.7, cc=0.2) if not query.edits else labelled(cc=0.6, dd=0.1)
+        return AttentionRecord(query, plain.card, plain.maps, plain.verification, said)
+
+    model = SimpleNamespace(ours=True, record=record_of)
+    edits = frozenset({Silence(Kind.SELF, 1, 3)})
+    plain, silenced = (run_answers(AnswersQuery("fake", "0", (case,), each), model, quiet)
+                       for each in (frozenset(), edits))
+    assert seen == [frozenset(), edits] and plain.way == "label"
+    np.testing.assert_allclose(plain.scores, [[math.log(0.7), math.log(0.2)]])
+    np.testing.assert_allclose(plain.share, [0.7 / 0.9])
+    # not among the best: as probable as the last of them at most
+    np.testing.assert_allclose(silenced.scores, [[math.log(0.1), math.log(0.6)]])
+
+
+def test_shares_never_overflow():
+    assert Answers("next",
+                   np.array([[0.0, -5e3], [-5e3, 0.0], [-1.0, -1.0]])).share.tolist() == [1.0, pytest.approx(0.0), 0.5]
+
+
+PAIRS, HEADS, FRAMES = 139, 71, 29
+
+
+def noise(seed: int, pairs: int = PAIRS, heads: int = HEADS) -> np.ndarray:
+    """Heads that prefer one of the two nouns by chance, float32 (case, head, 2), twins side by side."""
+    return np.random.default_rng(seed).random((2 * pairs, heads, 2), np.float32)
+
+
+def planted(seed: int, accuracy: float, head: int) -> np.ndarray:
+    """Noise with one head that is right in this share of the cases."""
+    weights = noise(seed)
+    hit = np.random.default_rng(seed + 1).permutation(len(weights)) < accuracy * len(weights)
+    weights[:, head, 0], weights[:, head, 1] = np.where(hit, 0.6, 0.1), np.where(hit, 0.1, 0.6)
+    return weights
+
+
+def layout(pairs: int = PAIRS, frames: int = FRAMES) -> tuple[np.ndarray, np.ndarray]:
+    """The pair and the frame of each case."""
+    pair = np.repeat(np.arange(pairs), 2)
+    return pair, pair % frames
+
+
+def test_equal_weights_count_one_half():
+    weights = np.array([[[0.2, 0.1]], [[0.1, 0.2]], [[0.3, 0.3]]], np.float32)
+    np.testing.assert_array_equal(coreference.correctness(weights)[:, 0], [1, 0, 0.5])
+
+
+def test_a_planted_head_is_found():
+    pair, frame = layout()
+    weights = planted(3, 0.9, head=41)
+    correct = coreference.correctness(weights)
+    assert best_column(correct, weights.sum(-1)) == 41
+    luck = max_statistic_null(correct, pair)
+    assert luck.p_value == 1 / 2001 and luck.best > 0.85 > luck.high
+    found = held_out_accuracy(correct, weights.sum(-1), frame, frame % 2 == 0)
+    assert found.chosen == (41, 41) and found.accuracy.value == pytest.approx(correct[:, 41].mean())
+    interval = accuracy_intervals(correct, frame)[41]
+    assert 0.8 < interval.low < 0.9 < interval.high < 0.97
+
+
+def test_halves_keep_frames_whole_and_are_of_one_size():
+    _, frame = layout()
+    names = [f"frame {number}" for number in range(FRAMES)]
+    half = coreference.split_halves(frame, names)
+    assert all(len(set(half[frame == each])) == 1 for each in range(FRAMES))
+    assert abs(half.mean() - 0.5) < 0.04
+    order = np.random.default_rng(0).permutation(len(frame))
+    np.testing.assert_array_equal(coreference.split_halves(frame[order], names), half[order])
+
+
+def test_baselines_by_hand():
+    text = "The cat saw a dog near us before it ran."
+    first, second, pronoun = (4, 7), (14, 17), (33, 35)
+    cases = (Case(text, pronoun, first, second), Case(text, pronoun, second, first))
+    np.testing.assert_array_equal(coreference.first_noun_baseline(cases), [1, 0])
+    np.testing.assert_array_equal(coreference.nearest_noun_baseline(cases), [0, 1])
+    np.testing.assert_array_equal(coreference.nearest_noun_baseline((Case(text, (8, 11), first, second),)), [1])

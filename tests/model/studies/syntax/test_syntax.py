@@ -1,0 +1,211 @@
+"""Words, choices and counts by hand; the null distribution of exchanged trees."""
+import numpy as np
+import pytest
+
+from model.core.masks import Causal, Dense, Full, Window
+from model.core.query import Kind, quiet
+from model.core.record import AttentionMap, Reported, Tokens
+from model.studies.syntax import (
+    NOTHING,
+    OFFSETS,
+    Choice,
+    Choices,
+    Multiword,
+    Sentence,
+    Word,
+    accuracies,
+    allowed_between,
+    alone,
+    choice,
+    choices_of,
+    chosen,
+    counts_of,
+    exchanged,
+    forest,
+    join,
+    judged,
+    left_out,
+    looked_at_most,
+    luck,
+    merge,
+    pieces_of,
+    spans_of,
+)
+from tests import fabricate
+
+
+def sentence(text, forms, *multiwords):
+    return Sentence(1, text, tuple(Word(form, 0, "root") for form in forms), multiwords)
+
+
+@pytest.mark.parametrize(("text", "forms", "multiwords", "expected"), [
+    ("the cat, the dog", ["the", "cat", ",", "the", "dog"], (), [(0, 3), (4, 7), (7, 8), (9, 12), (13, 16)]),
+    ("I don't", ["I", "do", "n't"], (Multiword(2, 3, "don't"),), [(0, 1), (2, 4), (4, 7)]),
+    ("va au lit", ["va", "à", "le", "lit"], (Multiword(2, 3, "au"),), [(0, 2), None, None, (6, 9)]),
+    ("10 000 mètres", ["10 000", "mètres"], (), [(0, 6), (7, 13)]),
+    ("我吃苹果", ["我", "吃", "苹果"], (), [(0, 1), (1, 2), (2, 4)]),
+    ("the cat", ["the", "dog"], (), None),
+    ("cat the", ["the", "cat"], (), None),   # each is looked for behind the one before it
+    ("I do", ["I", "do", "n't"], (Multiword(2, 3, "don't"),), None),
+])
+def test_words_are_found_by_their_characters(text, forms, multiwords, expected):
+    found = spans_of(sentence(text, forms, *multiwords))
+    assert found == (None if expected is None else tuple(expected))
+
+
+def test_pieces_share_a_character_with_their_word_and_special_tokens_with_none():
+    spans = ((0, 0), (0, 3), (2, 5), (6, 7), (6, 7), (0, 0))
+    tokens = Tokens(tuple("sabcde"), (0,) * 6, (True, False, False, False, False, True), spans, (-1,) * 6,
+                    (-1, 0, 0, 0, 0, -1), (False,) * 6)
+    pieces = pieces_of(tokens, ((0, 2), (2, 5), None, (6, 7), (8, 9)))
+    assert [np.flatnonzero(row).tolist() for row in pieces] == [[1], [1, 2], [], [3, 4], []]
+
+
+# tokens: [CLS], a, b b, c; the fourth word has none
+PIECES = np.array([[0, 1, 0, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]], bool)
+
+
+def head_map(rows, allowed, *, count=5):
+    weights = np.array(rows, np.float32)[None]
+    tokens = fabricate.tokens(count)
+    return AttentionMap(Kind.SELF, tokens, tokens, (Reported(0, weights, allowed),))
+
+
+def test_pieces_looked_at_are_summed_and_pieces_that_look_are_averaged():
+    rows = [[1, 0, 0, 0, 0],
+            [.5, .1, .1, .1, .2],      # a: b has .1 + .1, c .2: the earlier one
+            [.5, .3, .05, .05, .1],    # b: a (.3 + 0) / 2 = .15, c (.1 + .25) / 2 = .175
+            [.5, 0, .125, .125, .25],
+            [0, .3, .2, .2, .3]]       # c: b .4 against a .3; itself does not count
+    looked, may = looked_at_most(head_map(rows, Full()), PIECES)
+    assert looked.tolist() == [[1, 2, 1, NOTHING]]
+    assert may.tolist() == [[False, True, True, False], [True, False, True, False], [True, True, False, False],
+                            [False] * 4]
+
+
+def test_a_pair_is_allowed_where_a_piece_may_look_at_a_piece():
+    assert allowed_between(Window(1), PIECES)[:3, :3].tolist() == [[False] * 3, [True, False, False],
+                                                                  [False, True, False]]
+    by_head = Dense(np.stack([np.ones((5, 5), bool), np.eye(5, dtype=bool)]))
+    assert [each.sum() for each in allowed_between(by_head, PIECES)] == [6, 0]
+    many = np.eye(300, dtype=bool)   # more tokens than one block of rows
+    assert (allowed_between(Causal(), many) == np.tril(np.ones((300, 300), bool), -1)).all()
+
+
+def test_sentences_left_out_join_with_those_that_are_read():
+    sentence = Sentence(1, "   ab cd", (Word("ab", 0, "root"), Word("cd", 1, "obj")), ())
+    one = choices_of(record_of(sentence.text), sentence, 7)
+    lost = choices_of(record_of("x"), Sentence(9, "x", (Word("y", 0, "root"),), ()), 8)
+    both = join([one, lost, left_out(too_long=2), one])
+    assert (both.not_found, both.too_long, both.numbers.tolist()) == (1, 2, [7, 7])
+    assert both.looked.shape == (len(one.heads), 4) and both.relations.tolist() == ["root", "obj"] * 2
+    assert both.tree.tolist() == [-1, 0, -1, 0] and both.placed.all()
+    assert both.looked.tolist() == [[1, 0, 1, 0]] * len(one.heads)
+    assert join([lost]).not_found == 1 and not len(join([lost]).numbers)
+    with pytest.raises(ValueError, match="same heads"):
+        join([one, choices_of(record_of(sentence.text, layers=1), sentence, 0)])
+
+
+def record_of(text, **options):
+    return fabricate.record(["[CLS]", "ab", "cd"], text=text, **options)
+
+
+HEADS = ((0, 0), (0, 1))
+
+
+def choices(number, tree, relations, looked, placed=None):
+    """Of one sentence. tree: numbers of heads from 1, as treebanks write them; looked: [head][word], from 0."""
+    count = len(tree)
+    return Choices(HEADS, np.array([number]), np.array([count]), np.array(looked, np.int16),
+                   np.ones(count, bool) if placed is None else np.array(placed), np.array(tree, np.int16) - 1,
+                   np.array(relations), np.ones((2, count), bool))
+
+
+# the cat ate fish: head 0·0 follows det and obj from the dependent, 0·1 looks from the heads at what depends on them
+EVEN = choices(0, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"], [[1, 0, 1, 2], [1, 0, 1, 0]])
+ODD = choices(3, [2, 0, 2], ["nsubj", "root", "obj"], [[1, 2, 1], [2, 2, 0]])
+
+
+def test_each_head_is_counted_from_both_words_by_half():
+    counts = counts_of(join([EVEN, ODD]))
+    assert counts.names == ("det", "nsubj", "obj") and counts.n.tolist() == [[1, 0], [1, 1], [1, 1]]
+    right = {name: counts.right[row].tolist() for row, name in enumerate(counts.names)}
+    assert right["det"] == [[[1, 1], [1, 1]], [[0, 0], [0, 0]]]   # both look from "the" at "cat", and back
+    assert right["nsubj"] == [[[0, 0], [1, 1]], [[1, 0], [0, 0]]]
+    assert right["obj"] == [[[1, 0], [0, 0]], [[1, 0], [1, 1]]]
+    near = {name: {int(OFFSETS[column]): int(count) for column, count in enumerate(counts.near[row].sum(0)) if count}
+            for row, name in enumerate(counts.names)}
+    assert near == {"det": {1: 1}, "nsubj": {1: 2}, "obj": {-1: 2}}
+    assert (counts.sentences, counts.unplaced) == (2, 0)
+
+
+def test_a_relation_with_a_word_without_a_place_is_left_out_and_counted():
+    lost = choices(0, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"], EVEN.looked, [True, False, True, True])
+    counts = counts_of(lost)
+    assert counts.n.sum(1).tolist() == [0, 0, 1] and counts.unplaced == 2   # det and nsubj have the word on an end
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
+def test_merged_counts_are_those_of_all_sentences_in_any_order(order):
+    parts = [EVEN, ODD, left_out(too_long=1), choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
+    whole, total = counts_of(join(parts)), counts_of(parts[order[0]])
+    for place in order[1:]:
+        total = merge(total, counts_of(parts[place]))
+    assert (total.names, total.heads) == (whole.names, whole.heads)
+    assert all((getattr(total, name) == getattr(whole, name)).all() for name in ("n", "right", "near", "possible"))
+    assert [getattr(total, name) for name in ("sentences", "not_found", "too_long", "unplaced")] == [3, 0, 1, 0]
+
+
+SENTENCES, THREE_HEADS = 60, ((0, 0), (0, 1), (3, 0))
+
+
+@pytest.fixture(scope="module")
+def random_choices():
+    """Sentences of three to five words, the first of which all others depend on; heads that look anywhere, of which the
+    last looks at the first word in three of four cases."""
+    rng = np.random.default_rng(4)
+    lengths = rng.integers(3, 6, SENTENCES)
+    trees, relations, looked = [], [], []
+    for length in lengths:
+        root = rng.integers(length)
+        trees.append(np.where(np.arange(length) == root, -1, root))
+        relations.append(np.where(np.arange(length) == root, "root", rng.choice(["a", "b"], length)))
+        any_word = rng.integers(0, length, (3, length))
+        any_word[2] = np.where(rng.random(length) < 0.75, root, any_word[2])
+        looked.append(any_word)
+    total = int(lengths.sum())
+    return Choices(THREE_HEADS, np.arange(SENTENCES), lengths, np.concatenate(looked, 1).astype(np.int16),
+                   rng.random(total) < 0.9, np.concatenate(trees).astype(np.int16), np.concatenate(relations),
+                   np.ones((2, total), bool))
+
+
+def test_the_best_of_one_half_is_judged_on_the_other_and_of_equals_the_first_is_best():
+    right = np.array([[3, 3, 1], [0, 2, 4]])
+    assert chosen(right) == (0, 2)
+    assert judged(right, np.array([4, 4])) == (1 + 0) / 8
+    assert judged(right, np.array([4, 0])) is None and judged(right, np.array([0, 4])) is None
+
+
+def test_a_candidate_is_a_direction_and_a_head(random_choices):
+    counts = counts_of(random_choices)
+    assert choice(counts, 2) == Choice("dependent", 3, 0) and choice(counts, 3) == Choice("head", 0, 0)
+    share = accuracies(counts, 0)
+    assert share.shape == (2, 3) and share.argmax() == 2 and 0.6 < share.max() < 0.95
+
+
+def test_trees_are_exchanged_among_sentences_of_equal_length_each_once():
+    lengths, rng = np.array([3, 5, 3, 4, 3, 5, 9]), np.random.default_rng(0)
+    seen = {tuple(exchanged(lengths, rng)) for _ in range(300)}
+    assert len(seen) == 6 * 2   # all orders of three and of two
+    for giver in seen:
+        assert sorted(giver) == list(range(7)) and (lengths[list(giver)] == lengths).all()
+    assert alone(lengths) == 2
+
+
+def test_luck_leaves_a_sentence_alone_whose_length_no_other_has(random_choices):
+    counts = counts_of(random_choices)
+    single = Choices(THREE_HEADS, np.array([0]), np.array([3]), random_choices.looked[:, :3], np.ones(3, bool),
+                     np.array([-1, 0, 0], np.int16), np.array(["root", "a", "b"]), np.ones((2, 3), bool))
+    own = counts_of(single)
+    found = luck(single, forest(single, own.names), 2, quiet)
+    assert [each.mean for each in found] == [accuracies(own, row).max() for row in (0, 1)] and counts.names == own.names

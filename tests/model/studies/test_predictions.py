@@ -1,0 +1,120 @@
+"""Next tokens, likelihoods and pronoun decisions against torch, transformers and records."""
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from model.ask import sources
+from model.core.heads import weights
+from model.core.query import Kind, Query, Silence
+from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
+from model.scratch.source import open_model
+from model.scratch.tokens import BEGIN, END
+from model.studies.predictions import (
+    LikelihoodQuery,
+    SequenceLikelihood,
+    distribution,
+    pronoun_of,
+    rows_by_produced_token,
+)
+
+LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
+
+
+@pytest.mark.parametrize(("temperature", "top_k", "top_p"),
+                         [(1.0, 0, 1.0), (0.3, 0, 1.0), (2.5, 7, 1.0), (1.0, 0, 0.8), (0.7, 11, 0.6), (10.0, 1, 0.1)])
+def test_the_distribution_is_the_one_that_transformers_generate_draws_from(temperature, top_k, top_p):
+    from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    steps = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
+    if top_k:
+        steps.append(TopKLogitsWarper(top_k))
+    if top_p < 1:
+        steps.append(TopPLogitsWarper(top_p))
+    expected = torch.softmax(steps(torch.zeros(1, 1, dtype=torch.long), torch.tensor(LOGITS)[None].double()),
+                             -1)[0].numpy()
+    assert np.allclose(distribution(LOGITS, temperature, top_k, top_p), expected, atol=1e-9)
+
+
+TEXT = "The animal didn't cross the street because it was too tired."
+
+
+def ask(question):
+    return sources.ask(question, "test").result(120)
+
+
+def likelihood(model: str, text: str = TEXT, **more) -> SequenceLikelihood:
+    return ask(LikelihoodQuery(sources.open_query(model, text, **more)))
+
+
+def test_the_translators_factors_are_torchs_cross_entropy_token_by_token():
+    found, model = likelihood("translator"), open_model("translator")
+    source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TEXT)]])
+    with torch.no_grad():
+        logits = model.network(source, torch.tensor([[BEGIN, *found.ids[:-1]]]))[0]
+    assert found.ids[-1] == END and len(found.texts) == len(found.ids)
+    losses = functional.cross_entropy(logits, torch.tensor(found.ids), reduction="none")
+    np.testing.assert_allclose(found.log_probabilities, -losses.numpy(), atol=1e-5)
+    assert found.products[-1] == pytest.approx(-losses.sum().item(), abs=1e-4)
+    assert found.perplexity == pytest.approx(losses.mean().exp().item(), rel=1e-5)
+
+
+def test_a_decoder_starts_behind_its_start_token_and_its_last_guess_is_the_records():
+    text = "k7Qx2bVk7Qx"
+    found = likelihood("induction", text)
+    assert "".join(found.texts) == text
+    guess = ask(sources.open_query("induction", text[:-1])).prediction
+    assert np.exp(found.log_probabilities[-1]) == pytest.approx(guess.probabilities[-1][guess.texts[-1].index("x")],
+                                                                rel=1e-4)
+
+
+def test_what_comes_later_changes_no_earlier_factor():
+    whole = likelihood("translator")
+    part = likelihood("translator", continuation=whole.ids[:4])
+    np.testing.assert_allclose(part.log_probabilities[:4], whole.log_probabilities[:4], atol=1e-5)
+
+
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = TIRED.replace("tired", "wide")
+
+
+@pytest.fixture(scope="module")
+def answered():
+    revision = sources.revision("translator")
+    return lambda kind, *rest: sources.ask(kind("translator", revision, *rest), "test").result(120)
+
+
+def test_rows_are_named_by_the_word_that_they_produce(answered):
+    record = answered(Query, TIRED)
+    shown = rows_by_produced_token(record, Kind.CROSS)
+    assert shown.queries.texts[:-1] == record[Kind.CROSS].queries.texts[1:] and shown.queries.texts[-1] == "[EOS]"
+    assert shown.queries.special[-1]
+    assert [row[0] for row in record.prediction.texts] == list(shown.queries.texts)
+    np.testing.assert_array_equal(weights(shown.layers[0], 1), weights(record[Kind.CROSS].layers[0], 1))
+    assert shown.queries.texts[pronoun_of(shown.queries)] == "il"
+
+
+def test_shares_equal_those_of_a_record_under_the_same_edits(answered):
+    found = answered(DecisionQuery, TIRED, WIDE)
+    assert found.said == "il" and found.share > 0.9 and found.twin < 0.1
+    record = answered(Query, TIRED)
+    row = pronoun_of(rows_by_produced_token(record, Kind.CROSS).queries)
+    french = " ".join(record[Kind.CROSS].queries.texts[1:row + 1])
+    for number in (0, 5, len(found.heads) - 1):
+        edited = sources.ask(sources.open_query("translator", TIRED, target=french,
+                                                edits=[Silence(*found.heads[number])]), "test").result(120)
+        said = dict(zip(edited.prediction.texts[row], edited.prediction.probabilities[row]))
+        assert found.zero[number] == pytest.approx(said["il"] / (said["il"] + said.get("elle", 0)), abs=0.01)
+
+
+def test_exchanging_every_word_is_reading_the_twin(answered):
+    found = answered(DecisionQuery, TIRED, WIDE)
+    assert len(found.patched) == len(found.source) and found.source[found.patched.argmin()] != "."
+    none = answered(DecisionQuery, TIRED, TIRED)
+    np.testing.assert_allclose(none.patched, none.share, atol=1e-6)
+
+
+def test_over_a_set_everything_moves_every_pronoun_and_shares_are_shares(answered):
+    found = answered(DecisionSetQuery, 20)
+    assert found.sentences == 40 and found.moved["everything"] > 0.9
+    assert all(0 <= share <= 1 for share in found.moved.values()) and set(found.points) == {Kind.SELF, Kind.CROSS}
