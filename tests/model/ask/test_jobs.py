@@ -5,9 +5,7 @@ import time
 import pytest
 
 from model.ask.jobs import LOST, Cache, Job, JobQueue
-from model.core.limits import Cancelled
 from model.core.query import UserError
-from model.lessons import cost
 
 LONG = 10.0   # seconds; every wait below ends long before
 
@@ -157,39 +155,6 @@ def _finish_fails_once():
             raise failures.pop()
         whole(job, *arguments, **named)
     return finish
-
-
-def test_tick_raises_once_nobody_waits():
-    from model.ask.jobs import Job
-
-    job = Job("q")
-    job.waiters.add("a")
-    job.report(0.1, "one")
-    job.withdraw("a")
-    with pytest.raises(Cancelled):
-        job.report(0.2, "two")
-    start = time.perf_counter()
-    assert not job.wait(0.01) and time.perf_counter() - start < LONG
-
-
-STEP = 0.015625   # seconds
-
-
-def stepped(clock):
-    return lambda: clock() // STEP * STEP
-
-
-@pytest.fixture
-def windows(monkeypatch):
-    """The clocks of Windows' Python 3.11."""
-    for name in ("monotonic", "thread_time", "process_time"):
-        monkeypatch.setattr(time, name, stepped(getattr(time, name)))
-    monkeypatch.setattr(cost.sys, "platform", "win32")
-
-
-def test_a_measurement_is_never_nothing(windows):
-    seconds = [cost.seconds_of(lambda: sum(range(100))) for _ in range(5)]
-    assert min(seconds) > 0 and max(seconds) < STEP
 
 
 @pytest.mark.parametrize("moving", [True, False])

@@ -123,15 +123,6 @@ def test_least_recently_used_go_first(record, monkeypatch):
     assert [file_of(each).exists() for each in (record, second, third)] == [True, False, True]
 
 
-def test_concurrent_writers_leave_whole_files(record):
-    threads = [threading.Thread(target=kept.keep, args=(record,)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        assert kept.read(record.query) is not None
-    assert [path.name for path in kept.folder().iterdir()] == [kept.name_of(record.query)]
-
-
 SHIPPED = f"""
 import json, sys
 from model.ask import sources

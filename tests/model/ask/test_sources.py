@@ -6,7 +6,7 @@ import pytest
 from model.ask import sources
 from model.ask import sources as asked
 from model.ask.jobs import Cache
-from model.ask.sources import CachedModels, source_of, text_set
+from model.ask.sources import CachedModels, source_of
 from model.core.models import TraceQuery
 from model.core.query import NotOnDisk, Query, UnknownModel, UserError, quiet
 
@@ -98,15 +98,3 @@ def test_records_and_traces_are_computed_once_a_falsy_one_too(source):
     assert models.record(query("a"), print) is models.record(query("a"), print)
     assert models.trace(query("a"), print) is None and models.trace(query("a"), print) is None
     assert len(source.passes) == 2 and TraceQuery(query("a")) != query("a")
-
-
-def test_where_a_model_comes_from_is_told_by_its_id():
-    scratch = {source_of(model).__name__ for model in ("resolver-wide", "resolver-narrow", "induction")}
-    pretrained = {source_of(model).__name__ for model in ("minilm", "/a/folder", "org/name")}
-    assert (scratch, pretrained) == ({"model.scratch.source"}, {"model.pretrained.load"})
-
-
-def test_a_small_model_is_asked_over_its_own_texts_and_any_other_over_the_chosen_ones():
-    assert text_set("resolver-wide", "label", "sentences") == "resolver"
-    assert text_set("induction", "next", "agreement") == "induction"
-    assert text_set("minilm", "vector", "agreement") == "agreement"

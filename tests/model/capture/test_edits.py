@@ -68,15 +68,6 @@ def test_tiny_temperatures_give_the_argmax_and_huge_ones_the_same_to_all(opened,
     assert hot_record.verification.status == "verified"
 
 
-def test_hidden_tokens_get_no_weight_anywhere_on_their_side_and_keep_their_own_row(opened):
-    record = ask(opened("t5"), target="a cat sat on it", edits=[Hide("source", 2)])
-    for kind in (Kind.SELF, Kind.CROSS):
-        assert all(heads.row_weights(layer, row)[:, 2].max() == 0 for layer in record[kind].layers
-                   for row in range(layer.shape[1]))
-    assert all(heads.weights(layer, 0)[2:, 2].max() > 0 for layer in record[Kind.CAUSAL].layers)
-    np.testing.assert_allclose(heads.weights(record[Kind.SELF].layers[0], 0)[2].sum(), 1, atol=1e-5)
-
-
 def test_hiding_equals_a_mask_given_to_the_model_itself(opened):
     import torch
 

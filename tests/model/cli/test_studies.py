@@ -122,17 +122,6 @@ def test_json_is_the_report(file):
     assert found["left_out"] == {"form_not_found": 0, "too_long": 0} and found["alone"] == 0
 
 
-def test_relations_are_chosen_by_name(file):
-    ran = syntax(file, "--model", "minilm", "--relations", "obj, det", "--json")
-    assert set(json.loads(ran.output)["relations"]) == {"obj", "det"}
-
-
-def test_for_a_person_it_is_a_table(file):
-    ran = syntax(file, "--model", "minilm")
-    assert ran.exit_code == 0 and "4 sentences, 72 heads" in ran.output and "\ndet " in ran.output
-    assert "left out" not in ran.output
-
-
 TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"
 
 

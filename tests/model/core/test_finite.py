@@ -3,13 +3,12 @@ import numpy as np
 import pytest
 import torch
 
-from model.core.models import LastVectorsQuery, PassAnswer
+from model.core.models import LastVectorsQuery
 from model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
-from model.core.record import Prediction
 from model.pretrained import load
 from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery, patch_heads
-from model.studies.predictions import NextWord, SequenceLikelihood, log_probability, next_word, sequence_likelihood
+from model.studies.predictions import log_probability, next_word, sequence_likelihood
 from model.studies.token_removal import explained_answer
 from tests.model import tiny
 from tests.model.only import Only
@@ -26,19 +25,6 @@ def test_every_number_is_looked_at(bad):
     with pytest.raises(NotFinite, match=r"^The model computes NaN or infinity here, .*; choose another text or model"):
         check_finite("here", numbers)
     assert largest([0.5, bad, 0.1]) == float("inf") and largest([0.5, 0.1]) == 0.5 and largest([]) == 0
-
-
-@pytest.mark.parametrize("answer", [
-    lambda bad: Prediction("next", (0,), ((1,),), (("a",),), ((bad,),), (0.0,)),
-    lambda bad: Prediction("next", (0,), ((1,),), (("a",),), ((0.5,),), (bad,)),
-    lambda bad: Prediction("vector", vector=np.array([0, bad], np.float32)),
-    lambda bad: NextWord(np.array([0, bad], np.float32), (0,), ("a",), ()),
-    lambda bad: SequenceLikelihood(("a",), (0,), np.array([bad])),
-    lambda bad: PassAnswer("next", (0,), np.array([[0, bad]], np.float32))])
-@pytest.mark.parametrize("bad", BAD[:2])
-def test_no_answer_is_born_with_them(answer, bad):
-    with pytest.raises(NotFinite):
-        answer(bad)
 
 
 def asked(model, text=TEXT):

@@ -122,13 +122,6 @@ def test_the_uniform_baseline_is_uniform_over_what_the_mask_allows():
     assert full["entropy"][(0, 0)] == pytest.approx(np.log2(N), rel=1e-5)
 
 
-def test_cross_attention_has_only_measures_that_mean_something_across_two_texts():
-    found = measure(AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS, special=(10,)), (layer(4),)))
-    assert set(found.values) == {"first", "special", "entropy"} and len(found.values["first"]) == HEADS
-    assert [value for *_, value in found.ranked("entropy")] == sorted(found.values["entropy"], reverse=True)
-    assert found.by_head("first") == found.frame()["first"].to_dict()
-
-
 FOUR = [(0, 0), (0, 1), (3, 0), (3, 1)]
 
 

@@ -1,22 +1,14 @@
 """Limits, memory, threads, stopping and caches."""
-import ctypes
 import json
-import os
-import platform
-import subprocess
-import sys
-import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
-import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import limits
 from model.core.limits import (
-    HEAPS,
     MB,
     Limits,
     byte_cache,
@@ -25,7 +17,6 @@ from model.core.limits import (
     on_own_pages,
     release_free_pages,
     setting_of,
-    share_heaps,
 )
 from model.core.query import UserError
 from tests.hostile import JSON
@@ -114,20 +105,11 @@ def container(monkeypatch, tmp_path):
     return tmp_path
 
 
-def test_available_memory_is_free_on_a_system_without_sysconf_and_without_proc(container, monkeypatch):
-    monkeypatch.delattr(os, "sysconf", raising=False)
-    whole = psutil.virtual_memory().total
-    assert 0 < limits.memory_free() < whole
-
-
 @pytest.mark.parametrize("limit, free", [("3000000\n", 2_000_000.0), ("max\n", None)])
 def test_a_containers_limit_leaves_what_it_has_not_taken(container, limit, free):
     (container / "memory.max").write_text(limit, encoding="ascii")
     (container / "memory.current").write_text("1000000\n", encoding="ascii")
     assert limits.memory_free() == free or (free is None and limits.memory_free() > 10_000_000)
-
-
-THREADS = 6
 
 
 def test_a_copy_on_pages_of_its_own_has_the_same_numbers_side_by_side():
@@ -136,40 +118,3 @@ def test_a_copy_on_pages_of_its_own_has_the_same_numbers_side_by_side():
     assert np.array_equal(copy, array) and not np.shares_memory(copy, array) and copy.flags.c_contiguous
     release_free_pages()
     assert np.array_equal(copy, array)
-
-
-def count_heaps(file: str, shared: bool) -> int:
-    """How many of the C library's heaps this process has once several threads have asked for memory."""
-    if shared:
-        share_heaps()
-    every = threading.Barrier(THREADS)
-
-    def ask() -> None:
-        every.wait()
-        block = bytes(100_000)
-        every.wait()
-        del block
-
-    threads = [threading.Thread(target=ask) for _ in range(THREADS)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    library = ctypes.CDLL(None)
-    library.fopen.restype = ctypes.c_void_p
-    out = library.fopen(file.encode(), b"w")
-    library.malloc_info(0, ctypes.c_void_p(out))
-    library.fclose(ctypes.c_void_p(out))
-    with open(file, encoding="utf-8") as told:
-        return told.read().count("<heap nr=")
-
-
-def test_the_threads_of_a_server_share_two_heaps(tmp_path):
-    if platform.libc_ver()[0] != "glibc":
-        share_heaps()   # asks nothing of another C library
-        return
-    code = "import sys; from tests.model.core.test_limits import count_heaps as count; print(count(sys.argv[1], {}))"
-    alone, shared = (int(subprocess.run([sys.executable, "-c", code.format(shared), str(tmp_path / "heaps")],
-                                        capture_output=True, encoding="utf-8", check=True).stdout)
-                     for shared in (False, True))
-    assert shared <= HEAPS < alone

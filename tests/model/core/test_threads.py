@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from model.core import limits
-from model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread, seeded
+from model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, seeded
 
 LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 
@@ -39,12 +39,6 @@ def in_new_thread(function):
 def test_small_passes_get_one_thread_and_large_ones_all():
     assert count_in(limited_threads(SMALL)) == 1 and count_in(limited_threads(LARGE)) == 2
     assert torch.get_num_threads() == 2
-
-
-def test_a_thread_that_begins_while_another_has_one_gets_all_for_a_large_pass():
-    with one_thread():
-        assert in_new_thread(torch.get_num_threads) == 1   # what torch hands down
-        assert in_new_thread(lambda: count_in(limited_threads(LARGE))) == 2
 
 
 def test_a_hook_is_called_in_passes_of_its_own_thread_only():

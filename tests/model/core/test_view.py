@@ -18,13 +18,6 @@ def whole() -> np.ndarray:
     return heads.weights(record(N).maps[0].layer(1), 4)
 
 
-def test_the_plain_view_is_the_head_itself():
-    shown = displayed_head(record(N), PLAIN)
-    assert (shown.weights == whole()).all() and shown.notes == () and len(shown.rows) == len(shown.columns) == N
-    # the repeated token stays two rows
-    assert [unit.text for unit in shown.rows][1] == [unit.text for unit in shown.rows][-1]
-
-
 def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_attending():
     shown = displayed_head(record(N), replace(PLAIN, words=True))
     columns = np.concatenate([whole()[:, :2], whole()[:, 2:4].sum(1, keepdims=True), whole()[:, 4:]], axis=1)

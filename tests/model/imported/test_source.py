@@ -1,17 +1,14 @@
 """Imported files are asked like models, as far as they can answer. In memory they are bounded for each session and for
 all, the least recently used first, and who loses one is told."""
 import io
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from model.ask import sources
 from model.core.heads import MeasuresQuery
-from model.core.limits import LIMITS
 from model.core.query import Kind, Silence, UserError
 from model.core.view import View
-from model.imported import reading as arrays
 from model.imported import source
 from model.imported.source import Store
 from viz.export import export
@@ -60,16 +57,6 @@ def test_all_together_are_bounded_and_what_was_looked_at_stays(store):
     assert opens(models[0])
     models.append(sources.import_file(saved(3), "3.npz", "session 3")[0])
     assert [opens(model) for model in models] == [True, False, True, True]
-
-
-def test_one_file_is_held_against_the_limits(monkeypatch):
-    monkeypatch.setattr(source, "LIMITS", replace(LIMITS, file_bytes=100))
-    with pytest.raises(UserError, match="CLEARHEAD_FILE_MB"):
-        sources.import_file(saved(0), "mine.npz")
-    monkeypatch.setattr(source, "LIMITS", LIMITS)
-    monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
-    with pytest.raises(UserError, match=r"limit is 100; .* CLEARHEAD_IMPORT_MB"):
-        sources.import_file(saved(0), "mine.npz")
 
 
 def test_it_is_asked_like_a_model_and_never_called_verified():

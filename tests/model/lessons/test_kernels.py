@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from model.core.limits import one_thread
-from model.core.query import quiet
 from model.lessons import kernels, recurrent, scores
-from model.lessons.kernels import LENGTHS, LIVE, run
 
 PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
 
@@ -106,12 +104,3 @@ def test_decoder_without_attention_equals_torch_gru_with_fixed_context(kind):
     context = last[0][:, None].expand(-1, 6, -1)
     states, _ = decoder(torch.cat([read, context], -1), last)
     assert torch.allclose(model(text, text)[0], model.output(torch.cat([states, context], -1)), atol=1e-5)
-
-
-def test_a_short_training_copies_with_attention_and_forgets_without():
-    with one_thread():
-        found = run(LIVE, 120, 1, quiet)
-    middle = LENGTHS.index(6)
-    assert found.right["attention"][middle] > found.right["fixed"][middle] + 0.1
-    assert found.right["fixed"][0] > 0.9 and found.alignment.sum(1) == pytest.approx(np.ones(len(found.text)), abs=1e-5)
-    assert found.parameters["fixed"] < found.parameters["attention"]

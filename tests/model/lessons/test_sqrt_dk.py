@@ -11,12 +11,6 @@ from tests.fabricate import layer
 
 
 @pytest.mark.parametrize("kind", sqrt_dk.KINDS)
-def test_components_have_mean_0_and_variance_1(kind):
-    numbers = sqrt_dk.components((400_000,), np.random.default_rng(3), kind).astype(np.float64)
-    assert abs(numbers.mean()) < 0.01 and numbers.var() == pytest.approx(1, abs=0.01)
-
-
-@pytest.mark.parametrize("kind", sqrt_dk.KINDS)
 def test_the_dots_have_variance_d_k_whatever_the_distribution(kind):
     """Footnote 4 of the paper. 1,000 rows: the variance's own error is about √(2/1000) of it."""
     _, _, dots = sqrt_dk.rows_of(64, 41, 1, kind)

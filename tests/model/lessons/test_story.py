@@ -1,11 +1,10 @@
 """From letters to the next word: every number against the model's own pass, by another way than the page's."""
-import numpy as np
 import pytest
 import torch
 
 from model.ask import sources
 from model.core.query import NoNextWord, UserError
-from model.lessons.story import StoryQuery, strongest_share
+from model.lessons.story import StoryQuery
 from model.scratch.source import open_model
 
 RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
@@ -73,9 +72,3 @@ def test_who_does_not_write_or_does_not_add_is_refused():
         asked("resolver-narrow", RABBIT)
     with pytest.raises(UserError, match="do not add to an unnormalised residual stream"):
         asked("induction", "abcab")
-
-
-def test_the_strongest_tenth_of_the_neurons():
-    assert strongest_share(np.array([-5.0] + [0.0] * 18 + [5.0])) == (2, 1.0)
-    count, part = strongest_share(np.ones(20))
-    assert (count, part) == (2, pytest.approx(0.1)) and strongest_share(np.zeros(3)) == (1, 0.0)

@@ -115,17 +115,6 @@ class Calling(nn.Module):
         return self.proj(self.attend(*self.parts(x)).transpose(1, 2).flatten(2))
 
 
-class Twice(nn.Module):
-    """A module that calls the same attention twice per forward pass."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.shared = FusedAttention(16, 2)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.shared(self.shared(x))
-
-
 class ByHand(nn.Module):
     """Attention with explicit products and softmax, as in textbooks. one_head: tensors of three axes, without heads."""
 

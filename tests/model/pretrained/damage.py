@@ -4,7 +4,6 @@
 those that were once not detected.
 """
 import json
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -156,13 +155,6 @@ def cut(name: str, share: float) -> Damage:
     return Damage(f"{name} cut to {share:.2f}", spoil)
 
 
-def folder_instead(name: str) -> Damage:
-    def spoil(folder: Path) -> None:
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).mkdir()
-    return Damage(f"{name} is a folder", spoil)
-
-
 def weights(name: str, change: Callable[[dict[str, np.ndarray], str], None]) -> Damage:
     """Return a damage that changes one tensor of the weights by calling change(tensors, name of the tensor)."""
     def spoil(folder: Path) -> None:
@@ -185,52 +177,16 @@ def set_number(number: float) -> Callable[[dict[str, np.ndarray], str], None]:
     return change
 
 
-def as_type(kind: Any) -> Callable[[dict[str, np.ndarray], str], None]:
-    def change(tensors: dict[str, np.ndarray], name: str) -> None:
-        tensors[name] = tensors[name].astype(kind)
-    return change
-
-
-def reshaped(shape: Callable[[np.ndarray], np.ndarray]) -> Callable[[dict[str, np.ndarray], str], None]:
-    def change(tensors: dict[str, np.ndarray], name: str) -> None:
-        tensors[name] = np.ascontiguousarray(shape(tensors[name]))
-    return change
-
-
-def header(name: str, change: Callable[[dict], Any]) -> Damage:
-    """Return a damage that changes the JSON header of the weights, but not the data."""
-    def spoil(folder: Path) -> None:
-        content = (folder / "model.safetensors").read_bytes()
-        length = struct.unpack("<Q", content[:8])[0]
-        entries = json.loads(content[8:8 + length])
-        text = json.dumps(change(entries)).encode()
-        (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length:])
-    return Damage(f"header: {name}", spoil)
-
-
-def entry(name: str, **values: Any) -> Damage:
-    def change(entries: dict) -> dict:
-        first = next(key for key in entries if key != "__metadata__")
-        entries[first] |= values
-        return entries
-    return header(name, change)
-
-
 LISTED = [
-    *(written("clearhead.json", json.dumps(mark)) for mark in ({"sha256": [1]}, [1])), written("clearhead.json", "{"),
+    written("clearhead.json", json.dumps({"sha256": [1]})), written("clearhead.json", "{"),
     *(Damage(f"tokenizer: {name}", lambda folder, parts=parts: (folder / "tokenizer.json").write_text(
         json.dumps(BARE | parts), encoding="utf-8") and None) for name, parts in TOKENIZERS.items()),
-    removed("tokenizer.json"), removed("tokenizer.json", "tokenizer_config.json"), removed("config.json"),
-    removed("model.safetensors"), folder_instead("config.json"), folder_instead("model.safetensors"),
+    removed("tokenizer.json"), removed("config.json"), removed("model.safetensors"),
     written("config.json", "{}"), written("config.json", b"\xff"), written("config.json", "[" * 5000),
-    written("tokenizer.json", b"\xff\xfe\x00"), written("tokenizer_config.json", "{"),
-    written("added_tokens.json", "[1]"), written("generation_config.json", '{"eos_token_id": "x"}'),
-    written("model.safetensors", b""), written("modules.json", "["), written("chat_template.jinja", "{% for"),
-    *(weights(f"{number} in one", set_number(number)) for number in (float("nan"), float("-inf"), 1e38)),
-    *(weights(f"of {kind.__name__}", as_type(kind)) for kind in (np.float64, np.int64, np.bool_)),
-    weights("turned", reshaped(lambda array: array.T)), weights("a row short", reshaped(lambda array: array[:-1])),
-    entry("an unknown type", dtype="F3"), entry("offsets of text", data_offsets=["a", "b"]),
-    entry("a shape without end", shape=[2**62, 2**62]), header("no entries", lambda entries: {})]
+    written("tokenizer.json", b"\xff\xfe\x00"), written("added_tokens.json", "[1]"),
+    written("generation_config.json", '{"eos_token_id": "x"}'), written("model.safetensors", b""),
+    written("modules.json", "["), written("chat_template.jinja", "{% for"),
+    *(weights(f"{number} in one", set_number(number)) for number in (float("nan"), float("-inf"), 1e38))]
 
 
 @draws.composite

@@ -264,15 +264,6 @@ def test_the_revision_follows_base_and_adapter(tmp_path, adapter):
     assert len({first, second, load.revision(folder), load.revision(str(base))}) == 4
 
 
-def test_the_untrained_twin_has_no_adapter(tmp_path, adapter, report):
-    base = save(tiny.network("llama"), tmp_path / "base")
-    twin = load.open_model(f"{adapter(str(base))}~untrained", report)
-    plain = load.open_model(f"{base}~untrained", report)
-    assert "adapter" not in twin.card.note
-    for one, other in zip(twin.network.parameters(), plain.network.parameters(), strict=True):
-        assert np.array_equal(one.detach().numpy(), other.detach().numpy())
-
-
 # what is not applied
 
 
@@ -333,17 +324,3 @@ def test_files_that_do_not_fit_are_refused_by_name(tmp_path, report, change, set
     with pytest.raises(UserError, match=said) as caught:
         load.open_model(str(tmp_path / "alone"), report)
     assert "adapter" in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_peft_beside_transformers_changes_nothing(tmp_path, adapter, monkeypatch, report):
-    """Were peft there, transformers would put the adapter into the network by itself."""
-    import transformers.integrations.peft as integration
-    from transformers.models.auto import auto_factory
-
-    base = save(tiny.network("llama"), tmp_path / "base")
-    for file in adapter(str(base)).iterdir():
-        shutil.copy(file, base)
-    first = record_of(base, report)
-    monkeypatch.setattr(integration, "is_peft_available", lambda: True)
-    monkeypatch.setattr(auto_factory, "is_peft_available", lambda: True)
-    assert difference(record_of(base, report), first) == 0

@@ -85,7 +85,7 @@ def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(home, tmp_p
     assert record.verification.status == "verified" and record.card.title == "mine, too"
 
 
-@pytest.mark.parametrize("keep", [0, 3, 200, 2_000, -5_000])
+@pytest.mark.parametrize("keep", [0, 200, -5_000])
 def test_a_gguf_file_that_is_cut_off_is_one_sentence(home, tmp_path, report, keep):
     path = tmp_path / "x.gguf"
     written_gguf(path)

@@ -62,12 +62,6 @@ def test_the_trace_is_of_the_same_pass(model, record):
     assert np.abs(last - trace.blocks[-1].after).max() < CLOSE * np.abs(last).max()
 
 
-def test_another_picture_is_told_and_still_verified(model):
-    cat = next(entry for entry in pictures.shipped() if entry.key == "cat")
-    found = model.record(query(cat.sha256), quiet)
-    assert "grey" in found.notes[0] and "40 × 40" in found.notes[0] and found.verification.status == "verified"
-
-
 def test_another_picture_is_cut_to_its_middle_made_grey_and_shrunk_by_means():
     pixels = np.random.default_rng(1).integers(0, 256, (80, 120, 3), np.uint8)
     grey = pixels[:, 20:100] @ np.array([0.299, 0.587, 0.114])

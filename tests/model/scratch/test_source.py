@@ -33,15 +33,6 @@ def ask(model, text=TEXT, edits=(), **rest):
     return model.record(Query("scratch", "r", text, edits=frozenset(edits), **rest), quiet)
 
 
-def test_the_catalogue_model_is_reproducible_and_says_that_it_is_untrained():
-    first, second = (source.open_model("scratch") for _ in range(2))
-    assert "untrained" in first.card.note and "sinusoidal" in first.card.positions
-    records = [ask(each, "The animal didn't cross the street.") for each in (first, second)]
-    assert records[0].verification.status == "verified" and records[0].verification.max_error < 1e-5
-    np.testing.assert_array_equal(*(each[Kind.SELF].layer(5).query for each in records))
-    assert first.card.revision == source.revision("scratch")
-
-
 def test_source_and_target_have_all_three_wirings(model):
     record = ask(model, target=TARGET)
     assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)

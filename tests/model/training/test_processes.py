@@ -1,6 +1,5 @@
 """Trainings beside a page, and their films."""
 import json
-import os
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,12 +17,10 @@ from model.studies.induction import InductionMeanQuery
 from model.training import processes, worker
 from model.training.processes import (
     LEASE,
-    Film,
     HeadScoresQuery,
     Settings,
     Training,
     emergence_interval,
-    loss_drop_step,
 )
 from tests.children import on_a_full_disk
 
@@ -119,20 +116,6 @@ def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(t
     teller(TrainingStep(5, 50, 4.0, 0.0))
 
 
-@pytest.mark.parametrize("system", ["win32", "linux"])
-def test_a_training_gives_way_to_the_pages_on_every_system(system, monkeypatch):
-    told = []
-    monkeypatch.setattr(worker.sys, "platform", system)
-    monkeypatch.setattr(worker.psutil, "BELOW_NORMAL_PRIORITY_CLASS", 0x4000, raising=False)
-    monkeypatch.setattr(worker.psutil, "Process", lambda: SimpleNamespace(nice=told.append))
-    if system == "win32":
-        monkeypatch.delattr(os, "nice", raising=False)
-    else:
-        monkeypatch.setattr(os, "nice", told.append, raising=False)
-    worker.give_way()
-    assert told == [0x4000 if system == "win32" else 10]
-
-
 def small(settings):
     """A training of a few numbers, whose film has more bytes than a full disk takes."""
     task = tasks()["induction"]
@@ -168,22 +151,11 @@ def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(st
     assert not first.folder.exists()
 
 
-ABOUT = {"config": {"vocabulary": 66}}
-
-
 def test_a_head_forms_where_its_score_stays_above_one_half():
     steps = (0, 10, 20, 30, 40)
     assert emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
     assert emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
     assert emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
-
-
-def test_the_fall_is_where_a_step_steps_down():
-    step = np.arange(0, 1000, 10, dtype=np.float32)
-    loss = np.where(step < 600, 4, 0).astype(np.float32)
-    assert abs(loss_drop_step(Film((), step, loss, loss, ABOUT)) - 600) <= 10
-    assert loss_drop_step(Film((), step, np.ones(100), loss, ABOUT)) is None
-    assert loss_drop_step(Film((), step[:5], loss[:5], loss[:5], ABOUT)) is None
 
 
 def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():

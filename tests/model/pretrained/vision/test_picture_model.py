@@ -10,12 +10,9 @@ from model.ask.sources import models
 from model.capture.forward_pass import Unsupported
 from model.core import heads, pictures
 from model.core.models import LastVectorsQuery, TraceQuery
-from model.core.query import Hide, Kind, NoNextWord, Patch, Silence, Temper, UserError, Window, quiet
+from model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, quiet
 from model.pretrained.vision.picture_model import open_processor, prepare
-from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery
-from model.studies.predictions import next_word, sequence_likelihood
-from model.studies.token_removal import explained_answer
 from tests.model import tiny_vision
 
 TYPES = ("vit", "deit", "dino", "dinov2", "dinov2_registers", "beit", "clip_vision", "siglip_vision")
@@ -139,18 +136,6 @@ def test_the_last_blocks_vectors_are_those_of_the_trace(folder):
     query = query_of(folder, "rocket")
     vectors = LastVectorsQuery(query, Kind.SELF).answer(models, quiet).vectors
     np.testing.assert_allclose(vectors, TraceQuery(query).answer(models, quiet).blocks[-1].after, atol=1e-5)
-
-
-def test_what_is_of_texts_alone_is_refused_in_a_sentence(folder):
-    opened = models.open(query_of(folder, "cat"), quiet)
-    with pytest.raises(NoNextWord, match="choose a decoder"):
-        next_word(opened, query_of(folder, "cat"), quiet)
-    with pytest.raises(UserError, match="does not predict the next token"):
-        sequence_likelihood(opened, query_of(folder, "cat"), quiet)
-    with pytest.raises(UserError, match="removes words from a text; hide a patch"):
-        explained_answer(opened, query_of(folder, "cat"), None, ("", "", ""), LONGEST)
-    with pytest.raises(UserError):
-        query_of(folder, "cat", [Window(4, 1)]).answer(models, quiet)
 
 
 PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)

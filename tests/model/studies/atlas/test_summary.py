@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from model.core.query import Kind
 from model.studies.atlas.measured import SHARE, TOKENS, numbers_of, rows_of
-from model.studies.atlas.summary import KEPT, as_csv, atlas_of, deciles, merge, summarise, tables_of
+from model.studies.atlas.summary import KEPT, atlas_of, deciles, merge, summarise, tables_of
 from tests.model.studies.atlas.made import COUNTS, SAID, read, summary
 
 TEXTS = 14
@@ -126,13 +126,3 @@ def test_counts_of_trees_stand_in_the_tables_by_halves():
     assert row["right"] == row["right_odd"] == 2 * COUNTS.right[at, :, 1, 6 + 4].sum()
     near = offsets[(offsets["relation"] == "obj") & (offsets["offset"] == 1)].iloc[0]   # aa: its head follows
     assert (near["right"], near["n"], near["right_odd"]) == (2, 6, 2)
-
-
-def test_a_file_of_averages_has_the_numbers_of_every_head():
-    found = summary(range(MANY)).averages.choose(["entropy", "fit_even", "fit_equal"])
-    frame = found.frame()
-    assert (frame["entropy_n"] == MANY).all() and (frame["fit_equal_n"] < MANY).any()
-    assert frame["entropy_mean"][0, 1] == pytest.approx(values_of(0, 1, "entropy").mean())
-    assert as_csv(found, {"model": "fake"}).startswith("layer,head,texts,pattern,fit,")
-    with pytest.raises(ValueError, match="same heads"):
-        found.merge(summary(range(4), Kind.CAUSAL).averages)

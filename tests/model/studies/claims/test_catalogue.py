@@ -6,15 +6,9 @@ import pytest
 
 from model.pretrained.catalogue import ENTRIES
 from model.scratch.source import is_scratch
-from model.studies.claims.catalogue import BY_NAME, CLAIMS, ClaimQuery, field, papers, rows, short_source, words
-from model.studies.claims.claim import Finding, Measurement, Picture
+from model.studies.claims.catalogue import CLAIMS, field, papers, rows, short_source, words
 
 NAMES = {entry.name for entry in ENTRIES}
-
-
-def test_there_are_at_least_twelve_and_the_words_are_theirs():
-    assert len(CLAIMS) >= 12 and len(BY_NAME) == len(CLAIMS)
-    assert set(words()["claims"]) == set(BY_NAME)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
@@ -40,12 +34,3 @@ def test_a_claim_is_put_to_every_model_of_its_that_is_there():
     missing = next(row for row in rows({"minilm"}) if row.claim.name == "figure_ground")
     assert missing.model == "" and missing.missing == ("dinov2-small",)
     assert len(list(rows(()))) == len(CLAIMS)
-
-
-def test_the_question_asks_its_claims_measure(monkeypatch):
-    answer = Measurement((Finding("first", 1, 1, 1, 0, 1, "texts", "share"),), Picture("heads"))
-    asked = []
-    monkeypatch.setitem(BY_NAME, "sink", type("Fake", (), {"measure": staticmethod(
-        lambda *given: asked.append(given) or answer)}))
-    question = ClaimQuery("sink", "m", "r")
-    assert question.answer("models", "report") is answer and asked == [(question, "models", "report")]

@@ -98,8 +98,3 @@ def test_a_claim_without_a_model_says_which_to_fetch():
     row = as_object(Row(BY_NAME["figure_ground"], "", ("dinov2-small",)), None, None)
     assert row["verdict"] == words()["verdicts"]["untested"] and "dinov2-small" in row["because"]
     assert row["fetch"] == "python -m model fetch dinov2-small" and row["findings"] == [] and row["measurement"] is None
-
-
-def test_a_model_that_cannot_be_asked_says_why():
-    row = as_object(ROW, "r", None, "It only reports its weights.")
-    assert row["because"] == "It only reports its weights." and row["verdict"] == words()["verdicts"]["untested"]

@@ -13,7 +13,6 @@ from model.core.record import AttentionRecord, Prediction
 from model.core.statistics import accuracy_intervals, best_column, held_out_accuracy, max_statistic_null
 from model.studies import coreference
 from model.studies.coreference import (
-    Answers,
     AnswersQuery,
     Case,
     CasesQuery,
@@ -96,11 +95,6 @@ def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_an
 def test_a_sentence_of_ones_own_gets_its_pronoun_and_the_nouns_before_it(sentence, words):
     case = guess(sentence)
     assert tuple(case.word(name) for name in ("pronoun", "correct", "wrong")) == words
-
-
-@pytest.mark.parametrize("sentence", ["It rains.", "The cat sleeps.", "", "今天下雨。"])
-def test_no_question_without_a_pronoun_and_two_nouns(sentence):
-    assert guess(sentence) is None
 
 
 def test_shipped_sentences_know_their_answer_and_their_twin():
@@ -207,11 +201,6 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
     np.testing.assert_allclose(silenced.scores, [[math.log(0.1), math.log(0.6)]])
 
 
-def test_shares_never_overflow():
-    assert Answers("next",
-                   np.array([[0.0, -5e3], [-5e3, 0.0], [-1.0, -1.0]])).share.tolist() == [1.0, pytest.approx(0.0), 0.5]
-
-
 PAIRS, HEADS, FRAMES = 139, 71, 29
 
 
@@ -232,11 +221,6 @@ def layout(pairs: int = PAIRS, frames: int = FRAMES) -> tuple[np.ndarray, np.nda
     """The pair and the frame of each case."""
     pair = np.repeat(np.arange(pairs), 2)
     return pair, pair % frames
-
-
-def test_equal_weights_count_one_half():
-    weights = np.array([[[0.2, 0.1]], [[0.1, 0.2]], [[0.3, 0.3]]], np.float32)
-    np.testing.assert_array_equal(coreference.correctness(weights)[:, 0], [1, 0, 0.5])
 
 
 def test_a_planted_head_is_found():

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.masks import Causal, Dense, Full, Window
+from model.core.masks import Full
 from model.core.query import Kind, quiet
 from model.core.record import AttentionMap, Reported, Tokens
 from model.studies.syntax import (
@@ -14,7 +14,6 @@ from model.studies.syntax import (
     Sentence,
     Word,
     accuracies,
-    allowed_between,
     alone,
     choice,
     choices_of,
@@ -81,15 +80,6 @@ def test_pieces_looked_at_are_summed_and_pieces_that_look_are_averaged():
     assert looked.tolist() == [[1, 2, 1, NOTHING]]
     assert may.tolist() == [[False, True, True, False], [True, False, True, False], [True, True, False, False],
                             [False] * 4]
-
-
-def test_a_pair_is_allowed_where_a_piece_may_look_at_a_piece():
-    assert allowed_between(Window(1), PIECES)[:3, :3].tolist() == [[False] * 3, [True, False, False],
-                                                                  [False, True, False]]
-    by_head = Dense(np.stack([np.ones((5, 5), bool), np.eye(5, dtype=bool)]))
-    assert [each.sum() for each in allowed_between(by_head, PIECES)] == [6, 0]
-    many = np.eye(300, dtype=bool)   # more tokens than one block of rows
-    assert (allowed_between(Causal(), many) == np.tril(np.ones((300, 300), bool), -1)).all()
 
 
 def test_sentences_left_out_join_with_those_that_are_read():
