@@ -35,7 +35,7 @@ def test_ask_as_json_with_a_pair():
     assert len(answer["ranking"]) == 72
 
 
-def test_a_pair_may_be_given_by_position_and_a_wrong_one_names_the_tokens():
+def test_pair_by_position_or_text():
     by_position = json.loads(run("ask", "--model", "minilm", "--text", TIRED, "--pair", "10", "2",
                                  "--json").stdout)["ranking"]
     assert (by_position[0]["layer"], by_position[0]["head"]) == (3, 1)
@@ -91,7 +91,7 @@ def test_a_picture_is_asked_about_as_json_and_as_npz(picture_model, photograph, 
     assert "most like [CLS]: " in run("ask", "--model", picture_model, "--image", str(photograph)).stdout
 
 
-def test_a_chat_is_a_turn_in_the_models_template_and_refused_without_one(tmp_path):
+def test_chat_uses_the_models_template(tmp_path):
     folder = tiny.save(tmp_path / "mine", "llama")
     ran = run("ask", "--model", str(folder), "--text", "the cat", "--chat")
     assert ran.exit_code == 2 and "has no chat template" in ran.stderr and "turn chat off" in ran.stderr

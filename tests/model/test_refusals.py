@@ -99,7 +99,7 @@ NAMES = tuple(refusals(lambda *_, **__: None))   # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_refused_question_names_its_cause_and_its_way_out_works(name, asked):
+def test_refused_question_names_its_way_out(name, asked):
     refusal = refusals(asked)[name]
     with pytest.raises(UserError) as told:
         refusal.ask()
@@ -108,7 +108,7 @@ def test_a_refused_question_names_its_cause_and_its_way_out_works(name, asked):
     assert refusal.way() is not None
 
 
-def test_a_tokenizer_of_the_decoder_alone_is_refused_and_the_encoders_is_read(tmp_path):
+def test_decoders_tokenizer_is_refused(tmp_path):
     folder = tiny.pair(tmp_path / "pair", "gpt2", vocab_size=90)
     tokenizer = tiny.tokenizer()
     tokenizer.add_tokens([f"w{number}" for number in range(88 - len(tokenizer))])
@@ -119,7 +119,7 @@ def test_a_tokenizer_of_the_decoder_alone_is_refused_and_the_encoders_is_read(tm
     assert sources.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
 
 
-def test_a_server_that_downloads_nothing_says_so_and_answers_what_is_on_disk(monkeypatch):
+def test_server_without_downloads_says_so(monkeypatch):
     monkeypatch.setenv("CLEARHEAD_FETCH", "0")
     with pytest.raises(UserError, match="does not download models; choose one that is marked as on disk"):
         sources.fetch("smollm2")

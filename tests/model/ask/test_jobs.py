@@ -28,7 +28,7 @@ def gated_desk(**kwargs):
     return JobQueue(answer, Cache(10**6), **kwargs), gate, taken
 
 
-def test_equal_questions_share_a_job_and_are_computed_once():
+def test_equal_questions_are_computed_once():
     desk, gate, taken = gated_desk()
     one, two = desk.ask("q", "a"), desk.ask("q", "b")
     assert one is two
@@ -46,7 +46,7 @@ def test_sessions_take_turns():
     assert taken.index("b1") < taken.index("a3") and taken.index("c1") < taken.index("a3")
 
 
-def test_a_job_ends_when_its_last_waiter_leaves_and_can_be_asked_again():
+def test_job_ends_when_its_last_waiter_leaves():
     desk, gate, _ = gated_desk()
     job = desk.ask("q", "a")
     desk.ask("q", "b")
@@ -109,7 +109,7 @@ def thrown(error):
     (thrown(KeyboardInterrupt()), "KeyboardInterrupt"), (thrown(GeneratorExit()), "GeneratorExit"),
     (thrown(BaseException("bare")), "BaseException: bare"), (thrown(RecursionError("deep")), "RecursionError: deep"),
     (thrown(type("Nameless", (BaseException,), {})()), "Nameless")])
-def test_whatever_a_job_throws_is_one_sentence_and_the_same_worker_goes_on(fault, name, capfd):
+def test_any_exception_is_one_sentence(fault, name, capfd):
     workers = []
 
     def answer(question, report):
@@ -125,7 +125,7 @@ def test_whatever_a_job_throws_is_one_sentence_and_the_same_worker_goes_on(fault
 
 @pytest.mark.parametrize("place", ["sentence", "schedule", "end"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_worker_that_dies_leaves_nobody_waiting_and_the_next_question_is_answered(place, monkeypatch):
+def test_dead_worker_leaves_nobody_waiting(place, monkeypatch):
     """Memory runs out even where the sentence about an error is made, and where the next job is chosen."""
     desk, gate, _ = gated_desk()
     waiting = [desk.ask("first", "a"), desk.ask("second", "a"), desk.ask("third", "a"), desk.ask("fourth", "b")]

@@ -54,7 +54,7 @@ def test_answer_comes_back_with_its_types(question):
     assert answer.nothing is None and np.isnan(answer.missing)
 
 
-def test_another_question_has_no_answer_and_another_model_a_stale_one(question):
+def test_stale_answer_of_another_model(question):
     assert shipped.find(replace(question, of="else")) is None
     assert shipped.find(replace(question, revision="b" * 16)).stale
     assert sources.measured_before(replace(question, revision="b" * 16)) is None

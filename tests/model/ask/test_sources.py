@@ -15,7 +15,7 @@ TEXT = "the cat saw the dog ."
 
 @pytest.mark.parametrize("model", ["scratch", "resolver-narrow", "translator", "induction", "induction@0", "minilm",
                                    "t5", "gpt2"])
-def test_what_a_model_reads_beside_a_text_is_what_it_does_not_refuse(model, tmp_path):
+def test_model_reads_what_it_does_not_refuse(model, tmp_path):
     from tests.model import tiny
 
     if model in ("t5", "gpt2"):
@@ -48,7 +48,7 @@ def nothing_fetched(monkeypatch, tmp_path):
         monkeypatch.setenv(name, str(tmp_path))
 
 
-def test_only_what_may_be_on_the_hub_is_proposed_to_be_fetched(nothing_fetched):
+def test_fetch_is_proposed_for_hub_ids_only(nothing_fetched):
     for name in ("gpt2", "owner/name"):
         with pytest.raises(NotOnDisk, match=f"python -m model fetch {name}"):
             sources.revision(name)
@@ -82,7 +82,7 @@ def query(model, revision="r"):
     return Query(model, revision, "The cat sat.")
 
 
-def test_model_is_opened_once_per_revision_and_oldest_is_evicted(source):
+def test_model_is_opened_once_per_revision(source):
     models = CachedModels(250, Cache(1000))
     first = models.open(query("a"), print)
     assert models.open(query("a"), print) is first and source.opened == ["a"]
@@ -93,7 +93,7 @@ def test_model_is_opened_once_per_revision_and_oldest_is_evicted(source):
     assert source.opened == ["a", "a", "b", "a"]
 
 
-def test_records_and_traces_are_computed_once_a_falsy_one_too(source):
+def test_records_and_traces_are_computed_once(source):
     models = CachedModels(250, Cache(1000))
     assert models.record(query("a"), print) is models.record(query("a"), print)
     assert models.trace(query("a"), print) is None and models.trace(query("a"), print) is None

@@ -30,7 +30,7 @@ def hooked_logits(network, ids, path, change):
 
 
 @pytest.mark.parametrize("mode", ["zero", "mean"])
-def test_silence_equals_changing_that_heads_slice_before_the_output_projection(opened, mode):
+def test_silence_equals_a_hook_on_the_output_projection(opened, mode):
     import torch
 
     model = opened("llama")
@@ -49,7 +49,7 @@ def test_silence_equals_changing_that_heads_slice_before_the_output_projection(o
 
 
 @pytest.mark.parametrize("name", ["bert", "mistral", "gemma2", "gpt_oss", "t5"])
-def test_tiny_temperatures_give_the_argmax_and_huge_ones_the_same_to_all(opened, name):
+def test_temperature_at_both_ends(opened, name):
     model, kind = opened(name), Kind.SELF if name in ("bert", "t5") else Kind.CAUSAL
     cold = ask(model, edits=[Temper(kind, 1, 3, 1e-4)])[kind].layer(1)
     scores, weights = heads.scores(cold, 3), heads.weights(cold, 3)
@@ -68,7 +68,7 @@ def test_tiny_temperatures_give_the_argmax_and_huge_ones_the_same_to_all(opened,
     assert hot_record.verification.status == "verified"
 
 
-def test_hiding_equals_a_mask_given_to_the_model_itself(opened):
+def test_hiding_equals_the_models_own_mask(opened):
     import torch
 
     model = opened("bert")
@@ -104,7 +104,7 @@ def eager_logits(name, ids, width, first, native=0):
 
 @pytest.mark.parametrize(("name", "native"), [("llama", 0), ("gpt2", 0), ("mistral", 7), ("gemma2", 7)])
 @pytest.mark.parametrize(("width", "first"), [(3, 0), (3, 2), (1, 1), (10, 4)])
-def test_a_window_equals_a_mask_given_to_the_model_itself(opened, name, native, width, first):
+def test_window_equals_the_models_own_mask(opened, name, native, width, first):
     model = opened(name)
     record = ask(model, edits=[WindowEdit(width, first)])
     expected = eager_logits(name, record.maps[0].queries.ids, width, first, native)[-1].softmax(-1).topk(20)
@@ -116,7 +116,7 @@ def test_a_window_equals_a_mask_given_to_the_model_itself(opened, name, native, 
                for head in range(layer.heads))
 
 
-def test_edits_that_leave_a_row_nothing_show_it_as_such(opened):
+def test_row_without_keys_after_edits(opened):
     edited = ask(opened("llama"), edits=[WindowEdit(1), Hide("source", 3)])
     for layer in edited.maps[0].layers:
         assert np.flatnonzero(layer.sees_nothing.all(0)).tolist() == [3]

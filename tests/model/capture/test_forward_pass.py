@@ -38,7 +38,7 @@ def eager_weights(name, model, record):
 
 
 @pytest.mark.parametrize("name", (*VERIFIED, "bloom", "falcon"))
-def test_every_weight_equals_the_models_own_eager_weights(opened, name):
+def test_weights_equal_eager_attention(opened, name):
     model = opened(name)
     record = ask(model)
     assert record.verification.status == ("verified" if name in VERIFIED else "reported")
@@ -51,14 +51,14 @@ def test_every_weight_equals_the_models_own_eager_weights(opened, name):
             np.testing.assert_allclose(ours, expected[0].numpy(), atol=2e-5)
 
 
-def test_sinks_take_their_share_and_it_is_never_spread_over_the_rest(opened):
+def test_sinks_keep_their_share(opened):
     record = ask(opened("gpt_oss"))
     assert record.verification.status == "verified"
     sums = np.concatenate([heads.weights(layer, 0).sum(-1) for layer in record[Kind.CAUSAL].layers])
     assert sums.max() < 1 and sums.min() > 0
 
 
-def test_windows_grouped_heads_and_numbers_of_layers_are_told(opened):
+def test_windows_and_grouped_heads_are_recognised(opened):
     layers = ask(opened("gemma2"))[Kind.CAUSAL].layers
     assert [type(layer.allowed) for layer in layers] == [Window, Causal, Window]
     assert layers[0].allowed == Window(back=6) and layers[0].key.shape[0] == 2 and layers[0].heads == 4
@@ -67,7 +67,7 @@ def test_windows_grouped_heads_and_numbers_of_layers_are_told(opened):
     assert all(isinstance(layer.allowed, Full) for layer in ask(opened("t5"))[Kind.CROSS].layers)
 
 
-def test_the_two_sides_of_an_encoder_decoder_may_differ_in_depth_and_heads(opened):
+def test_encoder_and_decoder_may_differ_in_depth(opened):
     record = ask(opened("bart"), target="a cat sat on it")
     assert [(str(each.kind), len(each.layers), each.layers[0].heads)
             for each in record.maps] == [("self", 2, 4), ("causal", 3, 2), ("cross", 3, 2)]
@@ -75,7 +75,7 @@ def test_the_two_sides_of_an_encoder_decoder_may_differ_in_depth_and_heads(opene
     assert record[Kind.CROSS].keys is record[Kind.SELF].queries
 
 
-def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
+def test_unknown_keyword_is_named():
     import torch
 
     from model.capture.forward_pass import Memo
@@ -87,7 +87,7 @@ def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
 
 
 @pytest.mark.parametrize("side", range(3, 33))
-def test_rows_that_are_checked_show_whether_a_square_of_patches_is_transposed(side):
+def test_checked_rows_show_a_transposed_square(side):
     rows = forward_pass.sample_rows(side * side)
     assert rows[0] == 0 and rows[-1] == side * side - 1 and len(rows) == 4
     assert any(row // side != row % side for row in rows)

@@ -27,14 +27,14 @@ def test_an_architecture_says_what_its_head_predicts(architecture, head):
     assert internals.head_of(architecture) == head
 
 
-def test_the_mask_is_left_out_by_one_function_and_made_by_the_other():
+def test_masks_of_both_functions():
     options = {"batch_size": 1, "q_length": 5, "kv_length": 5, "q_offset": 0, "kv_offset": 0,
                "device": torch.device("cpu"), "local_size": None, "allow_is_causal_skip": True}
     assert internals.fused_mask(**options) is None
     assert torch.equal(internals.every_fused_mask(**options)[0, 0], torch.ones(5, 5).tril().bool())
 
 
-def test_a_network_is_drawn_anew_made_eager_and_names_what_is_tied():
+def test_network_is_drawn_anew():
     network = tiny.network("gpt2")
     torch.manual_seed(1)
     other = internals.drawn_anew(network)

@@ -27,7 +27,7 @@ def parquet(folder):
     return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
 
 
-def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(corpus, tmp_path, monkeypatch):
+def test_resumed_build_has_the_same_bytes(corpus, tmp_path, monkeypatch):
     assert build(corpus, tmp_path / "whole").exit_code == 0
     computed, whole = [], ShardWorker.__call__
 
@@ -51,7 +51,7 @@ def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(corpus, tmp_p
     assert "already holds this atlas" in build(corpus, out).stdout and len(computed) == 4
 
 
-def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
+def test_second_build_into_a_folder_waits(corpus, tmp_path):
     out = tmp_path / "atlas"
     out.mkdir()
     with files.alone(out):

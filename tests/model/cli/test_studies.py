@@ -18,7 +18,7 @@ def claims(*arguments):
     return CliRunner().invoke(main, ["claims", *arguments])
 
 
-def test_a_row_is_measured_and_its_verdict_is_that_of_the_rule():
+def test_verdict_follows_the_measured_row():
     ran = claims("--only", "special", "--json")
     assert ran.exit_code == 0, ran.output
     rows = json.loads(ran.stdout)
@@ -30,7 +30,7 @@ def test_a_row_is_measured_and_its_verdict_is_that_of_the_rule():
     assert "special minilm" in ran.stderr, "progress is on standard error"
 
 
-def test_a_claim_whose_model_is_not_there_says_which_to_fetch(monkeypatch):
+def test_missing_model_is_named_with_its_command(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: ())
     rows = json.loads(claims("--only", "figure_ground", "--only", "sink", "--json").stdout)
     assert [row["fetch"] for row in rows] == ["python -m model fetch smollm2", "python -m model fetch dinov2-small"]
@@ -150,13 +150,13 @@ def test_the_parts_of_a_logit_sum_to_it(folder):
     assert whole == pytest.approx(found["difference"], abs=1e-4)
 
 
-def test_the_lens_has_a_row_a_layer_and_ends_without_divergence(folder):
+def test_lens_ends_without_divergence(folder):
     rows = run("lens", "--model", folder, "--text", TEXT)["layers"]
     assert [row["layer"] for row in rows] == [-1, 0, 1, 2]
     assert rows[-1]["divergence"] == pytest.approx(0, abs=1e-9)
 
 
-def test_a_rule_has_every_head_in_its_table_and_an_untrained_twin(folder, tmp_path):
+def test_rule_has_every_head_and_an_untrained_twin(folder, tmp_path):
     cases = tmp_path / "cases.csv"
     cases.write_text("text,verb,subject\na cat sat on mat,sat,cat\nthe animal was tired,was,animal\n", encoding="utf-8")
     found = run("score", "--model", folder, "--cases", cases, "--from", "verb", "--to", "subject")
@@ -164,7 +164,7 @@ def test_a_rule_has_every_head_in_its_table_and_an_untrained_twin(folder, tmp_pa
     assert found["offset"] == {"words": -1, "accuracy": 1.0}
 
 
-def test_equal_models_differ_in_nothing_and_texts_in_something(folder, tmp_path):
+def test_equal_models_do_not_differ(folder, tmp_path):
     texts = tmp_path / "texts.txt"
     texts.write_text(f"{TEXT}\n{TWIN}\n", encoding="utf-8")
     same = run("compare", "--model", folder, "--with", folder, "--texts", texts)

@@ -14,12 +14,12 @@ MASK[:, 0] = True
 
 
 @pytest.mark.parametrize("mask", [None, MASK])
-def test_equals_torchs_own_scaled_dot_product_attention(mask):
+def test_equals_torchs_attention(mask):
     mixed, _ = attention(QUERY, KEY, VALUE, mask)
     assert torch.allclose(mixed, torch.nn.functional.scaled_dot_product_attention(QUERY, KEY, VALUE, mask), atol=1e-6)
 
 
-def test_weights_equal_scipys_softmax_and_rows_sum_to_one():
+def test_weights_equal_scipys_softmax():
     numbers = scores(QUERY, KEY)
     assert np.allclose(softmax(numbers).numpy(), reference(numbers.numpy(), axis=-1), atol=1e-7)
     assert torch.allclose(softmax(numbers, MASK).sum(-1), torch.ones(2, 3, 5))
@@ -31,7 +31,7 @@ def test_the_order_of_cap_and_bias_is_cap_first():
     assert torch.allclose(scores(QUERY, KEY, scale=0.3, softcap=2.0, bias=bias), 2 * torch.tanh(plain / 2) + bias)
 
 
-def test_cold_is_argmax_with_ties_split_and_hot_is_uniform_over_what_is_allowed():
+def test_cold_is_argmax_and_hot_is_uniform():
     row = torch.tensor([[1.0, 3.0, 3.0, 2.0, 9.0]])
     allowed = torch.tensor([[True, True, True, True, False]])
     assert torch.allclose(softmax(row, allowed, temperature=1e-4), torch.tensor([[0, 0.5, 0.5, 0, 0]]), atol=1e-6)
@@ -39,7 +39,7 @@ def test_cold_is_argmax_with_ties_split_and_hot_is_uniform_over_what_is_allowed(
                           atol=1e-3)
 
 
-def test_a_sink_is_one_more_key_whose_weight_nobody_gets():
+def test_sink_is_one_more_key():
     row, sink = torch.tensor([[0.5, -1.0, 2.0]]), torch.tensor([[1.5]])
     whole = reference(np.array([0.5, -1.0, 2.0, 1.5]))
     assert np.allclose(softmax(row, sink=sink).numpy()[0], whole[:3], atol=1e-6)

@@ -67,7 +67,7 @@ def read(place: Path) -> bytes:
     return place.read_bytes()
 
 
-def test_writers_that_meet_never_mix_and_leave_one_whole_file(tmp_path):
+def test_concurrent_writers_leave_one_whole_file(tmp_path):
     place, contents = tmp_path / "file", [bytes([65 + number]) * 200_000 for number in range(4)]
     barrier = threading.Barrier(len(contents))
 
@@ -86,7 +86,7 @@ def test_writers_that_meet_never_mix_and_leave_one_whole_file(tmp_path):
 
 
 @pytest.mark.parametrize("days", [2, -2])
-def test_what_a_writer_left_that_was_killed_is_removed_a_day_later(tmp_path, days):
+def test_remains_of_a_killed_writer_are_removed(tmp_path, days):
     old, young, other = (tmp_path / name for name in ("a.clearhead-0123456789abcdef.new",
                                                       "b.clearhead-0123456789abcdef.new", "c.new"))
     for path, age in ((old, 86_400 * days), (young, 3600 * days / 2), (other, 86_400 * days)):
@@ -120,7 +120,7 @@ def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
         assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
 
 
-def test_what_is_read_is_not_overwritten_by_any_of_its_names(tmp_path, monkeypatch):
+def test_input_is_never_overwritten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source, hard, other = (tmp_path / name for name in ("a.txt", "hard", "other"))
     for made in (source, other, tmp_path / "x" / "y"):
@@ -140,7 +140,7 @@ def test_what_is_read_is_not_overwritten_by_any_of_its_names(tmp_path, monkeypat
 @example("a" * 59 + ". b", "")
 @example("a<b>:\"/\\|?*", "")
 @example("评论 😀", "")
-def test_every_text_becomes_a_name_that_every_system_takes(text, end):
+def test_any_text_becomes_a_valid_file_name(text, end):
     name = files.name_for(text + end, "handout")
     assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]{0,70}", name) and name[-1] not in ".-"
     assert name.partition(".")[0].upper() not in files.DEVICES

@@ -46,7 +46,7 @@ def all_questions(model):
 
 @pytest.mark.parametrize("part", ["attn.c_attn.weight", "mlp.c_proj.bias", "ln_f.weight"])
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_numbers_that_break_after_opening_are_said_by_every_question(tmp_path, part, number):
+def test_nan_after_opening_is_refused_by_every_question(tmp_path, part, number):
     model = load.open_model(str(tiny.save(tmp_path / "mine", "gpt2")), quiet)
     parameter = [parameter for name, parameter in model.network.named_parameters() if part in name][-1]
     with torch.no_grad():
@@ -58,7 +58,7 @@ def test_numbers_that_break_after_opening_are_said_by_every_question(tmp_path, p
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_the_check_of_a_pretrained_pass_refuses_an_output_that_is_no_number(opened, monkeypatch, bad):
+def test_check_refuses_nan_outputs(opened, monkeypatch, bad):
     from model.capture.forward_pass import Session
 
     model, add_call = opened("gpt2"), Session.add_call

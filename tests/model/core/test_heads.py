@@ -43,7 +43,7 @@ PARTS = [{}, {"softcap": 1.3}, {"bias": BIAS}, {"allowed": Window(2, 5)},
 
 
 @pytest.mark.parametrize("changes", PARTS, ids=lambda changes: "+".join(changes) or "plain")
-def test_weights_equal_the_formula_by_hand_for_every_head_and_in_every_way_of_asking(changes):
+def test_weights_equal_the_formula_by_hand(changes):
     part = layer(**changes)
     expected = np.stack([by_hand(part, head) for head in range(HEADS)])
     assert np.allclose([heads.weights(part, head) for head in range(HEADS)], expected, atol=1e-6)
@@ -61,7 +61,7 @@ def test_head_outputs_equal_torchs_fused_kernel():
     assert np.allclose(head_outputs(part, np.array([0, 3, 6])), expected[:, [0, 3, 6]].numpy(), atol=1e-6)
 
 
-def test_ranking_is_by_weight_and_names_the_models_layers():
+def test_ranking_is_by_weight():
     each = AttentionMap(Kind.CROSS, tokens(QUERIES), tokens(KEYS), (layer(2), layer(5)))
     order = heads.rank_heads_for_pair(each, 3, 8)
     assert len(order) == 2 * HEADS
@@ -72,7 +72,7 @@ def test_ranking_is_by_weight_and_names_the_models_layers():
 
 @pytest.mark.parametrize("n", [1, 7, 64, 65, 131, 300])
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_a_thumbnail_is_the_largest_weight_of_each_pool_and_never_larger_than_64(n, kind):
+def test_thumbnail_is_max_pooled(n, kind):
     attention_map = record(n, kind)[kind]
     found = heads.overview(attention_map)
     size = found.pool[0]
@@ -85,7 +85,7 @@ def test_a_thumbnail_is_the_largest_weight_of_each_pool_and_never_larger_than_64
             assert np.abs(cells[head].astype(int) - np.round(255 * np.sqrt(pooled))).max() <= 1
 
 
-def test_shares_among_heads_sum_to_one_in_every_cell_and_their_rows_do_not():
+def test_shares_among_heads_sum_to_one():
     part = layer()
     whole = np.stack([by_hand(part, head) for head in range(HEADS)])
     found = np.stack([heads.share_among_heads(part, head) for head in range(HEADS)])
@@ -112,7 +112,7 @@ def test_measures_equal_their_equations_on_the_whole_matrix(kind):
         assert found[name] == pytest.approx(value, rel=1e-4, abs=1e-7), name
 
 
-def test_the_uniform_baseline_is_uniform_over_what_the_mask_allows():
+def test_uniform_baseline_follows_the_mask():
     found = measure(record(N, Kind.CAUSAL)[Kind.CAUSAL]).uniform_frame()
     allowed = np.arange(1, N + 1)
     assert found["entropy"][(0, 0)] == pytest.approx(np.log2(allowed).mean(), rel=1e-5)
@@ -136,7 +136,7 @@ def test_the_file_is_the_one_that_pythons_writer_makes(numbers, provenance):
     assert as_csv(head_frame(FOUR, {"number": np.array(numbers)}), provenance) == text.getvalue()
 
 
-def test_of_equal_numbers_the_models_order_is_kept_and_what_is_missing_is_left_out():
+def test_ties_keep_the_models_order():
     numbers = np.array([1.0, 2.0, np.nan, 2.0])
     frame = head_frame(FOUR, {"number": numbers})
     assert by_head(FOUR, numbers) == {(0, 0): 1.0, (0, 1): 2.0, (3, 1): 2.0}

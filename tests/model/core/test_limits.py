@@ -35,7 +35,7 @@ def test_a_setting_that_is_no_number_is_one_sentence(text, name):
         from_environment({setting_of(name): text})
 
 
-def test_what_exceeds_says_the_value_the_limit_and_its_setting_if_it_has_one():
+def test_exceeded_limit_is_named_with_its_setting():
     Limits(tokens=5).refuse_above("tokens", 5, "mine.npz", "save fewer layers")
     with pytest.raises(UserError, match=r"^mine has 8,000 tokens and the limit is 5; x, or set CLEARHEAD_TOK"):
         Limits(tokens=5).refuse_above("tokens", 8_000, "mine", "x")
@@ -46,7 +46,7 @@ def test_what_exceeds_says_the_value_the_limit_and_its_setting_if_it_has_one():
 
 
 @given(JSON)
-def test_what_is_within_the_limits_is_read_as_json_reads_it(value):
+def test_json_within_limits_is_read(value):
     content = json.dumps(value).encode()
     assert json.dumps(limits.parse_json(content, "x")) == json.dumps(json.loads(content))
 
@@ -56,7 +56,7 @@ def test_what_is_within_the_limits_is_read_as_json_reads_it(value):
                                                    1 + max((depth for _, depth in parts), default=0))),
     st.lists(inner, max_size=3).map(lambda parts: ({str(place): value for place, (value, _) in enumerate(parts)},
                                                    1 + max((depth for _, depth in parts), default=0)))), max_leaves=9))
-def test_depth_counts_lists_and_objects_within_one_another(pair):
+def test_depth_counts_lists_and_objects(pair):
     value, depth = pair
     assert limits.depth_of(value) == depth
 
@@ -106,13 +106,13 @@ def container(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("limit, free", [("3000000\n", 2_000_000.0), ("max\n", None)])
-def test_a_containers_limit_leaves_what_it_has_not_taken(container, limit, free):
+def test_memory_free_in_a_container(container, limit, free):
     (container / "memory.max").write_text(limit, encoding="ascii")
     (container / "memory.current").write_text("1000000\n", encoding="ascii")
     assert limits.memory_free() == free or (free is None and limits.memory_free() > 10_000_000)
 
 
-def test_a_copy_on_pages_of_its_own_has_the_same_numbers_side_by_side():
+def test_copy_on_own_pages_is_equal():
     array = np.arange(2 * 7 * 11000, dtype=np.float32).reshape(2, 11000, 7).transpose(0, 2, 1)
     copy = on_own_pages(array)
     assert np.array_equal(copy, array) and not np.shares_memory(copy, array) and copy.flags.c_contiguous

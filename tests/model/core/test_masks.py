@@ -24,7 +24,7 @@ N = 13
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
-def test_blocks_tile_the_whole_mask_and_reach_misses_no_allowed_key(rule):
+def test_blocks_tile_the_mask(rule):
     whole = rule.block(slice(0, N), slice(0, N))
     for start in range(0, N, 5):
         rows = slice(start, min(start + 5, N))
@@ -35,7 +35,7 @@ def test_blocks_tile_the_whole_mask_and_reach_misses_no_allowed_key(rule):
         assert not outside.any()
 
 
-def test_a_narrowed_mask_leaves_each_row_its_last_keys_and_the_first_of_all():
+def test_narrowed_mask_keeps_last_and_first_keys():
     for width, first in ((3, 0), (1, 2), (20, 5)):
         block = Narrowed(Causal(), width, first).block(slice(0, N), slice(0, N))
         seen = [set(np.flatnonzero(row)) for row in block]
@@ -56,7 +56,7 @@ def test_a_mask_without_a_rule_stays_as_it_is():
     assert isinstance(found, Dense) and (found.values == odd).all()
 
 
-def test_only_masks_shared_by_all_heads_lose_the_head_axis():
+def test_only_shared_masks_lose_the_head_axis():
     same = np.broadcast_to(np.tri(N, dtype=bool), (3, N, N))
     assert recognise_mask(same) == Causal()
     differs = same.copy()
@@ -64,7 +64,7 @@ def test_only_masks_shared_by_all_heads_lose_the_head_axis():
     assert recognise_mask(differs).block(slice(0, 2), slice(0, N)).shape == (3, 2, N)
 
 
-def test_a_bias_that_follows_the_distance_is_kept_in_one_number_a_distance():
+def test_bias_by_distance_is_recognised():
     slopes = np.array([0.5, 0.25, 0.125], np.float32)[:, None, None]
     i, j = np.ogrid[:7, :11]
     bias = (-slopes * np.abs(i - j)).astype(np.float32)

@@ -13,7 +13,7 @@ from tests.uploads import packed
 NOISE = np.random.default_rng(0).integers(0, 256, (30, 40, 3), np.uint8)
 
 
-def test_what_is_kept_has_the_same_pixels_and_the_hash_of_the_file():
+def test_kept_picture_has_its_pixels_and_hash():
     content = packed(Image.fromarray(NOISE))
     picture = pictures.keep(content, "noise.png", "me")
     assert picture.sha256 == hashlib.sha256(content).hexdigest() and (picture.width, picture.height) == (40, 30)
@@ -25,7 +25,7 @@ def test_what_is_kept_has_the_same_pixels_and_the_hash_of_the_file():
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_photograph_is_turned_and_its_metadata_are_dropped(orientation):
+def test_photograph_is_turned_without_metadata(orientation):
     image = Image.fromarray(NOISE)
     exif = image.getexif()
     exif[0x0112], exif[0x010F] = orientation, "A telephone"

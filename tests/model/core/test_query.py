@@ -15,7 +15,7 @@ BAD = {Silence: [(*HEAD, "median")], Temper: [(*HEAD, 0.0), (*HEAD, -1.0), (*HEA
        Patch: [(*HEAD, replace(PLAIN, edits=frozenset({Silence(*HEAD)})))]}
 
 
-def test_every_edit_takes_the_ends_of_its_range_and_nothing_beyond():
+def test_edits_accept_the_ends_of_their_range():
     assert set(GOOD) == set(BAD) == set(get_args(Edit))
     for kind in get_args(Edit):
         for values in GOOD[kind]:
@@ -43,7 +43,7 @@ def test_picture_is_named_by_a_sha256_and_nothing_else(image):
         replace(PLAIN, image=image)
 
 
-def test_streams_of_a_wiring_have_names_that_lead_back_to_them():
+def test_stream_names_lead_back():
     assert len(Kind.every()) == len(set(Kind.every())) == 3 * MOST_STREAMS
     for kind in Kind.every():
         assert Kind(str(kind)) == kind and kind.base in Kind

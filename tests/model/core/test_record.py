@@ -19,13 +19,13 @@ from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
     {"allowed": Dense(np.ones((KEYS, QUERIES), bool))},     # transposed
     {"bias": Relative(np.zeros((HEADS, QUERIES + KEYS), np.float32), QUERIES)},
 ])
-def test_shapes_that_do_not_fit_are_refused_with_what_was_expected(changes):
+def test_shapes_that_do_not_fit_are_refused(changes):
     with pytest.raises(ValueError, match=r"expected .*got"):
         layer(**changes)
 
 
 @pytest.mark.parametrize("sink", [None, np.zeros(HEADS, np.float32)])
-def test_row_that_may_look_at_nothing_has_weights_of_zero(sink):
+def test_row_without_keys_has_zero_weights(sink):
     mask = np.ones((HEADS, QUERIES, KEYS), bool)
     mask[:, 3] = mask[1] = False
     made = layer(allowed=Dense(mask), sink=sink)
@@ -58,7 +58,7 @@ def test_bytes_count_shared_arrays_once():
     assert both.nbytes == one.nbytes
 
 
-def test_patches_lie_row_by_row_between_the_special_tokens_and_know_their_place():
+def test_patches_are_row_by_row():
     tokens = patch_tokens(2, 3, before=("[CLS]", "[REG]0"), after=("[DET]",))
     assert tokens.texts == ("[CLS]", "[REG]0", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "[DET]")
     assert tokens.special == (True, True, *[False] * 6, True) and tokens.patches == tuple(range(2, 8))
@@ -68,7 +68,7 @@ def test_patches_lie_row_by_row_between_the_special_tokens_and_know_their_place(
     assert tokens.boxes[6] == pytest.approx(Box(1 / 3, 1 / 2, 2 / 3, 1)) and tokens.boxes[0] is None
 
 
-def test_a_token_is_chosen_by_position_text_or_occurrence():
+def test_token_by_position_text_or_occurrence():
     tokens = Tokens(("it", "is", "it", "7", "C#"), tuple(range(5)), (False,) * 5, ((0, 1),) * 5, tuple(range(5)),
                     (0,) * 5, (False,) * 5)
     assert [tokens.index(wanted) for wanted in (4, "is", "it#1", "it#2", "7", "0", "C#")] == [4, 1, 0, 2, 3, 0, 4]

@@ -12,7 +12,7 @@ class File(NamedTuple):
     nbytes: int
 
 
-def test_a_session_that_ended_takes_its_own_files_with_it():
+def test_ended_session_takes_its_files():
     store = SessionStore(10, 20, "It is gone.")
     for key, session in (("a", "one"), ("b", "two"), ("c", "one"), ("c", "two")):
         store.put(key, File(key, 3), session)
@@ -31,7 +31,7 @@ def test_who_has_too_much_loses_the_oldest():
     assert store.get("b") and store.get("c")
 
 
-def test_a_file_stays_as_long_as_any_session_that_joined_it():
+def test_file_stays_while_a_session_uses_it():
     store = SessionStore(10, 20, "It is gone.")
     store.put("a", File("a", 3), "one")
     assert store.join("a", "two").name == "a"

@@ -79,7 +79,7 @@ def model_named(opened):
 
 
 @pytest.mark.parametrize(("name", "kind", "asked"), ASKED)
-def test_no_layer_runs_after_the_look_that_ends_the_pass(model_named, name, kind, asked):
+def test_no_layer_runs_after_a_stop(model_named, name, kind, asked):
     model = model_named(name)
     ask = questions(kind)[asked]
     whole = Look(last=10**9)

@@ -36,12 +36,12 @@ def in_new_thread(function):
     return results[0]
 
 
-def test_small_passes_get_one_thread_and_large_ones_all():
+def test_small_passes_get_one_thread():
     assert count_in(limited_threads(SMALL)) == 1 and count_in(limited_threads(LARGE)) == 2
     assert torch.get_num_threads() == 2
 
 
-def test_a_hook_is_called_in_passes_of_its_own_thread_only():
+def test_hook_is_of_its_own_thread():
     module, calls = torch.nn.Linear(2, 2), []
     handle = module.register_forward_hook(for_this_thread(lambda *arguments: calls.append(threading.get_ident())))
     x = torch.ones(1, 2)
@@ -51,7 +51,7 @@ def test_a_hook_is_called_in_passes_of_its_own_thread_only():
     assert calls == [threading.get_ident()]
 
 
-def test_every_thread_draws_what_one_alone_draws_and_the_program_goes_on_as_before():
+def test_seeded_draws_are_equal_in_all_threads():
     ready = Barrier(4)
 
     def draw(seed: int) -> list[float]:

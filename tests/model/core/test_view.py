@@ -18,7 +18,7 @@ def whole() -> np.ndarray:
     return heads.weights(record(N).maps[0].layer(1), 4)
 
 
-def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_attending():
+def test_words_sum_keys_and_average_queries():
     shown = displayed_head(record(N), replace(PLAIN, words=True))
     columns = np.concatenate([whole()[:, :2], whole()[:, 2:4].sum(1, keepdims=True), whole()[:, 4:]], axis=1)
     expected = np.concatenate([columns[:2], columns[2:4].mean(0, keepdims=True), columns[4:]])
@@ -27,7 +27,7 @@ def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_atten
     assert shown.row_of(3) == 2 and shown.row_of(5) == 4
 
 
-def test_hiding_special_tokens_removes_rows_and_columns_without_renormalising():
+def test_hidden_special_tokens_are_not_renormalised():
     shown = displayed_head(record(N), replace(PLAIN, hide_special=True))
     assert (shown.weights == whole()[1:, 1:]).all() and "no longer sum to 1" in shown.notes[0]
     assert shown.row_of(0) is None
@@ -36,7 +36,7 @@ def test_hiding_special_tokens_removes_rows_and_columns_without_renormalising():
     assert "renormalised" in again.notes[0]
 
 
-def test_keeping_mass_keeps_the_fewest_largest_weights_that_reach_it():
+def test_keeping_mass_keeps_the_largest_weights():
     kept = keep_mass(whole(), 0.7)
     for before, after in zip(whole(), kept):
         shown = after[after > 0]
@@ -75,7 +75,7 @@ def matrices(attention_map):
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
 @pytest.mark.parametrize("token", [0, 1, 8, 10, 15])
-def test_each_head_has_its_largest_weight_to_a_word_that_is_no_neighbour(kind, token):
+def test_each_head_has_its_largest_weight_beyond_neighbours(kind, token):
     attention_map = record(SENTENCE, kind)[kind]
     others = [place for place in range(1, 15) if abs(place - token) > 1]
     found = token_ranking(attention_map, token)

@@ -108,7 +108,7 @@ def bfloat16(weights: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("rounded", "name"), [
     (bfloat16, "bfloat16"), (lambda weights: weights.astype(np.float16), "float16")])
 @pytest.mark.parametrize("n", [5, 40, 700])
-def test_rows_rounded_to_16_bits_open_and_a_wide_error_is_stated(rounded, name, n):
+def test_rows_of_16_bits_open(rounded, name, n):
     weights = rounded(softmax(1, 2, n, n))
     found = opened(saved(attention=weights, tokens=[f"t{at}" for at in range(n)]))
     error = np.abs(weights.astype(np.float32).sum(-1) - 1).max()
@@ -220,7 +220,7 @@ def packed(how: int) -> bytes:
     (packed(zipfile.ZIP_BZIP2), "unsupported compression"), (packed(zipfile.ZIP_LZMA), "unsupported compression"),
     (zipped(**{f"a{place}": b"" for place in range(5_001)}), "5,001 arrays and the limit is 5,000")],
     ids=lambda value: None if isinstance(value, str) else "")
-def test_broken_and_boastful_files_are_one_sentence_and_little_memory(content, said):
+def test_broken_files_cost_little_memory(content, said):
     tracemalloc.start()
     try:
         assert re.search(said, refusal(content))
@@ -262,7 +262,7 @@ TYPES = st.text(max_size=3) | ODD | st.sampled_from((
 
 @examples(200)
 @given(data=st.data())
-def test_any_header_and_any_members_are_attention_or_one_sentence(data):
+def test_any_header_is_attention_or_one_sentence(data):
     def member() -> bytes:
         """An NPY file whose header says whatever it likes."""
         fields = {"descr": data.draw(TYPES), "fortran_order": data.draw(ODD), "shape": data.draw(SHAPES)}

@@ -54,20 +54,20 @@ def opened(content: bytes) -> RecordFile | None:
 
 @examples(150)
 @given(data=st.data())
-def test_any_damage_to_the_bytes_is_a_record_or_one_sentence(good, data):
+def test_damaged_bytes_are_a_record_or_one_sentence(good, data):
     opened(data.draw(damaged(good)))
 
 
 @examples(250)
 @given(data=st.data())
-def test_anything_changed_in_what_it_says_is_a_record_or_one_sentence(good, data):
+def test_changed_contents_are_a_record_or_one_sentence(good, data):
     header, about, content = parts(good)
     opened(whole(header, data.draw(changed(about)), content))
 
 
 @examples(150)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_anything_changed_in_the_header_is_a_record_or_one_sentence(good, seed):
+def test_changed_header_is_a_record_or_one_sentence(good, seed):
     header, about, content = parts(good)
     header.pop("__metadata__")
     opened(whole(changed_by(Random(seed), header), about, content))

@@ -52,14 +52,14 @@ def test_a_session_loses_its_own_oldest_file_and_nobody_elses(store):
     assert again == own[0] and opens(again) and not opens(own[1])
 
 
-def test_all_together_are_bounded_and_what_was_looked_at_stays(store):
+def test_all_sessions_together_are_bounded(store):
     models = [sources.import_file(saved(seed), f"{seed}.npz", f"session {seed}")[0] for seed in range(3)]
     assert opens(models[0])
     models.append(sources.import_file(saved(3), "3.npz", "session 3")[0])
     assert [opens(model) for model in models] == [True, False, True, True]
 
 
-def test_it_is_asked_like_a_model_and_never_called_verified():
+def test_imported_file_is_asked_like_a_model():
     model, text = sources.import_file(saved(0, side=5), "mine.npz")
     query = sources.open_query(model, text)
     record = sources.ask(query).result(60)
@@ -70,7 +70,7 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
     assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
 
 
-def test_what_needs_the_model_itself_is_refused_in_one_sentence():
+def test_questions_to_the_model_itself_are_refused():
     from model.core.models import TraceQuery
     from model.studies.coreference import CasesQuery, shipped_cases
     from model.studies.predictions import LikelihoodQuery, NextWordQuery

@@ -36,7 +36,7 @@ def test_silent_activations_are_counted():
 
 
 @pytest.mark.parametrize("layers", [2, 12])
-def test_post_norm_fixes_stream_length_and_pre_norm_lets_it_grow(layers):
+def test_post_norm_fixes_stream_length(layers):
     post, _ = block.depth(layers, False)
     pre, _ = block.depth(layers, True)
     assert post == pytest.approx(np.full(layers, np.sqrt(block.WIDTH)), rel=1e-3)
@@ -53,7 +53,7 @@ def test_the_last_gradient_is_xiongs_theorem():
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.1, 0.9])
-def test_dropout_keeps_the_mean_and_makes_the_length_what_the_formula_says(rate):
+def test_dropout_keeps_the_mean(rate):
     x = RNG.normal(size=64)
     drawn = block.drop(x, rate, 3, 20_000)
     assert drawn.mean(0) == pytest.approx(x, abs=0.12 * (1 + 8 * rate))

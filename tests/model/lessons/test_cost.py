@@ -27,14 +27,14 @@ def test_plain_and_fused_are_torchs_attention():
 
 
 @pytest.mark.parametrize(("n", "side"), [(150, 64), (64, 16), (5, 3), (33, 1)])
-def test_the_window_in_blocks_is_torchs_attention_under_the_windows_mask(n, side):
+def test_window_in_blocks_is_torchs(n, side):
     places = torch.arange(n)
     near = (places[:, None] - places).abs() <= side
     wanted = torch.nn.functional.scaled_dot_product_attention(*vectors(n), attn_mask=near)
     assert cost.window(*vectors(n), side).numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
 
 
-def test_multiplications_are_the_sizes_of_the_matrix_products():
+def test_multiplications_are_torchs_flops():
     """torch counts the operations that a layer's products really do: two for each multiplication."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -49,7 +49,7 @@ def test_multiplications_are_the_sizes_of_the_matrix_products():
     assert cost.multiplications("window", 10, d_model) == cost.multiplications("plain", 10, d_model)
 
 
-def test_memory_is_what_the_matrices_hold_and_only_plain_attention_is_quadratic():
+def test_only_plain_attention_is_quadratic_in_memory():
     def peak(way: str, n: int) -> int:
         return cost.measure(cost.CostQuery(way, n, 64), quiet).peak
 
@@ -69,7 +69,7 @@ def test_powers_are_scipys_regression_and_exact_for_a_power():
     assert cost.power(lengths, 3e-9 * lengths**2) == pytest.approx((2.0, 3e-9))
 
 
-def test_no_measurement_goes_beyond_memory_time_or_length(monkeypatch):
+def test_measurements_stop_at_limits(monkeypatch):
     assert cost.stop_reason("plain", 64, 64, None) is None
     assert cost.stop_reason("fused", 2 * cost.END, 64, None) == "length"
     assert cost.stop_reason("plain", cost.END, 64, None) == "memory"
@@ -113,7 +113,7 @@ def test_only_attention_does_not_notice_a_shuffle(seed):
     assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
 
 
-def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
+def test_attention_is_cheaper_below_n_equal_d():
     for n, wanted in ((511, ("attention", "restricted")), (512, ("attention", "recurrent", "restricted")),
                       (513, ("recurrent",))):   # no key is left out where r is above n
         assert cost.cheapest(n, 512, 3, 10**6) == wanted
@@ -129,7 +129,7 @@ ROWS = st.lists(st.floats(-300, 300), min_size=1, max_size=20).map(np.array)
 
 
 @given(ROWS, st.integers(1, 21))
-def test_after_every_tile_sum_and_answer_are_those_of_what_was_read(scores, tile):
+def test_every_tile_has_the_softmax_so_far(scores, tile):
     values = np.random.default_rng(len(scores)).standard_normal((len(scores), 3))
     for step in cost.steps(scores, values, tile):
         read = slice(0, step.keys[1])

@@ -24,7 +24,7 @@ def test_what_was_cut_can_be_laid_again(side):
     assert (patches[1] == picture[:side, side:2 * side]).all()
 
 
-def test_with_places_it_is_the_model_and_without_them_it_knows_no_order():
+def test_positions_make_the_order_known():
     picture = lesson.canvases()[1].pixels()
     with torch.inference_mode():
         own = lesson.patch_network()(marked_digit.ink(picture)[None])[0, 0].numpy()
@@ -59,7 +59,7 @@ def test_what_is_learned_from_is_never_tested():
         assert len(ink) == len(labels) == count and not held_out & {tuple(row) for row in ink.reshape(-1, 64).tolist()}
 
 
-def test_only_the_transformer_without_places_does_not_see_a_shuffle():
+def test_only_unplaced_patches_may_be_shuffled():
     ink = digit_patches.lessons(100, 1)[0][:20]
     patches = torch.nn.functional.unfold(ink[:, None], 2, stride=2)[..., torch.randperm(16)]
     shuffled = torch.nn.functional.fold(patches, 8, 2, stride=2)[:, 0]
@@ -70,7 +70,7 @@ def test_only_the_transformer_without_places_does_not_see_a_shuffle():
         assert (moved < 1e-4) == (kind == "unplaced"), kind
 
 
-def test_the_first_loss_is_that_of_untrained_weights_and_the_share_is_counted(short):
+def test_first_loss_is_of_untrained_weights(short):
     found = digit_patches.run(DigitRunQuery("convolution", 300, 2))
     model, (ink, labels) = digit_patches.network("convolution", 2), digit_patches.lessons(300, 2)
     chosen = torch.randint(300, (digit_patches.SIZE,), generator=torch.Generator().manual_seed(2))

@@ -33,7 +33,7 @@ def test_who_may_look_where_is_what_torch_draws(translated):
         np.testing.assert_array_equal(families.allowed(record[kind]), square.bool().numpy())
 
 
-def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
+def test_cross_attention_reads_one_memory(translated):
     record, trace = translated
     found = families.wiring(trace, record)
     assert found.apart < 1e-5 and found.layers == len(record[Kind.CROSS].layers) > 1
@@ -51,7 +51,7 @@ def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
 
 @pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
-def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):
+def test_hidden_token_changes_those_that_see_it(model, kind, text):
     before, after = (ask(LastVectorsQuery(sources.open_query(model, text, edits=edits), kind)).vectors
                      for edits in ([], [Hide("source", 4)]))
     change = families.moved(before, after)

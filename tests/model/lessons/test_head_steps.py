@@ -63,7 +63,7 @@ def test_angles_are_torchs_and_exact_at_the_ends():
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
 
 
-def test_the_plane_is_the_one_of_torchs_principal_components():
+def test_plane_is_torchs_principal_components():
     points = RNG.normal(size=(17, 7)) * [5, 3, 1, 1, 0.5, 0.2, 0.1]
     _, axes, share = head_steps.plane(points)
     _, sizes, v = torch.pca_lowrank(torch.tensor(points), q=7, niter=20)
@@ -76,7 +76,7 @@ VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_
 
 @examples(40)
 @given(VECTORS)
-def test_it_is_equation_1_and_its_mix_is_inside_the_hull(numbers):
+def test_attend_is_equation_1_inside_the_hull(numbers):
     query, keys, values = np.split(np.array(numbers).reshape(9, 2), [1, 5])
     found = head_steps.attend(query[0], keys, values)
     weights = softmax(keys @ query[0] / 2**0.5)

@@ -30,7 +30,7 @@ def matrices(kind: Kind, n: int = N) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_mutual_information_is_its_definition_over_the_joint_distribution(kind):
+def test_mutual_information_is_its_definition(kind):
     values, by_hand = found(kind).values["mutual"], []
     for weights in matrices(kind):
         joint = weights / N
@@ -47,14 +47,14 @@ def test_entropy_and_distance_are_those_of_the_measures(kind):
         assert each.blank[name] == pytest.approx(list(wanted.uniform[name]), rel=1e-4)
 
 
-def test_the_masks_own_line_is_0_without_a_mask_and_the_closed_form_with_one():
+def test_mutual_information_of_the_mask():
     assert found().blank["mutual"] == pytest.approx(0, abs=1e-12)
     mean = np.array([sum(1 / (i + 1) for i in range(j, N)) / N for j in range(N)])
     wanted = stats.entropy(mean, base=2) - np.log2(np.arange(1, N + 1)).mean()
     assert found(Kind.CAUSAL).blank["mutual"] == pytest.approx(wanted, abs=1e-12) and wanted > 0.2
 
 
-def test_divergences_are_scipys_and_their_root_is_a_metric():
+def test_divergences_are_scipys():
     each, weights = found(Kind.CAUSAL), matrices(Kind.CAUSAL)
     for one, other in ((0, 1), (3, 10), (11, 2)):
         wanted = np.mean([jensenshannon(p, q, base=2) ** 2 for p, q in zip(weights[one], weights[other], strict=True)])
@@ -63,7 +63,7 @@ def test_divergences_are_scipys_and_their_root_is_a_metric():
     assert not np.diag(root).any() and (root[:, None] <= root[:, :, None] + root[None] + 1e-6).all()
 
 
-def test_the_bound_is_never_above_the_information_and_touches_it_at_the_truth():
+def test_bound_touches_the_information_at_the_truth():
     shares = np.array([0.0, 0.4, 1.0, 1.7, 3.0])
     each = information.bound(1.5, shares)
     shown = each.entropy - each.cross_entropy
@@ -84,7 +84,7 @@ def test_points_of_a_plane_come_back_turned_at_most():
         assert procrustes(FLAT, points)[2] == pytest.approx(0, abs=1e-9)
 
 
-def test_smacof_never_makes_it_worse_and_ends_where_scipys_optimiser_does():
+def test_smacof_ends_where_scipy_does():
     start = information.classical(ROOM)
     points, raw = information.smacof(ROOM, start, steps=5000)
     assert (np.diff(raw) <= 1e-12).all() and information.stress(points, ROOM) < information.stress(start, ROOM)
@@ -122,7 +122,7 @@ def test_angles_of_a_models_heads_are_scipys(traced):
     assert found.ranges["query"].together == np.linalg.matrix_rank(np.hstack(weights).astype(np.float32))
 
 
-def test_slices_are_orthogonal_equal_ranges_are_not_apart_and_a_scale_changes_nothing():
+def test_slices_are_orthogonal():
     rng = np.random.default_rng(1)
     whole = rng.standard_normal((3, 30, 10))
     cut = information.sliced(Projection(whole.astype(np.float32), None)).weight
@@ -134,7 +134,7 @@ def test_slices_are_orthogonal_equal_ranges_are_not_apart_and_a_scale_changes_no
     assert information.ranges(whole[:1]).overlap.shape == (0,)
 
 
-def test_the_same_matrices_give_the_same_weights_and_slices_others(traced):
+def test_same_matrices_give_the_same_weights(traced):
     layer, attention, found = traced
     again = information.with_vectors(layer, attention, attention.query, attention.key)
     for head in range(layer.heads):

@@ -34,7 +34,7 @@ def test_kernels_with_an_end_are_the_textbooks(name, formula):
 
 
 @given(PLACES, st.floats(-3, 3), st.floats(0.2, 5), st.sampled_from(kernels.LIFTS))
-def test_with_t_as_h_squared_dot_products_need_keys_of_equal_length_or_a_bias(keys, query, h, how):
+def test_dot_products_are_kernels_of_equal_keys(keys, query, h, how):
     lifted, asked = kernels.lift(keys, how), kernels.lift(np.array([query]), how)
     wanted = kernels.kernel_weights(asked, lifted, h)
     plain = kernels.dot_product_weights(asked, lifted, h**2)
@@ -58,7 +58,7 @@ def test_leaving_one_out_is_the_hat_matrix_shortcut():
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
-def test_at_the_best_temperature_the_weights_are_the_probabilities(share):
+def test_best_temperature_gives_probabilities(share):
     keys, values = kernels.stored_pairs(6)
     query = kernels.damage(keys[2], share, 7)
     logs = np.where(query == keys, np.log(1 - share), np.log(share)).sum(1)
@@ -93,7 +93,7 @@ def test_unscaled_scores_fall_behind_only_at_large_d_k():
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])
-def test_decoder_without_attention_equals_torch_gru_with_fixed_context(kind):
+def test_copier_without_attention_is_torchs_gru(kind):
     torch.manual_seed(0)
     model = recurrent.Copier(kind).eval()
     text = torch.randint(recurrent.SYMBOLS, (3, 6))

@@ -20,14 +20,14 @@ CASES = [(words, epsilon, definition) for words in (2, 5, 37_000) for epsilon in
 
 
 @given(SHARES, SHARES)
-def test_cross_entropy_is_entropy_plus_divergence_and_all_three_are_scipys(p, q):
+def test_cross_entropy_is_scipys(p, q):
     assert d.divergence(p, q) == pytest.approx(stats.entropy(p, q), abs=1e-12)
     assert d.cross_entropy(p, q) == pytest.approx(stats.entropy(p) + stats.entropy(p, q), rel=1e-12)
     assert d.cross_entropy(p, p) == pytest.approx(entropy(p, base=math.e))
 
 
 @pytest.mark.parametrize(("words", "epsilon", "definition"), CASES)
-def test_a_smoothed_target_is_a_distribution_whose_entropy_is_the_floor(words, epsilon, definition):
+def test_entropy_of_a_smoothed_target_is_the_floor(words, epsilon, definition):
     target = d.smoothed_target(1, words, epsilon, definition)
     assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(d.peak(words, epsilon, definition))
     assert d.floor(words, epsilon, definition) == pytest.approx(stats.entropy(target))
@@ -44,7 +44,7 @@ def test_smoothing_definitions_match_torch_up_to_epsilon():
     np.testing.assert_allclose(d.smoothed_target(3, 7, 0.1, "all"), d.smoothed_target(3, 7, 0.1 * 6 / 7, "others"))
 
 
-def test_the_slope_of_every_target_is_what_torch_differentiates():
+def test_slope_is_torchs():
     logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
     for target in (learning.one_hot(2, 6), np.array([0.1, 0.2, 0.3, 0.4, 0, 0])):
         functional.cross_entropy(logits, torch.tensor(target)).backward()
@@ -68,7 +68,7 @@ def test_adams_steps_are_torchs(kind, beta2, epsilon):
     np.testing.assert_allclose(learning.adam(learning.signal(kind), beta2=beta2, epsilon=epsilon), moves, atol=1e-10)
 
 
-def test_the_papers_rate_peaks_at_the_end_of_warm_up_and_falls_with_the_root():
+def test_rate_peaks_at_the_end_of_warm_up():
     steps = np.arange(1, 20_001)
     rates = learning.rate(steps, 512, 4000)
     assert rates.argmax() == 3999 and rates.max() == pytest.approx((512 * 4000) ** -0.5)
@@ -107,7 +107,7 @@ def few_steps(monkeypatch):
     learning.trained_plainly.cache_clear()
 
 
-def test_the_first_loss_is_torchs_cross_entropy_with_and_without_its_smoothing():
+def test_first_loss_is_torchs():
     ids, places, nouns, _ = learning.sentences(1, 0)
     with torch.no_grad():
         logits = learning.at_it(learning.untrained_model(1), ids, places)
@@ -118,7 +118,7 @@ def test_the_first_loss_is_torchs_cross_entropy_with_and_without_its_smoothing()
     assert smooth.floor == pytest.approx(floor(logits.shape[-1], 0.2, "all"), rel=1e-4)
 
 
-def test_it_learns_and_the_same_question_has_the_same_answer():
+def test_training_is_reproducible():
     first, again = learning.run(RunQuery(warm_up=15)), learning.run(RunQuery(warm_up=15))
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]

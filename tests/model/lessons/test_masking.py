@@ -15,18 +15,18 @@ SCORES = masking.toy_scores(N, 3)
 ALLOWED = masking.look_ahead_mask(N) & masking.padding_mask(N, 2)
 
 
-def test_masking_before_is_torchs_softmax_over_minus_infinity():
+def test_masking_before_is_torchs():
     wanted = torch.softmax(torch.from_numpy(SCORES).masked_fill(~torch.from_numpy(ALLOWED), -torch.inf), -1).numpy()
     assert masking.masked_weights(SCORES, ALLOWED, "before") == pytest.approx(wanted, abs=1e-15)
 
 
-def test_zeroing_alone_loses_what_the_forbidden_keys_had():
+def test_zeroing_loses_weight():
     whole = torch.softmax(torch.from_numpy(SCORES), -1).numpy()
     found = masking.masked_weights(SCORES, ALLOWED, "after")
     assert found.sum(1) == pytest.approx((whole * ALLOWED).sum(1)) and (found.sum(1)[~ALLOWED.all(1)] < 1).all()
 
 
-def test_a_large_negative_number_does_as_well_until_a_row_has_nothing_left():
+def test_large_negative_number_works_until_a_row_is_blind():
     assert masking.masked_weights(SCORES, ALLOWED,
                                   "finite") == pytest.approx(masking.masked_weights(SCORES, ALLOWED, "before"),
                                                              abs=1e-15)
@@ -38,7 +38,7 @@ def test_a_large_negative_number_does_as_well_until_a_row_has_nothing_left():
     assert not masking.masked_weights(SCORES, blind, "after")[4].any()
 
 
-def test_only_zeroing_without_renormalising_sees_the_hidden_score():
+def test_only_zeroing_leaks():
     moved = np.linspace(-3, 3, 5)
     for method in masking.METHODS:
         found = masking.leak(SCORES, ALLOWED, 2, moved, method)
@@ -55,7 +55,7 @@ LENGTH = 29
 SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
 
 
-def test_random_rows_hold_their_own_token_and_as_many_as_asked():
+def test_random_rows_have_their_own_token():
     sums = masking.random_keys(LENGTH, SHAPE).sum(1)
     assert set(sums) <= {3, 4} and masking.random_keys(LENGTH, SHAPE).diagonal().all()
     assert (masking.random_keys(LENGTH, SHAPE) == masking.random_keys(LENGTH, SHAPE)).all()

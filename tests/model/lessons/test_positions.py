@@ -21,7 +21,7 @@ def test_a_shift_is_a_rotation_of_every_pair(width, place, steps):
 
 
 @pytest.mark.parametrize("width", [2, 6, 512])
-def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
+def test_wavelengths_reach_the_papers_bound(width):
     found = positions.wavelengths(width)
     assert found[0] == pytest.approx(2 * np.pi)
     assert found[-1] == pytest.approx(2 * np.pi * 10000 ** ((width - 2) / width))
@@ -29,14 +29,14 @@ def test_wavelengths_run_from_two_pi_to_the_papers_bound(width):
     assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
 
 
-def test_similarity_of_sinusoidal_positions_depends_on_the_size_of_the_distance_only():
+def test_sinusoidal_similarity_depends_on_distance():
     mean, low, high = positions.by_distance(cosines(*2 * [positions.sinusoidal(np.arange(41), 22)]))
     assert high == pytest.approx(low, abs=1e-12) and mean == pytest.approx(mean[::-1], abs=1e-12)
     distance = np.arange(-40, 41)
     assert mean == pytest.approx(np.cos(distance[:, None] * positions.rates(22)).mean(-1), abs=1e-12)
 
 
-def test_rotary_scores_depend_on_the_distance_only_and_are_our_models():
+def test_rotary_scores_are_our_models():
     query, key = np.random.default_rng(3).normal(size=(2, 10))
     square = positions.rotary_scores(query, key, 37)
     mean, low, high = positions.by_distance(square)
@@ -74,7 +74,7 @@ def test_only_an_encoder_without_positions_is_equivariant(scheme):
 
 
 @given(WIDTHS, st.integers(-20, 20))
-def test_a_fixed_matrix_between_two_positions_looks_some_steps_away(width, steps):
+def test_shift_matrix_looks_some_steps_away(width, steps):
     """PE(i) R(k) PE(j)ᵀ is PE(i + k) · PE(j): largest at j = i + k, which no comparison without a matrix can be."""
     table = positions.sinusoidal(np.arange(50), width)
     square = positions.compare_rows(table, positions.shift(steps, width))

@@ -189,7 +189,7 @@ def by_hand(weights: since.Weights, ids: list[int]) -> tuple[np.ndarray, list[in
 
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("text", ["<start> the old king", "<start> two plus five is", "<start> le chat dort"])
-def test_the_decoder_and_its_router_are_what_a_loop_finds(text, balanced):
+def test_decoder_and_router_equal_a_loop(text, balanced):
     logs, chosen = by_hand(since.shipped()[balanced], encode(text.split()))
     assert since.next_words(tuple(encode(text.split())), balanced) == pytest.approx(logs, abs=1e-4)
     assert since.route(text.split(), balanced).argmax(-1).tolist() == chosen
@@ -211,7 +211,7 @@ def configuration(model: RealModel):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda each: each.name)
-def test_parameters_are_the_published_ones_and_those_that_transformers_builds(model):
+def test_parameters_are_the_published_ones(model):
     assert model.parameters == PUBLISHED[model.name]
     with torch.device("meta"):
         built = AutoModelForCausalLM.from_config(configuration(model))

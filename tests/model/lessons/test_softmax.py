@@ -25,7 +25,7 @@ def test_weights_are_scipys(logits, temperature):
                                                                            abs=1e-12)
 
 
-def test_a_masked_key_gets_nothing_and_the_rest_is_the_softmax_of_the_rest():
+def test_masked_key_gets_nothing():
     logits, allowed = np.array([3.0, 9.0, -1.0, 0.5, 3.0]), np.array([True, False, True, True, True])
     row = softmax.softmax_rows(logits, [0.7], allowed)[0]
     assert row[1] == 0 and row[allowed] == pytest.approx(special.softmax(logits[allowed] / 0.7), abs=1e-15)
@@ -41,7 +41,7 @@ def test_the_jacobian_is_autograds(temperature):
     assert softmax.jacobian_norm(row, temperature) == pytest.approx(np.linalg.norm(wanted), rel=1e-12)
 
 
-def test_the_norm_is_right_where_two_small_weights_meet_a_large_one():
+def test_norm_of_small_weights_is_exact():
     """Against the whole matrix in exact fractions, which cancels nothing."""
     weights = [Fraction(1) - Fraction(1, 10**30) - Fraction(1, 10**31), Fraction(1, 10**30), Fraction(1, 10**31)]
     square = sum((p * ((i == j) - q)) ** 2 for i, p in enumerate(weights) for j, q in enumerate(weights))
@@ -50,7 +50,7 @@ def test_the_norm_is_right_where_two_small_weights_meet_a_large_one():
 
 
 @pytest.mark.parametrize("logits", [[3.0, 1.0, 3.0, -2.0], [0.0, 0.0, 0.0], [1e4, -1e4, 9e3]])
-def test_no_overflow_at_either_end_and_the_limits_are_reached(logits):
+def test_no_overflow_at_either_end(logits):
     allowed = np.ones(len(logits), bool)
     cold, hot = softmax.limits(logits, allowed)
     rows = softmax.softmax_rows(logits, [1e-6, 1e9])
@@ -70,7 +70,7 @@ def tempered(before, head: int, temperature: float):
                                  layers=(of_kind.layers[0], replace(of_kind.layers[1], temperature=temperatures))),))
 
 
-def test_a_row_change_is_half_of_scipys_city_block_and_runs_from_0_to_1():
+def test_row_change_is_half_of_scipys_cityblock():
     one, other = np.random.default_rng(3).dirichlet(np.ones(7), size=(2, 11)).astype(np.float32)
     assert softmax.row_change(one, other) == pytest.approx([distance.cityblock(a, b) / 2
                                                                  for a, b in zip(one, other, strict=True)], abs=1e-6)
@@ -78,7 +78,7 @@ def test_a_row_change_is_half_of_scipys_city_block_and_runs_from_0_to_1():
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_a_tempered_head_changes_as_torchs_softmax_says_and_no_other(kind):
+def test_tempered_head_changes_as_torchs_softmax(kind):
     before = record(N, kind)
     found = softmax.head_changes(before, tempered(before, 4, 2.5), kind)
     layer = before[kind].layer(1)
@@ -90,7 +90,7 @@ def test_a_tempered_head_changes_as_torchs_softmax_says_and_no_other(kind):
     assert len(found) == 2 * HEADS - 1 and max(found.values()) < 1e-6
 
 
-def test_the_answers_change_is_scipys_cosine_distance_or_the_best_guesss_move():
+def test_change_of_the_answer():
     one, other = np.random.default_rng(5).normal(size=(2, 13)).astype(np.float32)
     vectors = [Prediction("vector", vector=each) for each in (one, other)]
     assert softmax.answer_change(*vectors) == ("vector",

@@ -11,7 +11,7 @@ from tests.fabricate import layer
 
 
 @pytest.mark.parametrize("kind", sqrt_dk.KINDS)
-def test_the_dots_have_variance_d_k_whatever_the_distribution(kind):
+def test_dots_have_variance_d_k(kind):
     """Footnote 4 of the paper. 1,000 rows: the variance's own error is about √(2/1000) of it."""
     _, _, dots = sqrt_dk.rows_of(64, 41, 1, kind)
     assert dots.size == 1000 * 41
@@ -59,7 +59,7 @@ def test_t5_starts_with_undivided_dots_of_variance_1():
     assert sqrt_dk.t5_variance().mean() == pytest.approx(1, abs=0.15)
 
 
-def test_a_real_head_with_its_own_scale_is_the_head_itself():
+def test_real_head_with_its_own_scale():
     real = layer(queries=7, keys=11)
     found = sqrt_dk.head_scale(real, 4)
     own = heads.weights(real, 4).astype(float)
@@ -79,13 +79,13 @@ def wide():
     return found, told
 
 
-def test_undivided_the_model_learns_less_and_by_d_k_as_much(wide):
+def test_undivided_scores_learn_less(wide):
     found, told = wide
     assert found.end("none") < 0.95 < 0.99 < min(found.end("root"), found.end("width"))
     assert min(told) >= 0 and max(told) <= 1 and told == sorted(told)
 
 
-def test_the_film_begins_at_the_start_and_ends_at_the_trained_weights(wide):
+def test_film_begins_and_ends_right(wide):
     found, _ = wide
     part = {name: each.detach() for name, each in scores.start(64, 1).items()}
     for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):

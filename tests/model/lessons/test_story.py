@@ -21,7 +21,7 @@ def rows_of(attention, x):
 
 
 @torch.inference_mode()
-def test_the_small_decoder_says_what_its_own_layers_say():
+def test_story_equals_the_decoders_layers():
     found, model = asked("stories", RABBIT), open_model("stories").network
     ids = torch.tensor([found.tokens.ids])
     x = model.embedding(ids)

@@ -49,7 +49,7 @@ def test_byte_level_pieces_are_the_bytes_of_the_text(text):
 
 
 @given(st.text("ab c天", max_size=60))
-def test_every_merge_is_of_a_most_frequent_pair_and_lengths_count_the_pieces(book):
+def test_merges_are_of_most_frequent_pairs(book):
     found = vectors.merges(book)
     for done, pair in enumerate(found.pairs):
         counts = vectors.pair_counts(found.words, found.pairs[:done])
@@ -60,7 +60,7 @@ def test_every_merge_is_of_a_most_frequent_pair_and_lengths_count_the_pieces(boo
                                           for word, times in found.words)
 
 
-def test_merges_in_their_order_are_what_the_library_cuts():
+def test_merges_equal_the_librarys():
     made, found = vectors.train_bpe(BOOK), vectors.merges(BOOK)
     for text in (BOOK, " lowest newer wide", "slow  westerly"):
         words = [word for word, _ in made.pre_tokenizer.pre_tokenize_str(text)]
@@ -71,7 +71,7 @@ SENSES = ("He sat on the bank of the river.", "She put money into the bank.", "T
          "Seven grey horses crossed an old bridge.")
 
 
-def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
+def test_neighbours_are_the_largest_cosines():
     table = np.random.default_rng(1).standard_normal((200, 16)).astype(np.float32)
     table[7] = 2 * table[5]
     order, others, pairs = vectors.neighbours(table, 5)
@@ -84,7 +84,7 @@ def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
 
 
 @pytest.mark.parametrize(("vocabulary", "d_model"), [(30_522, 384), (500, 16)])
-def test_luck_is_the_expected_largest_cosine_of_random_directions(vocabulary, d_model):
+def test_luck_is_the_expected_largest_cosine(vocabulary, d_model):
     """(1 + cos)/2 of random directions has the beta distribution with both parameters (d − 1)/2."""
     cosine = stats.beta((d_model - 1) / 2, (d_model - 1) / 2, loc=-1, scale=2)
     wanted = 1 - integrate.quad(lambda x: cosine.cdf(x) ** vocabulary, -1, 1, points=[0.1, 0.2, 0.3, 0.7])[0]

@@ -62,7 +62,7 @@ def both(source=FIRST, target=SECOND, layers: int = 2) -> dict:
 
 @pytest.mark.parametrize("batch_first", [True, False])
 @pytest.mark.parametrize("norm_first", [True, False])
-def test_the_decoder_of_a_transformer_is_a_map_of_its_own_over_its_own_words(batch_first, norm_first):
+def test_decoder_has_its_own_map_and_words(batch_first, norm_first):
     network = whole(batch_first=batch_first, norm_first=norm_first)
     source, target = (x() if batch_first else x().transpose(0, 1) for _ in range(2))
     record = look(network, (source, target), tokens=(FIRST, SECOND))
@@ -99,7 +99,7 @@ def test_two_inputs_are_two_maps(shared):
 
 
 @pytest.mark.parametrize(("batch", "words"), [(0, FIRST), (1, SECOND)])
-def test_inputs_that_are_joined_as_items_are_told_apart_by_their_item(batch, words):
+def test_joined_inputs_are_told_apart(batch, words):
     network = Module(lambda self, a, b: self.first(torch.cat([a, b])), first=encoder())
     inputs = (x(), x())
     record = look(network, inputs, tokens=(FIRST, SECOND), batch=batch)
@@ -131,7 +131,7 @@ def unstacked(self, ids):
 @pytest.mark.parametrize(("forward", "given", "maps"), [
     (flipped, x(), [FIRST, NUMBERS]), (pooled, x(), [FIRST, NUMBERS]), (halves, x(10), [NUMBERS, NUMBERS]),
     (unstacked, torch.arange(10).view(1, 2, 5), [NUMBERS, NUMBERS])])
-def test_words_stay_with_their_input_where_positions_are_moved_cut_or_pooled(forward, given, maps):
+def test_words_stay_with_their_input(forward, given, maps):
     network = Module(forward, first=encoder(), table=nn.Embedding(10, 16))
     assert [each.queries.texts for each in look(network, given, tokens=FIRST).maps] == maps
 
@@ -165,7 +165,7 @@ def test_sides_are_followed_through_attention_by_hand(product):
     assert found == both() | {"self 2": (SECOND, SECOND, 1), "cross": (SECOND, FIRST, 1)}
 
 
-def test_a_mixture_of_two_inputs_has_the_words_of_neither():
+def test_mixed_inputs_have_no_words():
     network = Module(lambda self, a, b: self.first(a + b), first=encoder(), table=nn.Embedding(9, 16))
     assert look(network, (x(), x()), tokens=FIRST).maps[0].queries.texts == NUMBERS
     network.run = lambda self, ids, types: self.first(self.table(ids) + self.table(types))

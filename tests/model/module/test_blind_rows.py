@@ -107,7 +107,7 @@ def reference(module: nn.Module, x: torch.Tensor, open_keys: np.ndarray) -> np.n
                      where=raised.sum(-1, keepdims=True) > 0)
 
 
-def test_rows_without_keys_are_shown_and_the_others_are_right(case):
+def test_rows_without_keys_are_zero(case):
     module, x, open_keys = case
     record, wanted = look(module, x), reference(*case)
     layer, blind = record.maps[0].layers[0], ~open_keys.any(-1)

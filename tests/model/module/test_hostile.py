@@ -84,7 +84,7 @@ REFUSED = {   # what is handed over, and a part of the sentence
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_shown_is_refused_in_one_sentence(case):
+def test_input_that_cannot_be_shown_is_refused(case):
     call, part = REFUSED[case]
     with pytest.raises(UserError) as refused:
         call()
@@ -99,13 +99,13 @@ def test_what_cannot_be_shown_is_refused_in_one_sentence(case):
     (Attends(after=lambda states: "done"), "no numbers that could be compared"),
     (Attends(changing), "put out something else"),
 ])
-def test_what_was_seen_and_not_proved_is_reported_with_the_reason(network, why):
+def test_unproved_output_is_reported(network, why):
     check = look(network, STATE).verification
     assert check.status == "reported" and len(check.reasons) == 1 and why in check.reasons[0]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
-def test_every_type_is_proved_and_whatever_lies_round_the_numbers_is_seen(dtype):
+def test_every_dtype_is_proved(dtype):
     network = Attends(after=lambda states: {"a": [states], "b": None, "c": math.nan})
     assert look(network.to(dtype), STATE.to(dtype)).verification.status == "verified"
 

@@ -57,7 +57,7 @@ def same(record, kind: Kind, theirs: tuple) -> None:
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_a_whisper_from_a_configuration_has_all_three_kinds(attention):
+def test_whisper_has_all_three_kinds(attention):
     config = WhisperConfig(vocab_size=60, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3,
                            decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, num_mel_bins=8,
                            max_source_positions=12, max_target_positions=20, init_std=0.4, pad_token_id=0,
@@ -91,7 +91,7 @@ def test_a_model_and_its_tokenizer_read_a_text(attention, dtype):
         same(record, Kind.SELF, eager_weights(network, input_ids=ids)["attentions"])
 
 
-def test_an_encoder_decoder_reads_a_text_and_what_it_is_to_write():
+def test_encoder_decoder_reads_source_and_target():
     config = T5Config(vocab_size=len(WORDS), d_model=24, d_kv=8, d_ff=32, num_layers=2, num_heads=3,
                       decoder_start_token_id=0, initializer_factor=1.0)
     network = T5ForConditionalGeneration(config)

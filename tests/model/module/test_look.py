@@ -63,7 +63,7 @@ def manual(query: torch.Tensor, key: torch.Tensor, added: torch.Tensor | float =
 
 
 @pytest.mark.parametrize("batch_first", [True, False])
-def test_torchs_own_encoder_is_what_its_fast_path_puts_out(batch_first, monkeypatch):
+def test_encoder_equals_torchs_fast_path(batch_first, monkeypatch):
     encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, dropout=0.3, batch_first=batch_first), 3,
                                     enable_nested_tensor=False)
     x, fast = torch.randn(2, 7, 16), []
@@ -81,7 +81,7 @@ def test_torchs_own_encoder_is_what_its_fast_path_puts_out(batch_first, monkeypa
     assert f"0 is {next(iter(theirs))}" in record.notes[0]
 
 
-def test_a_vision_transformer_with_fused_queries_keys_and_values():
+def test_vision_transformer_with_fused_projections():
     network, images = Vision(), torch.randn(2, 3, 12, 12)
     record = look(network, images, tokens=["[CLS]", *(f"{row}·{column}" for row in range(3) for column in range(3))],
                   batch=1)
@@ -117,7 +117,7 @@ def test_a_decoder_like_nanogpt_in_every_type():
 
 @pytest.mark.parametrize("shape", [(5, 5), (1, 5, 5), (1, 6, 5, 5), (2, 1, 5, 5), (2, 6, 5, 5), (2, 1, 1, 5)])
 @pytest.mark.parametrize("kind", ["float", "bool"])
-def test_grouped_heads_masks_and_batches_are_those_of_the_item(shape, kind):
+def test_grouped_heads_masks_and_batches(shape, kind):
     network, x = Grouped(), torch.randn(2, 5, 24)
     mask = torch.randn(shape)
     if kind == "bool":
@@ -157,14 +157,14 @@ def test_attention_by_hand_is_reported_with_its_module(one_head):
     (nn.LSTM(4, 4), torch.randn(2, 3, 4), "LSTM does not call torch's attention"),
     (nn.Linear(4, 4), torch.randn(2, 5), "Linear could not run on these inputs"),
 ])
-def test_unverified_module_is_refused_by_name_and_reason(network, inputs, why):
+def test_unverified_module_is_refused(network, inputs, why):
     with pytest.raises(UserError) as refused:
         look(network, inputs)
     said = str(refused.value)
     assert why in said and type(network).__name__ in said and said.endswith(".") and "\n" not in said
 
 
-def test_a_call_that_is_not_proved_is_left_out_and_named():
+def test_unproved_call_is_left_out():
     class Both(nn.Module):
         def __init__(self):
             super().__init__()
@@ -178,7 +178,7 @@ def test_a_call_that_is_not_proved_is_left_out_and_named():
     assert len(record[Kind.SELF].layers) == 1 and "Not shown: bad" in record.notes[-1]
 
 
-def test_the_programs_random_numbers_and_gradients_are_as_before():
+def test_look_leaves_no_trace():
     network, x = Decoder(), torch.arange(5)[None]
     torch.manual_seed(3)
     expected = torch.rand(2)

@@ -66,7 +66,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("name", "content", "named"), PLANTED)
-def test_what_is_not_applied_is_named_and_never_verified(folder, report, name, content, named):
+def test_what_is_not_applied_is_named(folder, report, name, content, named):
     (folder / name).parent.mkdir(exist_ok=True)
     if isinstance(content, dict):
         change(folder, name, **content)
@@ -93,7 +93,7 @@ def test_harmless_files_and_keys_stay_verified(folder, report):
 
 
 @pytest.mark.parametrize("method", ["gptq", "bitsandbytes"])
-def test_quantised_weights_that_cannot_be_read_are_called_so(folder, report, method):
+def test_quantised_weights_are_refused(folder, report, method):
     change(folder, quantization_config={"quant_method": method, "bits": 4, "load_in_4bit": True})
     with pytest.raises(UserError, match=rf"is quantised \({method}.*the unquantised model\.$"):
         load.open_model(str(folder), report)
@@ -117,7 +117,7 @@ def test_is_causal_is_held_against_the_masks(tmp_path, report, family, value, st
     ("model.layers.1.self_attn.sinks", "reported"), ("model.layers.1.self_attn.q_proj.bias", "reported"),
     ("model.layers.7.self_attn.q_proj.weight", "reported"), ("score.weight", "verified"),
     ("model.layers.1.self_attn.rotary_emb.inv_freq", "verified")])
-def test_stored_tensors_of_layers_without_a_place_are_named(folder, report, tensor, status):
+def test_stored_tensors_without_a_place_are_named(folder, report, tensor, status):
     import torch
     from safetensors.torch import load_file, save_file
 
@@ -144,7 +144,7 @@ def test_hub_configurations_raise_no_false_alarm(tmp_path):
     assert {name for name, content in hub.items() if configs.clauses_alone(content, tmp_path)} == ALARMS
 
 
-def test_every_harmless_key_has_a_reason_and_types_that_are():
+def test_harmless_keys_have_reasons():
     from transformers import CONFIG_MAPPING
 
     for group in accounting.harmless()["harmless"]:

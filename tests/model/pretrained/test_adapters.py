@@ -112,7 +112,7 @@ def test_an_applied_adapter_is_the_merged_model(tmp_path, family, report):
     assert largest < 1e-6
 
 
-def test_weights_of_sixteen_bits_are_applied_in_thirty_two(tmp_path, report):
+def test_adapter_of_16_bits_is_applied_in_32(tmp_path, report):
     import torch
 
     def rounded(network):
@@ -122,7 +122,7 @@ def test_weights_of_sixteen_bits_are_applied_in_thirty_two(tmp_path, report):
     assert largest_difference(tmp_path, "llama", report, rounded, target_modules=["q_proj"], dtype="bfloat16") < 1e-6
 
 
-def test_embeddings_biases_whole_modules_and_chosen_layers_are_applied(tmp_path, report):
+def test_adapter_of_embeddings_biases_and_modules(tmp_path, report):
     import torch
 
     draw = np.random.default_rng(2)
@@ -213,7 +213,7 @@ def adapter(tmp_path):
     return write_for
 
 
-def test_a_base_is_found_by_path_cache_and_fetched_folder(tmp_path, adapter, home, monkeypatch, report):
+def test_base_is_found_by_path_cache_and_folder(tmp_path, adapter, home, monkeypatch, report):
     base = save(tiny.network("llama"), tmp_path / "base")
     snapshot = tmp_path / "cache" / "models--owner--base" / "snapshots" / "abc"
     shutil.copytree(base, snapshot)
@@ -246,7 +246,7 @@ def test_a_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
 @pytest.mark.parametrize(("name", "wanted"), [
     ("google-bert/bert-base-uncased", "bert"), ("gpt2", "gpt2"), ("HuggingFaceTB/SmolLM2-135M-Instruct", "smollm2"),
     ("owner/elsewhere", "owner/elsewhere")])
-def test_a_base_that_is_not_on_disk_is_named_with_the_way_to_fetch_it(adapter, name, wanted):
+def test_missing_base_is_named_with_its_command(adapter, name, wanted):
     with pytest.raises(NotOnDisk, match=f"is a LoRA adapter for {name}.* fetch it with: python -m model fetch {wanted}$"
                        ) as caught:
         load.locate(str(adapter(name)))
@@ -273,7 +273,7 @@ def ask(folder):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_kind_is_named_beside_its_base_and_refused_alone(tmp_path, kind, adapter, report):
+def test_other_kinds_are_named_or_refused(tmp_path, kind, adapter, report):
     base = save(tiny.network("llama"), tmp_path / "base")
     plain = record_of(base, report)
     alone = adapter(str(base), peft_type=kind)
@@ -294,7 +294,7 @@ def test_another_kind_is_named_beside_its_base_and_refused_alone(tmp_path, kind,
 
 @pytest.mark.parametrize("settings", [
     {"init_lora_weights": "pissa_niter_16"}, {"a_setting_of_the_future": {"on": 1}}, {"peft_type": None}])
-def test_a_lora_adapter_that_cannot_be_merged_exactly_is_named(tmp_path, adapter, settings):
+def test_inexact_merge_is_named(tmp_path, adapter, settings):
     base = save(tiny.network("llama"), tmp_path / "base")
     alone = adapter(str(base), **settings)
     with pytest.raises(UserError, match="is not applied"):

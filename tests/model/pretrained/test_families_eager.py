@@ -54,7 +54,7 @@ def test_captured_heads_are_the_models_own(model_type):
         np.testing.assert_allclose(ours, eager, atol=1e-4)
 
 
-def test_sparse_attention_looks_at_the_chosen_keys_only():
+def test_sparse_attention_sees_chosen_keys_only():
     register()
     session = forward_pass.Session({})
     run("deepseek_v32", forward_pass.IMPLEMENTATION, session)

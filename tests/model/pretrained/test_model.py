@@ -18,7 +18,7 @@ def ask(model, span, edits=frozenset()):
     return log_probability(model, Query(model.card.id, model.card.revision, TEXT, edits=edits), span)
 
 
-def test_a_next_word_model_is_asked_behind_what_stands_before(opened):
+def test_next_word_probability_equals_the_network(opened):
     import torch
 
     model, span = opened("llama"), (TEXT.index("because"), TEXT.index(" was"))   # two words
@@ -29,7 +29,7 @@ def test_a_next_word_model_is_asked_behind_what_stands_before(opened):
     assert ask(model, span) == pytest.approx(sum(float(logs[place - 1, ids[place]]) for place in places) / 2, abs=1e-5)
 
 
-def test_a_masked_word_model_is_asked_at_masks_in_place_of_all_words(opened):
+def test_masked_probability_equals_the_network(opened):
     import torch
 
     model, span = opened("bert"), (TEXT.index("because"), TEXT.index(" was"))
@@ -53,7 +53,7 @@ def test_the_next_word_is_that_of_the_edited_pass(opened):
     assert np.allclose(shares[list(best.ids[0])], best.probabilities[0], atol=1e-5)
 
 
-def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_path):
+def test_untrained_twin_has_the_same_shape(opened, tmp_path):
     folder = str(tiny.save(tmp_path, "llama"))
     twin, again = (open_model(folder + SUFFIX, quiet) for _ in range(2))
     ours = dict(opened("llama").network.named_parameters())
@@ -73,7 +73,7 @@ def pair_of(folder):
 
 
 @pytest.mark.parametrize("decoder", ["bert", "roberta", "gpt2"])
-def test_a_model_of_two_halves_writes_its_target_and_shows_all_three_kinds(decoder, tmp_path):
+def test_encoder_decoder_of_two_halves_equals_eager(decoder, tmp_path):
     import torch
 
     model, ask = pair_of(tiny.pair(tmp_path / "pair", decoder))
@@ -97,7 +97,7 @@ def test_a_model_of_two_halves_writes_its_target_and_shows_all_three_kinds(decod
     assert model.card.layers == len(seen.encoder_attentions) + len(seen.decoder_attentions)
 
 
-def test_a_decoder_with_another_vocabulary_is_shown_with_numbers_and_never_with_words(tmp_path):
+def test_decoder_with_another_vocabulary_has_numbers(tmp_path):
     _, ask = pair_of(tiny.pair(tmp_path / "pair", "gpt2", vocab_size=90))
     record = ask()
     target = record[Kind.CAUSAL].queries
@@ -116,7 +116,7 @@ def query(model, text: str = CAT) -> Query:
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_the_mean_is_the_loss_that_the_network_computes_for_its_own_text(opened, quiet, family):
+def test_likelihood_is_transformers_loss(opened, quiet, family):
     model = opened(family)
     found = sequence_likelihood(model, query(model), quiet)
     ids = model.tokenizer(CAT, return_tensors="pt")["input_ids"]
@@ -142,7 +142,7 @@ def test_the_headline_pair(minilm):
     assert wide[it, [animal, street]].tolist() == [near(headline.ANIMAL_IN_WIDE), near(headline.STREET_IN_WIDE)]
 
 
-def test_the_sentence_vector_is_that_of_sentence_transformers(minilm):
+def test_sentence_vector_is_the_normalised_mean(minilm):
     """Pooled and normalised as the model's own folder says: the mean over tokens, of length 1."""
     import torch
 
@@ -157,12 +157,12 @@ def test_the_sentence_vector_is_that_of_sentence_transformers(minilm):
 
 
 @pytest.mark.parametrize("text", ["\x00", "\u200b\u200b", "\u0301"])
-def test_a_text_of_which_nothing_is_read_is_one_sentence(minilm, text):
+def test_unreadable_text_is_refused(minilm, text):
     with pytest.raises(UserError, match="reads nothing"):
         ask_minilm(minilm, text)
 
 
-def test_chinese_says_unknown_loudly_and_shows_what_was_typed(minilm):
+def test_unknown_characters_are_shown_as_typed(minilm):
     tokens = ask_minilm(minilm, "这个苹果很好吃").maps[0].queries
     assert tokens.texts[1] == "[UNK] 这" and tokens.unknown[1]
     assert tokens.spans[1] == (0, 1) and sum(tokens.unknown) == 7

@@ -45,7 +45,7 @@ def hooked(network, ids, path, change):
 @pytest.mark.parametrize(("name", "kind", "path", "width"),
                          [("bert", Kind.SELF, "bert.encoder.layer.1.attention.output.dense", 12),
                           ("llama", Kind.CAUSAL, "model.layers.1.self_attn.o_proj", 8)])
-def test_a_patch_equals_a_hook_that_copies_that_heads_slice(opened, name, kind, path, width):
+def test_patch_equals_a_hook(opened, name, kind, path, width):
     model, part = opened(name), slice(2 * width, 3 * width)
     record = ask(model, edits=[Patch(kind, 1, 2, query(TWIN))])
     ids = [ask(model, text).maps[0].queries.ids for text in (TEXT, TWIN)]
@@ -70,7 +70,7 @@ def test_a_patch_from_the_same_text_changes_nothing(opened, name, kind):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL)])
-def test_patching_a_whole_layer_gives_the_twins_next_layer(opened, name, kind):
+def test_patched_layer_gives_the_twins_next_layer(opened, name, kind):
     """Where a token is the same, so is its embedding; with the twin's attention added to it, its stream is the
     twin's."""
     model = opened(name)
@@ -81,7 +81,7 @@ def test_patching_a_whole_layer_gives_the_twins_next_layer(opened, name, kind):
     assert np.abs(found.layer(1).query[:, CHANGED] - twin.layer(1).query[:, CHANGED]).max() > 0.1
 
 
-def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
+def test_patch_lengths_by_side(opened):
     model, text, target = opened("bart"), "the cat sat on it", "a cat sat"
     plain = ask(model, text, target=target)
     longer = query("the cat sat on the wide mat", target="a mat sat")
@@ -102,7 +102,7 @@ def test_an_encoder_decoder_takes_each_side_by_its_own_length(opened):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL), ("marian", Kind.CROSS)])
-def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
+def test_effect_of_each_head_is_that_of_the_edit(opened, name, kind):
     """The picture of all heads against asking the model anew with each edit: ln P of the two words, from the record."""
     model = opened(name)
     side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}

@@ -45,7 +45,7 @@ def test_candidates_at_each_mask(opened):
 
 
 @pytest.mark.parametrize("name", ["bart", "t5", "marian"])
-def test_without_a_target_the_model_writes_its_own_greedily(opened, name):
+def test_model_writes_its_target_greedily(opened, name):
     import torch
 
     model = opened(name)
@@ -62,7 +62,7 @@ def test_without_a_target_the_model_writes_its_own_greedily(opened, name):
     assert chosen[:-1] == list(written[1:]) or name == "bart"  # BART's generation settings force its last token
 
 
-def test_a_given_target_is_teacher_forced_and_edits_do_not_rewrite_it(opened):
+def test_given_target_is_teacher_forced(opened):
     import torch
 
     model = opened("t5")
@@ -90,7 +90,7 @@ def test_a_classifier_gives_its_labels(tmp_path, report):
     assert sum(found.probabilities[0]) == pytest.approx(1)
 
 
-def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report):
+def test_card_has_dtype_and_licence(tmp_path, report):
     import torch
 
     folder = tmp_path / "half"
@@ -103,7 +103,7 @@ def test_stored_dtype_licence_and_hidden_layers_are_on_the_card(tmp_path, report
     assert next(model.network.parameters()).dtype == torch.float32
 
 
-def test_a_hybrid_shows_its_attention_layers_under_their_own_numbers(tmp_path, report):
+def test_hybrid_keeps_its_layer_numbers(tmp_path, report):
     from transformers import Lfm2Config, Lfm2ForCausalLM
 
     sizes = {**tiny.GROUPED, "num_hidden_layers": 4,

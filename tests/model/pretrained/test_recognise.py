@@ -204,7 +204,7 @@ def test_a_refusal_names_its_cause_and_its_way_out_works(name, sound, tmp_path):
     assert record.verification.status in ("verified", "reported") and record.maps
 
 
-def test_multimodal_model_shows_text_like_its_language_model(tmp_path):
+def test_multimodal_model_runs_its_language_model(tmp_path):
     saved(llava)(tmp_path)
     found = record_of(tmp_path).verification
     assert found.status == "reported"
@@ -218,7 +218,7 @@ def test_a_file_in_place_of_a_folder_names_its_folder(sound):
     assert record_of(Path(named)).verification.status == "verified"
 
 
-def test_every_type_of_texts_and_pictures_is_said_to_read_both():
+def test_image_text_models_read_both():
     import transformers
     from transformers.models.auto import modeling_auto
 

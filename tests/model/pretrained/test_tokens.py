@@ -11,7 +11,7 @@ def piece(raw, span, text=0, special=False, unknown=False):
     return Piece(7, raw, span, text, special, unknown)
 
 
-def test_a_word_is_shown_without_its_space_and_other_white_space_is_visible():
+def test_white_space_is_visible():
     text = "a  b\n\tc"
     tokens = readable([piece("a", (0, 1)), piece("Ġ", (1, 2)), piece("Ġb", (2, 4)), piece("Ċĉ", (4, 6)),
                        piece("c", (6, 7))], (text,))
@@ -20,7 +20,7 @@ def test_a_word_is_shown_without_its_space_and_other_white_space_is_visible():
     assert tokens.words == (0, -1, 1, -1, 2)
 
 
-def test_the_parts_of_one_character_are_numbered_and_form_one_word():
+def test_parts_of_a_character_are_numbered():
     tokens = readable([piece("Ġè", (0, 2)), piece("ĭ", (1, 2)), piece("¹", (1, 2)), piece("æŀľ", (2, 3))], (" 苹果",))
     assert tokens.texts == ("苹₁", "苹₂", "苹₃", "果")
     assert tokens.spans == ((1, 2), (1, 2), (1, 2), (2, 3))
@@ -54,7 +54,7 @@ def test_words(text, words):
     assert word_numbers(text) == words
 
 
-def test_sentencepiece_pieces_are_found_again_in_the_text():
+def test_sentencepiece_pieces_are_found_in_the_text():
     text = "The Animal didn’t — stop"
     spans = align(text, ["▁the", "▁animal", "▁did", "n", "’", "t", "▁—", "▁stop"])
     assert [text[start:end] for start, end in spans] == ["The", "Animal", "did", "n", "’", "t", "—", "stop"]
@@ -64,7 +64,7 @@ def test_byte_fallback_gives_all_bytes_the_character():
     assert align("苹a", ["<0xE8>", "<0x8B>", "<0xB9>", "a"]) == [(0, 1), (0, 1), (0, 1), (1, 2)]
 
 
-def test_a_mark_that_is_typed_counts_as_special_and_is_no_word(opened):
+def test_typed_special_token_is_special(opened):
     from model.core.query import Query
     from model.module.inputs import read
 
@@ -95,7 +95,7 @@ def ids(found) -> list[int]:
 
 
 @pytest.mark.parametrize("texts", [(TEXT,), (TEXT, "a cat sat"), ("zebra", "wide"), ("  The\tCAT \n sat ", "")])
-def test_ids_are_the_tokenizers_and_each_token_is_what_was_typed(encoder, texts):
+def test_ids_are_the_tokenizers(encoder, texts):
     theirs = tiny.tokenizer()(*texts, return_offsets_mapping=True)
     found = read(encoder, texts[0], text_b=texts[1] if len(texts) > 1 else None)
     assert ids(found) == list(found.source.ids) == theirs["input_ids"] and found.omitted is None and not found.notes
@@ -106,19 +106,19 @@ def test_ids_are_the_tokenizers_and_each_token_is_what_was_typed(encoder, texts)
     assert shown == typed
 
 
-def test_text_that_is_too_long_is_cut_and_what_is_left_out_is_told(encoder):
+def test_long_text_is_cut(encoder):
     found = read(encoder, limit=6)
     assert len(ids(found)) == 6 and found.omitted.count == len(ids(read(encoder))) - 6
     assert TEXT.endswith(found.omitted.text) and found.omitted.text == "t cross the street"
 
 
-def test_halves_of_characters_are_read_as_replaced_and_said(encoder):
+def test_surrogates_are_replaced(encoder):
     found = read(encoder, "a \ud83d cat \udc00")
     assert ids(found) == tiny.tokenizer()("a \ufffd cat \ufffd")["input_ids"]
     assert len(found.notes) == 1 and "U+FFFD" in found.notes[0]
 
 
-def test_continuation_follows_the_text_and_counts_against_the_limit():
+def test_continuation_counts_against_the_limit():
     decoder = tiny.network("llama")
     more = tuple(tiny.tokenizer().convert_tokens_to_ids(["cat", "sat"]))
     found = read(decoder, continuation=more)
@@ -130,7 +130,7 @@ def test_continuation_follows_the_text_and_counts_against_the_limit():
             read(decoder, continuation=(number,))
 
 
-def test_chat_template_is_special_and_the_text_lies_where_it_was_typed():
+def test_chat_template_is_special():
     decoder, tokenizer = tiny.network("llama"), tiny.tokenizer()
     tokenizer.chat_template = "{% for m in messages %}on mat {{ m.content | trim }} wide{% endfor %} garden"
     found = read(decoder, f"  {TEXT} ", chat=True, tokenizer=tokenizer)

@@ -24,7 +24,7 @@ def close(one, other, share=1e-4):
 
 
 @pytest.mark.parametrize("family", FOLLOWED)
-def test_projections_make_the_records_vectors_and_heads_sum_to_the_output(opened, report, family):
+def test_projections_equal_the_records_vectors(opened, report, family):
     model = opened(family)
     record, found = model.record(asked(model), report), model.trace(asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
@@ -42,7 +42,7 @@ def test_projections_make_the_records_vectors_and_heads_sum_to_the_output(opened
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "gemma2"])
-def test_the_residual_stream_is_transformers_hidden_states(opened, report, family):
+def test_residual_stream_is_transformers_hidden_states(opened, report, family):
     model = opened(family)
     found = model.trace(asked(model), report)
     ids = torch.tensor([model.tokenizer(TEXT)["input_ids"]])
@@ -76,7 +76,7 @@ PRE, POST = ["norm1", "attention", "add1", "norm2", "feed_forward",
 @pytest.mark.parametrize(("family", "names"), [
     ("bert", POST), ("gpt2", PRE), ("llama", PRE), ("marian", POST),
     ("gemma2", ["norm1", "attention", "behind1", "add1", "norm2", "feed_forward", "behind2", "add2"])])
-def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, report, family, names):
+def test_boxes_of_a_block_end_in_its_output(opened, report, family, names):
     from model.lessons import block
 
     model = opened(family)
@@ -102,7 +102,7 @@ def test_embeddings_sum_to_what_the_first_block_gets(minilm, report):
 
 @pytest.mark.parametrize(("family", "count"),
                          [("bert", 61), ("gpt2", 61), ("roberta", 60), ("llama", 0), ("marian", 0)])
-def test_learned_positions_are_the_rows_that_the_tokens_got(opened, report, family, count):
+def test_learned_positions_are_rows_of_the_table(opened, report, family, count):
     """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not
     learned."""
     model = opened(family)
@@ -115,7 +115,7 @@ def test_learned_positions_are_the_rows_that_the_tokens_got(opened, report, fami
 
 
 @pytest.mark.parametrize("neighbours", [True, False])
-def test_pairs_of_rotary_dimensions_are_told_from_the_vectors(neighbours):
+def test_rotary_pairs_are_recognised(neighbours):
     before = torch.randn(3, 11, 14)
     # neighbours of `order` are halves of the vector
     order = torch.arange(14) if neighbours else torch.arange(14).reshape(2, 7).T.flatten()
@@ -157,7 +157,7 @@ def hide(name):
     (hide("v_proj"), "no single matrix produces its values"), (hide("q_proj"), "no single matrix produces its queries"),
     (hide("o_proj"), "no matrix takes its heads' outputs as input"),
     (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB and the limit is .* choose a shorter text")])
-def test_untraceable_module_is_named_and_attention_still_shown(tmp_path, report, monkeypatch, plant, named):
+def test_untraceable_module_is_named(tmp_path, report, monkeypatch, plant, named):
     model = load.open_model(str(tiny.save(tmp_path / "mine", "llama")), report)
     plant(model.network, monkeypatch)
     with pytest.raises(UserError, match=named):

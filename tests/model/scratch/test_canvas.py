@@ -19,7 +19,7 @@ def drawn(split: str, count: int = 300) -> list[canvas.Canvas]:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_a_canvas_shows_its_digits_and_one_dot_below_the_one_that_is_meant(split):
+def test_canvas_has_one_dot_below_its_digit(split):
     for each in drawn(split, 40):
         cells = (255 - each.pixels()).reshape(ROWS, SIDE, COLUMNS, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
         inked = {place for place, cell in enumerate(cells) if cell.any()}
@@ -39,7 +39,7 @@ def test_twins_differ_in_the_place_of_the_dot_alone():
         assert {tuple(place) for place in differing} == {divmod(each.marker, COLUMNS) for each in (one, other)}
 
 
-def test_no_set_of_places_and_no_digit_is_in_two_splits():
+def test_splits_share_no_places():
     places = {split: {frozenset(each.places) for each in drawn(split, 1_500)} for split in SPLITS}
     assert not places["train"] & places["test"] and not places["train"] & places["validation"]
     assert not places["test"] & places["validation"]

@@ -27,7 +27,7 @@ def test_positions_point_at_the_words_they_name(split):
 
 
 @pytest.mark.parametrize("split", grammar.SPLITS)
-def test_twins_differ_in_the_adjective_alone_and_swap_the_answer(split):
+def test_twins_differ_in_the_adjective(split):
     sentences = drawn(split)
     for first, second in zip(sentences[::2], sentences[1::2], strict=True):
         differing = [i for i, words in enumerate(zip(first.english, second.english, strict=True))
@@ -42,7 +42,7 @@ def test_splits_share_no_pair_of_nouns_in_either_order():
     assert not train & test and not train & validation and not validation & test
 
 
-def test_sentences_as_a_person_writes_them_are_read_back_word_by_word():
+def test_sentences_are_read_back():
     tokenizer = WordTokenizer((*SPECIALS, *dict.fromkeys(itertools.chain(*grammar.vocabulary()))))
     for sentence in drawn("test", 1_000):
         for words in (sentence.english, sentence.french):
@@ -85,7 +85,7 @@ def test_story_probabilities_sum_to_one_and_multiply():
             assert sum(following(story.words[:place]).values()) == pytest.approx(1)
 
 
-def test_it_and_they_mean_the_animal_of_that_number_however_far_away():
+def test_pronouns_mean_the_animal_of_their_number():
     rng = random.Random(3)
     for _ in range(50):
         story = replace(draw(rng), state="hungry")
@@ -96,7 +96,7 @@ def test_it_and_they_mean_the_animal_of_that_number_however_far_away():
         assert second[0] == ("they" if story.first_is_many != story.teller else "it")
 
 
-def test_animals_of_a_tested_pair_never_meet_in_a_training():
+def test_tested_pairs_are_never_trained():
     for animal in story_grammar.ANIMALS:
         groups = [set(acquaintances(animal, split)) for split in ("train", "validation", "test")]
         assert sum(map(len, groups)) == len(story_grammar.ANIMALS) - 1 == len(set.union(*groups))

@@ -51,7 +51,7 @@ def test_looks_are_the_weights_of_the_record(encoder, sentences):
             np.testing.assert_allclose(found[layer.index][i], expected, atol=1e-6)
 
 
-def test_copying_tells_a_head_that_copies_from_one_that_suppresses():
+def test_copying_and_suppressing_heads():
     network = small(len(induction_task.WORDS), encoder_layers=0, decoder_layers=1)
     model, attention = opened(models.Writer, network, induction_task.WORDS), network.decoder.layers[0].attention
     with torch.no_grad():

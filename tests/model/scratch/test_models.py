@@ -99,7 +99,7 @@ NOUNS = ("The animal didn't cross the street because it was too {}.", "tired", "
 
 
 @pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
-def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
+def test_patched_resolver_as_asked_head_by_head(name):
     opened = source.open_model(name)
     frame, *ends = NOUNS
     first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
@@ -119,7 +119,7 @@ def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
         assert number == pytest.approx(read([Patch(Kind.SELF, layer, head, second) for head in range(width)]), abs=1e-3)
 
 
-def test_removals_of_the_resolver_are_the_transformer_asked_directly():
+def test_removals_equal_the_transformer():
     model = open_model("resolver-wide")
     question = AttributionQuery(Query(model.card.id, model.card.revision, texts("resolver")[4].text))
     explained = explained_answer(model, question.query, question.at, ("", "", ""), LONGEST)
@@ -144,7 +144,7 @@ def test_removals_of_the_resolver_are_the_transformer_asked_directly():
         assert found.removed["replaced"][token] == pytest.approx(replaced, abs=1e-3)
 
 
-def test_the_stream_and_the_projections_are_those_of_the_pass():
+def test_stream_and_projections_are_those_of_the_pass():
     model = open_model("scratch")
     query = Query("scratch", model.card.revision, "The animal did not cross the street", target="das Tier ging")
     streams = []

@@ -42,7 +42,7 @@ def record(model, canvas):
     return model.record(query(pictures.keep(png(canvas.pixels()), "canvas").sha256), quiet)
 
 
-def test_a_canvas_is_read_as_it_is_and_every_head_is_verified(record, canvas):
+def test_canvas_is_read_and_verified(record, canvas):
     assert record.verification.status == "verified" and record.kinds == (Kind.SELF,) and not record.notes
     assert (record.picture == canvas.pixels()[..., None]).all() and record.picture.shape == (40, 40, 3)
     tokens = record[Kind.SELF].keys
@@ -62,7 +62,7 @@ def test_the_trace_is_of_the_same_pass(model, record):
     assert np.abs(last - trace.blocks[-1].after).max() < CLOSE * np.abs(last).max()
 
 
-def test_another_picture_is_cut_to_its_middle_made_grey_and_shrunk_by_means():
+def test_other_pictures_are_cut_and_made_grey():
     pixels = np.random.default_rng(1).integers(0, 256, (80, 120, 3), np.uint8)
     grey = pixels[:, 20:100] @ np.array([0.299, 0.587, 0.114])
     means = grey.reshape(40, 2, 40, 2).mean((1, 3))

@@ -43,7 +43,7 @@ def test_source_and_target_have_all_three_wirings(model):
     assert record.verification.status == "verified" and record.verification.rows_checked == 5 * 4 * (2 + 3 + 3)
 
 
-def test_progress_is_told_once_a_layer_and_can_stop_the_pass(model):
+def test_progress_can_stop_the_pass(model):
     seen = []
     model.record(Query("scratch", "r", TEXT, target=TARGET), lambda fraction, text: seen.append((fraction, text)))
     assert len(seen) == 1 + 2 + 3 + 3 + 1 and seen == sorted(seen, key=lambda each: each[0])
@@ -60,7 +60,7 @@ def test_progress_is_told_once_a_layer_and_can_stop_the_pass(model):
 
 
 @pytest.mark.parametrize("mode", ["zero", "mean"])
-def test_silence_equals_an_independent_change_of_the_output_projection(model, mode):
+def test_silence_equals_changed_weights(model, mode):
     """Zeroing a head is the same as zeroing its columns of W^O; its mean is the same as a constant added after it."""
     torch.manual_seed(2)
     mine = small()

@@ -30,7 +30,7 @@ def stop_at(step: int):
     return progress
 
 
-def test_training_writes_weights_with_what_made_them_and_a_film(task, tmp_path):
+def test_training_writes_weights_and_film(task, tmp_path):
     path = train(task, tmp_path, STEPS, seed=3)
     said = models.read_metadata(path)
     assert said["command"] == "python -m model train induction --steps 11 --seed 3"
@@ -58,7 +58,7 @@ def test_the_film_begins_untrained_and_ends_trained(task, tmp_path):
     assert not torch.equal(first.output.weight, last.output.weight)
 
 
-def test_training_is_the_same_bit_by_bit_even_when_it_was_stopped(task, tmp_path, monkeypatch):
+def test_resumed_training_is_the_same_bit_by_bit(task, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "CHECKPOINT_EVERY", 4)
     whole = train(task, tmp_path / "whole", STEPS)
     with pytest.raises(InterruptedError):
@@ -73,7 +73,7 @@ def test_training_is_the_same_bit_by_bit_even_when_it_was_stopped(task, tmp_path
 
 
 @pytest.mark.parametrize("name", sorted(tasks.tasks()))
-def test_every_task_asks_something_that_its_vocabulary_can_say(name):
+def test_task_asks_within_its_vocabulary(name):
     task = tasks.tasks()[name]
     batch = task.draw(random.Random(1), 7)
     again = task.draw(random.Random(1), 7)

@@ -157,7 +157,7 @@ def test_base_model_has_the_papers_parameters():
 
 
 @pytest.mark.parametrize("scheme", transformer.POSITIONS)
-def test_every_scheme_decodes_without_seeing_the_future_or_padding(scheme):
+def test_future_and_padding_change_nothing(scheme):
     """A later token or padding at the end changes nothing before it; the source's padding changes nothing at all."""
     model = shake(Transformer(replace(SMALL, d_model=30, positions=scheme, max_length=23)))
     source, target = torch.randint(1, 17, (1, KEYS)), torch.randint(1, 17, (1, QUERIES))
@@ -188,7 +188,7 @@ def pictures() -> torch.Tensor:
     return torch.rand(3, 8, 12, generator=torch.Generator().manual_seed(1))
 
 
-def test_the_linear_map_is_a_convolution_of_a_patchs_size(pictures):
+def test_patch_embedding_is_a_convolution(pictures):
     embedding = PatchEmbedding(PICTURES)
     kernel = embedding.linear.weight.reshape(12, 1, 4, 4)
     expected = nn.functional.conv2d(pictures[:, None], kernel, embedding.linear.bias, stride=4).flatten(2).mT
@@ -197,7 +197,7 @@ def test_the_linear_map_is_a_convolution_of_a_patchs_size(pictures):
     torch.testing.assert_close(found[:, 0], (embedding.start + embedding.positions.table[:1]).expand(3, -1))
 
 
-def test_a_model_of_pictures_answers_at_cls_and_without_places_knows_no_order(pictures):
+def test_pictures_without_positions_have_no_order(pictures):
     torch.manual_seed(2)
     model, blind = Transformer(PICTURES).eval(), Transformer(Config(**{**vars(PICTURES), "positions": "none"})).eval()
     order = torch.randperm(6)

@@ -43,7 +43,7 @@ def test_resolvers_are_as_good_as_they_say(name):
     assert resolver.accuracy(model, fresh(200)) >= 0.99
 
 
-def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
+def test_narrow_resolver_has_a_resolving_head():
     model, _ = models.load(WEIGHTS / "resolver-narrow.safetensors")
     sentences = fresh(200)
     seen = head_scores.noun_weights(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
@@ -103,13 +103,13 @@ def test_rows_are_those_of_the_record(model, canvases):
             np.testing.assert_allclose(found[Kind.SELF, layer.index][number], expected, atol=1e-5)
 
 
-def test_the_shipped_model_is_right_on_held_out_digits_and_places():
+def test_marked_digit_is_as_good_as_it_says():
     scores = models.read_metadata(weights_file(MODEL)[0])["scores"]
     assert scores["validation"] >= 0.97 and scores["test"] >= 0.97
     assert scores["twins_validation"] >= 0.94 and scores["twins_test"] >= 0.94
 
 
-def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(model, canvases, turned):
+def test_marked_digit_circuit(model, canvases, turned):
     found = looking(model, canvases)
     fetch = by(found, "digit", 1)
     assert fetch.named and fetch.weight > 0.9 and fetch.elsewhere < 0.05

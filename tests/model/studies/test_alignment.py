@@ -24,7 +24,7 @@ def groups(first, second, kinds=(Kind.SELF, Kind.SELF), side="queries"):
     return found
 
 
-def test_a_changed_word_meets_the_word_it_was_changed_into():
+def test_changed_word_is_aligned():
     found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide")))
     assert [each.text for each in found if "⇄" in each.text] == ["tired ⇄ wide"]
     assert all(each.first == each.second for each in found)
@@ -38,14 +38,14 @@ def test_an_inserted_word_stands_alone_at_its_place():
     assert found[0].text == "[CLS]" and found[-1].text == "[SEP]" and found[-1].both
 
 
-def test_pieces_of_another_tokenizer_meet_where_they_share_characters():
+def test_pieces_align_where_they_share_characters():
     found = groups(record("minilm", TIRED), record("translator", TIRED))
     whole = next(each for each in found if len(each.first) > 1)
     assert whole.both and len(whole.first) == 3 and len(whole.second) == 1      # didn, ', t and didn't
     assert {each.text for each in found if not each.second} == {"[CLS] ⇄ ∅", "[SEP] ⇄ ∅"}
 
 
-def test_the_targets_of_an_encoder_decoder_are_aligned_by_what_they_say():
+def test_targets_are_aligned():
     first, second = record("translator", TIRED), record("translator", TIRED.replace("tired", "wide"))
     found = groups(first, second, (Kind.CROSS, Kind.CROSS), "queries")
     assert {each.text for each in found if "⇄" in each.text} == {"il ⇄ elle", "fatigué ⇄ large"}
@@ -59,7 +59,7 @@ def test_single_signs_are_followed_where_most_are_kept():
 
 
 @given(st.text("abc", max_size=8), st.text("abc", max_size=8))
-def test_the_fewest_words_are_changed_and_every_word_is_in_one_block(one, other):
+def test_edit_blocks_are_minimal(one, other):
     @functools.cache
     def distance(i, j):
         if not i or not j:

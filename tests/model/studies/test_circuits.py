@@ -59,7 +59,7 @@ def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
         assert found.heads.shape == (len(record[trace.blocks[-1].kind].layers), found.heads.shape[1])
 
 
-def test_a_head_that_is_silenced_takes_its_part_with_it(tmp_path):
+def test_silenced_head_takes_its_part(tmp_path):
     """Nothing in the last block but the sum reads its head, so the head's part is the change."""
     folder = tiny.save(tmp_path / "gpt2", "gpt2")
     query = sources.open_query(str(folder), TEXT)
@@ -106,7 +106,7 @@ def test_a_cosine_needs_sentence_vectors(tmp_path):
         sources.ask(contributions.CosineQuery(query, query)).result()
 
 
-def test_previous_token_head_composes_with_induction_heads_and_is_needed_by_them():
+def test_induction_circuit_is_found():
     asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
     composed, silenced = known_circuits.composition(asked, sources.models, quiet)
     assert composed.holds and composed.heads[0] == silenced.heads[0] and composed.heads[1][0] == 1

@@ -44,14 +44,14 @@ def test_a_changed_word_is_compared_as_if_by_hand():
     assert found.frame()["changed"][3, 1] == pytest.approx(expected, abs=1e-6) and len(found.changed) == 72
 
 
-def test_the_same_question_changes_nothing_and_an_edit_nothing_before_itself():
+def test_same_question_changes_nothing():
     first = record("minilm", TIRED)
     assert asked(first, first).changed.max() == 0
     found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).frame()["changed"]
     assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
 
 
-def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_groups():
+def test_difference_views_are_aligned():
     first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
     found = meet(first, second)
     one, other, change = difference_views(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
@@ -68,7 +68,7 @@ def test_what_is_drawn_is_the_two_heads_and_their_difference_over_the_same_group
     np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
 
 
-def test_predictions_beside_each_other_are_the_records_own():
+def test_predictions_are_the_records_own():
     first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
     rows = prediction_table(first, second)
     assert rows[0][:2] == (first.prediction.texts[-1][0], first.prediction.probabilities[-1][0])
@@ -79,7 +79,7 @@ def test_predictions_beside_each_other_are_the_records_own():
     assert cosine(one, other) == pytest.approx(float(np.dot(a, b) / np.linalg.norm(a) / np.linalg.norm(b)), abs=1e-6)
 
 
-def test_models_differ_over_texts_by_the_mean_of_each_text(tmp_path):
+def test_models_differ_by_the_mean_over_texts(tmp_path):
     """A fine-tuned model has the heads of its base, one of another family has not; batches join to the whole."""
     base, other, family = (str(tiny.save(tmp_path / name, kind, seed=seed))
                            for name, kind, seed in (("a", "bert", 0), ("b", "bert", 1), ("c", "llama", 0)))

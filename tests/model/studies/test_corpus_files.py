@@ -17,7 +17,7 @@ def read(name: str, content: bytes, **more) -> list[tuple[int, str]]:
     return list(texts(io.BytesIO(content), name, **more))
 
 
-def test_each_kind_of_file_gives_its_texts_with_their_lines():
+def test_texts_and_lines_of_every_kind_of_file():
     assert read("a.txt", "\ufeffone\r\n\n  \n zwei ä\nlast".encode()) == [(1, "one"), (4, " zwei ä"), (5, "last")]
     assert read("A.CSV",
                 b'id,text\r\n1,"a, b"\r\n2,\r\n3,"two\nlines"\r\n4,=1+1\r\n') == [
@@ -44,7 +44,7 @@ def test_each_kind_of_file_gives_its_texts_with_their_lines():
     ("a.jsonl", b"[" * 100_000, "line 1: the line has 1,000 levels and the limit is 64"),
     ("a.jsonl", b'{"text": "ok"}\n{"text": 1}\n', "line 2: there is no text under 'text'"),
     ("a.jsonl", b"[]", "line 1: there is no text")])
-def test_what_cannot_be_read_is_one_sentence_with_file_and_line(name, content, said):
+def test_unreadable_file_is_named_with_its_line(name, content, said):
     with pytest.raises(UserError, match=said) as refused:
         read(name, content)
     assert str(refused.value).startswith(name) and str(refused.value).count("\n") == 0
@@ -55,7 +55,7 @@ def test_what_cannot_be_read_is_one_sentence_with_file_and_line(name, content, s
 @given(st.binary(max_size=200) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass"))
        | SEEDS.map(lambda seed: damaged_by(Random(seed), b'n,text\n1,"a ""b"""\n2,c\n'))
        | SEEDS.map(lambda seed: damaged_by(Random(seed), b'{"text": "a"}\n{"text": "b", "n": [1]}\n')))
-def test_any_bytes_give_texts_or_one_sentence_whatever_their_name_says(content):
+def test_any_bytes_give_texts_or_one_sentence(content):
     for suffix in SUFFIXES:
         try:
             found = read(f"any{suffix}", content)

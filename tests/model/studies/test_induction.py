@@ -28,7 +28,7 @@ def scores_of(*members: np.ndarray) -> induction.InductionScores:
                             LENGTH)
 
 
-def test_a_previous_token_head_and_an_induction_head_are_told_apart():
+def test_previous_token_and_induction_heads():
     found = scores_of(looking(lambda i: i - 1), looking(lambda i: i - LENGTH + 1), looking(lambda i: i - LENGTH),
                       looking(lambda i: 0))
     np.testing.assert_allclose(found.previous, [1, 0, 0, 0], atol=1e-6)

@@ -10,7 +10,7 @@ MADE = fabricate.pictured(rows=4, columns=6, size=10)
 MAP = MADE[Kind.SELF]
 
 
-def test_the_distance_of_a_head_is_that_of_its_own_definition():
+def test_distance_is_its_definition():
     weights, boxes, (high, wide) = heads.weights(MAP.layer(1), 2), MAP.keys.boxes, MADE.picture.shape[:2]
     rows = []
     for query in MAP.keys.patches:
@@ -26,7 +26,7 @@ def test_the_distance_of_a_head_is_that_of_its_own_definition():
     assert found.frame().loc[(1, 2), "special"] == pytest.approx(weights[1:, 0].mean(), rel=1e-5)
 
 
-def test_a_uniform_row_over_a_square_of_pixels_looks_half_its_side_away():
+def test_uniform_row_looks_half_a_side_away():
     square = fabricate.pictured(rows=16, columns=16, size=14)
     side = square.picture.shape[0]
     even = study.measure(square, Kind.SELF).even
@@ -42,12 +42,12 @@ def test_where_nothing_is_left_out_both_are_the_same():
     np.testing.assert_allclose(found.right, step[1] @ step[0], atol=1e-6)
 
 
-def test_the_smallest_are_left_out_and_the_first_cell_stays():
+def test_smallest_weights_are_left_out():
     weights = np.array([[0.01, 0.99], [0.4, 0.6]])
     np.testing.assert_array_equal(study.without_smallest(weights, 0.5), [[0.01, 0.99], [0, 0.6]])
 
 
-def test_an_outlier_is_far_above_the_median_and_mostly_there_is_none():
+def test_outliers_are_far_above_the_median():
     norms = np.ones(25)
     assert study.outliers(norms, MAP.keys.patches) == ()
     norms[[0, 7]] = 9

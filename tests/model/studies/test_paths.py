@@ -11,7 +11,7 @@ TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat beca
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_a_path_to_the_logits_changes_what_the_unembedding_reads(family, tmp_path):
+def test_path_to_the_logits_equals_a_hook(family, tmp_path):
     """Adding the sender's change before the final norm, by a hook on the model, gives the same logits."""
     folder = tiny.save(tmp_path / family, family)
     query, twin = (sources.open_query(str(folder), text) for text in (TEXT, TWIN))
@@ -33,7 +33,7 @@ def test_a_path_to_the_logits_changes_what_the_unembedding_reads(family, tmp_pat
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_a_path_to_a_head_changes_what_that_head_reads_alone(family, tmp_path):
+def test_path_to_a_head_equals_a_hook(family, tmp_path):
     """The receiver's layer is run by hand on the changed stream, and its head's output put into the plain pass."""
     folder = tiny.save(tmp_path / family, family)
     query, twin = (sources.open_query(str(folder), text) for text in (TEXT, TWIN))
@@ -69,7 +69,7 @@ def _written(network, family: str, layer: int, head: int, heads) -> torch.Tensor
 
 
 @pytest.mark.parametrize("receiver", [(1, 0), (1, 1)])
-def test_in_the_induction_decoder_one_path_carries_the_repeat(receiver):
+def test_one_path_carries_the_repeat(receiver):
     """The keys of the induction heads read the previous-token head 0·1; no other path moves the answer as far."""
     words = [phrase for group in sources.vocabulary("induction").values() for phrase in group]
     text = [*words[:8], *words[:3]]

@@ -20,7 +20,7 @@ def reported(weights: np.ndarray, kind: Kind = Kind.SELF, special=()) -> Attenti
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 999), st.booleans())
-def test_the_shortcut_equals_the_divergence_of_whole_rows(rows, keys, seed, sink):
+def test_shortcut_equals_the_divergence(rows, keys, seed, sink):
     rng = np.random.default_rng(seed)
     # the last key stands for a sink's share, which no pattern names
     block = rng.dirichlet(np.full(keys + 1, 0.3), (2, rows))
@@ -37,7 +37,7 @@ def test_the_shortcut_equals_the_divergence_of_whole_rows(rows, keys, seed, sink
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda each: each.name)
-def test_a_head_made_to_have_a_pattern_fits_it_exactly_and_best(pattern):
+def test_pattern_fits_itself_best(pattern):
     n = 12
     tokens = fabricate.tokens(n, (0, n - 1))
     # repeats, so that equal tokens have room
@@ -78,7 +78,7 @@ def test_even_rows_fit_as_the_definition_says():
     assert chance.even["even"] == pytest.approx(1, abs=1e-6) and chance.tokens == 9
 
 
-def test_luck_is_what_the_best_of_the_habits_reaches_of_other_draws_too():
+def test_luck_equals_other_draws():
     attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
     few, many = pattern_chance(attention_map, 200).luck, pattern_chance(attention_map, 1000).luck
     assert abs(few - many) < 0.03

@@ -34,7 +34,7 @@ def test_every_number_is_the_definition_in_plain_numpy(kind):
     assert found.above_chance == pytest.approx((found.mean("found") - found.mean("uniform")) / room)
 
 
-def test_words_and_hidden_tokens_count_as_they_are_shown():
+def test_words_and_hidden_tokens_are_scored_as_shown():
     made = fabricate.record(kind=Kind.CAUSAL)
     view = View(kind=Kind.CAUSAL, words=True, hide_special=True)
     shown, layer = displayed_head(made, view), made[Kind.CAUSAL].layer(0)

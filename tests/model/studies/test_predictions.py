@@ -23,7 +23,7 @@ LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
 
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"),
                          [(1.0, 0, 1.0), (0.3, 0, 1.0), (2.5, 7, 1.0), (1.0, 0, 0.8), (0.7, 11, 0.6), (10.0, 1, 0.1)])
-def test_the_distribution_is_the_one_that_transformers_generate_draws_from(temperature, top_k, top_p):
+def test_distribution_is_transformers(temperature, top_k, top_p):
     from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
     steps = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
@@ -47,7 +47,7 @@ def likelihood(model: str, text: str = TEXT, **more) -> SequenceLikelihood:
     return ask(LikelihoodQuery(sources.open_query(model, text, **more)))
 
 
-def test_the_translators_factors_are_torchs_cross_entropy_token_by_token():
+def test_translators_likelihood_is_torchs_cross_entropy():
     found, model = likelihood("translator"), open_model("translator")
     source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TEXT)]])
     with torch.no_grad():
@@ -59,7 +59,7 @@ def test_the_translators_factors_are_torchs_cross_entropy_token_by_token():
     assert found.perplexity == pytest.approx(losses.mean().exp().item(), rel=1e-5)
 
 
-def test_a_decoder_starts_behind_its_start_token_and_its_last_guess_is_the_records():
+def test_decoders_likelihood_ends_with_its_prediction():
     text = "k7Qx2bVk7Qx"
     found = likelihood("induction", text)
     assert "".join(found.texts) == text
@@ -94,7 +94,7 @@ def test_rows_are_named_by_the_word_that_they_produce(answered):
     assert shown.queries.texts[pronoun_of(shown.queries)] == "il"
 
 
-def test_shares_equal_those_of_a_record_under_the_same_edits(answered):
+def test_shares_equal_edited_records(answered):
     found = answered(DecisionQuery, TIRED, WIDE)
     assert found.said == "il" and found.share > 0.9 and found.twin < 0.1
     record = answered(Query, TIRED)
@@ -114,7 +114,7 @@ def test_exchanging_every_word_is_reading_the_twin(answered):
     np.testing.assert_allclose(none.patched, none.share, atol=1e-6)
 
 
-def test_over_a_set_everything_moves_every_pronoun_and_shares_are_shares(answered):
+def test_decisions_over_a_set(answered):
     found = answered(DecisionSetQuery, 20)
     assert found.sentences == 40 and found.moved["everything"] > 0.9
     assert all(0 <= share <= 1 for share in found.moved.values()) and set(found.points) == {Kind.SELF, Kind.CROSS}

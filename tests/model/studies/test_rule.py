@@ -28,7 +28,7 @@ def counted(model, text, pairs):
     return [[int(row[looking].argmax()) in wanted for row in flat] for looking, wanted in pairs]
 
 
-def test_accuracy_is_the_share_of_words_that_look_most_at_a_wanted_one(model):
+def test_accuracy_of_a_rule(model):
     find = (["cat", "animal", "it"], re.compile("sat|was|tired"))
     marked = rule.mark(TEXTS, find)
     report = sources.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
@@ -48,7 +48,7 @@ def test_an_offset_is_the_best_baseline_of_itself():
     assert report.null.p_value > 0.5
 
 
-def test_a_typed_side_is_what_the_cases_know_or_a_list_of_words():
+def test_typed_sides():
     trees = syntax.shipped_treebank("en")
     assert rule.read_side(" VERB ", trees) == "VERB" and rule.read_side("nsubj", trees) == "nsubj"
     assert rule.read_side("it, he", trees) == ["it", "he"] and rule.read_side("nsubj", TEXTS) == ["nsubj"]

@@ -53,7 +53,7 @@ def until(training, *states) -> processes.Status:
                          f"{(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
-def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started, monkeypatch):
+def test_training_runs_in_its_own_process(started, monkeypatch):
     training = started(SMALL)
     news = until(training, "done", "failed")
     assert (news.state, news.step, news.failure) == ("done", 50, "")
@@ -78,7 +78,7 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
         sources.film(training.name)
 
 
-def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(started, monkeypatch):
+def test_trainings_are_bounded_and_a_killed_one_is_reported(started, monkeypatch):
     monkeypatch.setattr(processes, "LIMITS", replace(LIMITS, trainings=1))
     long = replace(SMALL, steps=6000)
     first = started(long)
@@ -95,12 +95,12 @@ def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(s
 
 @pytest.mark.parametrize("changes", [{"task": "translator"}, {"heads": 3}, {"layers": 5}, {"steps": 10**6},
                                      {"learning_rate": float("nan")}])
-def test_settings_out_of_range_are_refused_in_a_sentence(changes):
+def test_settings_out_of_range_are_refused(changes):
     with pytest.raises(UserError, match=r"choose|change"):
         replace(SMALL, **changes)
 
 
-def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path, monkeypatch):
+def test_training_ends_unwatched_or_diverging(tmp_path, monkeypatch):
     teller = worker.Teller(tmp_path)
     with pytest.raises(UserError, match="no page was watching"):
         teller(TrainingStep(1, 50, 4.0, 0.0))
@@ -143,7 +143,7 @@ def test_a_full_disk_ends_a_training_with_its_reason(tmp_path, monkeypatch, most
     assert ("nothing could be written to" in stopped._failure()) == (code == processes.UNWRITABLE)
 
 
-def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(started):
+def test_abandoned_training_is_removed(started):
     first: Training = started(SMALL)
     first.stop()
     first.renewed -= processes.RETENTION + 1
@@ -151,14 +151,14 @@ def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(st
     assert not first.folder.exists()
 
 
-def test_a_head_forms_where_its_score_stays_above_one_half():
+def test_emergence_interval():
     steps = (0, 10, 20, 30, 40)
     assert emergence_interval(steps, np.array([0, 0.6, 0.1, 0.7, 0.9])) == (20, 30)
     assert emergence_interval(steps, np.array([0, 0.1, 0.2, 0.3, 0.4])) is None
     assert emergence_interval(steps, np.array([0.5, 0.6, 0.7, 0.8, 0.9])) is None
 
 
-def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
+def test_shipped_film_has_an_induction_head():
     film = sources.film("induction")
     assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
     ends = (film.frames[0], film.frames[-1])
@@ -170,7 +170,7 @@ def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
     assert "induction" in sources.films()
 
 
-def test_the_scores_are_offered_for_any_decoder_and_refused_for_others(smollm2):
+def test_scores_are_offered_for_decoders(smollm2):
     found = sources.ask(InductionMeanQuery("induction", sources.revision("induction"), 3), "test").result(120)
     best = int(found.prefix.argmax())
     assert found.heads[best][0] == 1 and found.copying[best] > 0.5 and found.prefix[best] > 10 * found.uniform

@@ -27,7 +27,7 @@ def order_of(network, probe):
     return patch_order(network, probe, probe.tensors["pixel_values"], patch_size(network)).tolist()
 
 
-def test_each_patch_is_found_and_the_probe_stays_as_it_was(network):
+def test_each_patch_is_found(network):
     probe = probe_of(network)
     before = probe.tensors["pixel_values"].clone()
     assert order_of(network, probe) == [-1, -1, -1, -1, *range(16)]
@@ -40,7 +40,7 @@ def test_each_patch_is_found_and_the_probe_stays_as_it_was(network):
                                      lambda patches: patches.flip(1),
                                      lambda patches: patches + patches.mean(1, keepdim=True)],
                          ids=["columns first", "backwards", "mixed"])
-def test_a_network_whose_tokens_are_not_its_patches_row_by_row_is_refused(shuffle):
+def test_shuffled_patches_are_refused(shuffle):
     network = tiny_vision.network("dinov2")
 
     def planted(_module, _arguments, states):
@@ -94,7 +94,7 @@ def test_learned_positions_are_those_of_the_parameters(name, special):
     np.testing.assert_allclose(parts.position, table.detach().numpy().reshape(parts.position.shape), atol=1e-5)
 
 
-def test_positions_between_the_learned_ones_are_as_the_model_interpolates_them():
+def test_interpolated_positions_are_measured():
     network = tiny_vision.network("dinov2_registers")
     parts = embedded_parts(network, PIXELS, range(4), 20)
     assert np.abs(parts.position[1:4]).max() < 1e-6, "registers have no place"
@@ -105,7 +105,7 @@ def test_positions_between_the_learned_ones_are_as_the_model_interpolates_them()
     np.testing.assert_allclose(parts.position, wanted, atol=1e-5)
 
 
-def test_a_trace_says_what_the_first_layer_reads_is_made_of(tmp_path):
+def test_trace_has_the_parts_of_its_start(tmp_path):
     folder = tiny_vision.save(tmp_path / "clip_vision", "clip_vision")
     query = sources.open_query(str(folder), "", image=tiny_vision.shipped("cat"))
     trace = TraceQuery(query).answer(models, quiet)

@@ -52,7 +52,7 @@ def eager(folder, name, key="cat"):
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_the_record_has_the_models_own_eager_weights_and_its_patches_in_place(name, folders):
+def test_record_equals_eager_attention(name, folders):
     answer = record(folders(name))
     assert answer.verification.status == "verified" and answer.verification.max_error < 1e-5
     drawn, tokens = answer[Kind.SELF], answer[Kind.SELF].keys
@@ -74,7 +74,7 @@ def test_what_is_shown_is_what_the_model_gets(folders):
     assert answer.picture.shape == (32, 32, 3) and answer.picture.std() > 20
 
 
-def test_a_classifier_names_its_classes_and_their_probabilities_are_its_own(folders):
+def test_classifier_names_its_classes(folders):
     answer = record(folders("vit"), key="coffee").prediction
     logits = eager(folders("vit"), "vit", "coffee")[1].logits[0]
     wanted = {tiny_vision.LABELS["id2label"][number]: float(share)
@@ -83,7 +83,7 @@ def test_a_classifier_names_its_classes_and_their_probabilities_are_its_own(fold
     assert dict(zip(answer.texts[0], answer.probabilities[0], strict=True)) == pytest.approx(wanted, abs=1e-5)
 
 
-def test_a_model_without_a_head_answers_with_its_cls_vector(folders):
+def test_model_without_head_answers_with_cls(folders):
     output = eager(folders("dinov2"), "dinov2")[1]
     answer = record(folders("dinov2"))
     np.testing.assert_allclose(answer.prediction.vector, output.last_hidden_state[0, 0].numpy(), atol=1e-5)
@@ -122,7 +122,7 @@ def query_of(folder, key, edits=()):
     return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
 
 
-def test_heads_are_patched_from_one_picture_into_another(folder):
+def test_heads_are_patched_between_pictures(folder):
     first, second = query_of(folder, "cat"), query_of(folder, "coffee")
     effects = PatchQuery(first, second, Kind.SELF).answer(models, quiet)
     assert len(effects.heads) == 12
@@ -132,7 +132,7 @@ def test_heads_are_patched_from_one_picture_into_another(folder):
     assert np.abs(np.sort(edited.prediction.probabilities) - np.sort(plain.prediction.probabilities)).max() > 1e-5
 
 
-def test_the_last_blocks_vectors_are_those_of_the_trace(folder):
+def test_last_vectors_are_the_traces(folder):
     query = query_of(folder, "rocket")
     vectors = LastVectorsQuery(query, Kind.SELF).answer(models, quiet).vectors
     np.testing.assert_allclose(vectors, TraceQuery(query).answer(models, quiet).blocks[-1].after, atol=1e-5)
@@ -148,7 +148,7 @@ PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)
                                      {"image_processor_type": "ViTImageProcessor",
                                       "size": {"height": 24, "width": 40}, "do_center_crop": False},
                                      {"image_processor_type": "BeitImageProcessor"}])
-def test_the_picture_that_is_shown_makes_the_very_numbers_that_the_network_reads(changes, tmp_path):
+def test_shown_picture_gives_the_networks_numbers(changes, tmp_path):
     settings = tiny_vision.PROCESSOR | changes
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings), encoding="utf-8")
     processor = open_processor(tmp_path)

@@ -27,7 +27,7 @@ def ask(folder, text="", image="cat", edits=()):
     return sources.open_query(str(folder), text, image=image, edits=edits).answer(models, quiet)
 
 
-def test_a_picture_is_compared_with_typed_texts_as_the_whole_model_does_it(folder):
+def test_comparison_equals_the_whole_models(folder):
     answer = ask(folder, TEXTS)
     network = tiny_vision.network(folder.name)
     pixels = prepare(open_processor(folder), pictures.find(answer.query.image).pixels()).pixels
@@ -52,7 +52,7 @@ def test_a_text_alone_goes_to_the_text_tower(folder):
     assert len(LastVectorsQuery(answer.query, kind).answer(models, quiet).vectors) == 5
 
 
-def test_too_many_texts_and_a_comparison_that_is_not_the_models_are_refused(folder):
+def test_wrong_comparison_is_refused(folder):
     with pytest.raises(UserError, match="at most 20 texts, one per line, but there are 21"):
         ask(folder, "\n".join(f"cat {number}" for number in range(21)))
     opened = models.open(ask(folder).query, quiet)

@@ -53,14 +53,14 @@ def test_every_kind_of_file_is_read_in_turn(corpus):
     assert items(Corpus(corpus.paths, limit=4)) == every[:4]
 
 
-def test_shards_are_cut_at_the_same_places_wherever_one_begins(tmp_path):
+def test_shards_do_not_depend_on_the_start(tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(f"text {number}" for number in range(2 * SHARD + 3)), encoding="utf-8")
     corpus = Corpus((tmp_path / "a.txt",))
     whole = list(corpus.shards())
     assert [len(shard) for shard in whole] == [SHARD, SHARD, 3] and list(corpus.shards(SHARD)) == whole[1:]
 
 
-def test_a_corpus_is_its_files_kinds_contents_and_order_and_not_their_names(corpus, tmp_path):
+def test_digest_of_a_corpus_is_its_contents(corpus, tmp_path):
     def digest(*paths):
         return made_of(Task("fake", "0"), Corpus(paths))["corpus"]
 
@@ -90,7 +90,7 @@ def test_a_shard_becomes_a_summary_with_one_thread():
     assert told == [(0, "a.txt, line 1"), (0.5, "a.txt, line 3")]
 
 
-def test_a_worker_refuses_with_file_and_line_and_computes_nothing_else():
+def test_worker_refuses_with_file_and_line():
     with pytest.raises(UserError, match=r"a\.txt, line 9: It is too long"):
         ShardWorker(Task("fake", "0"), Model())((Item(0, "a.txt", 9, "too long"),))
     with pytest.raises(UserError, match="no cross attention"):
@@ -105,7 +105,7 @@ def parts():
     return [summary(range(begin, begin + 4)) for begin in (0, 4, 8)]
 
 
-def test_what_is_folded_is_the_whole_and_goes_on_after_what_is_there():
+def test_folding_resumes():
     whole, said = summary(range(12)), []
     for each in (folded(parts(), say=said.append), folded(parts()[1:], parts()[0])):
         assert each.averages.texts == 12 and (each.averages.mean == whole.averages.mean).all()
@@ -115,7 +115,7 @@ def test_what_is_folded_is_the_whole_and_goes_on_after_what_is_there():
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, UserError("a text is refused.")])
-def test_what_is_done_is_saved_when_the_work_ends_too_early(end):
+def test_interrupted_work_is_saved(end):
     def summaries():
         yield from parts()[:2]
         raise end
@@ -126,7 +126,7 @@ def test_what_is_done_is_saved_when_the_work_ends_too_early(end):
     assert [total.averages.texts for total in saved] == [8]
 
 
-def test_texts_of_a_page_have_the_averages_of_the_atlas():
+def test_texts_have_the_averages_of_the_atlas():
     texts = tuple(Item(at, "shipped", at + 1, line) for at, line in enumerate(
         SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
     revision = sources.revision("scratch")

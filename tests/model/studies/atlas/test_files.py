@@ -50,7 +50,7 @@ def test_an_atlas_survives_its_files(folder, atlas):
     assert json.loads((folder / RUN).read_text(encoding="utf-8")) == {"engine": "here"}
 
 
-def test_an_unfinished_mixed_or_damaged_folder_is_refused_with_a_sentence(folder, atlas, tmp_path_factory):
+def test_unfinished_or_damaged_folder_is_refused(folder, atlas, tmp_path_factory):
     with pytest.raises(UserError, match="There is no complete atlas in"):
         open_atlas(tmp_path_factory.mktemp("empty"))
     heads, run = (folder / "heads.parquet").read_bytes(), (folder / RUN).read_bytes()
@@ -75,7 +75,7 @@ def test_every_column_is_explained(annotated):
         assert list(table.columns) == list(COLUMNS[name]) and all(COLUMNS[name].values())
 
 
-def test_a_summary_that_was_saved_ends_with_the_same_bytes(tmp_path, annotated):
+def test_saved_summary_ends_with_the_same_bytes(tmp_path, annotated):
     place, made_of = tmp_path / "part", {"model": "fake"}
     save(place, made_of, annotated)
     back = load(place, made_of)
@@ -86,7 +86,7 @@ def test_a_summary_that_was_saved_ends_with_the_same_bytes(tmp_path, annotated):
     assert np.array_equal(resumed.averages.squares, whole.averages.squares)
 
 
-def test_nothing_another_builds_and_damage_are_told_apart(tmp_path):
+def test_foreign_or_damaged_part_is_refused(tmp_path):
     place = tmp_path / "part"
     assert load(place, {}) is None
     save(place, {"model": "fake"}, summary(range(4)))

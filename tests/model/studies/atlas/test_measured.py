@@ -66,7 +66,7 @@ def row(found, kind, name):
 
 @pytest.mark.parametrize(("name", "pattern"), [("detect_previous", "previous"), ("detect_duplicate", "equal"),
                                                ("detect_induction", "after")])
-def test_a_detector_is_the_share_of_all_weight_that_lies_on_its_cells(measured, name, pattern):
+def test_detector_is_a_share_of_weight(measured, name, pattern):
     attention_map, found = measured
     cells = marked(attention_map.queries, attention_map.kind, pattern)
     assert cells
@@ -79,7 +79,7 @@ def test_a_detector_is_the_share_of_all_weight_that_lies_on_its_cells(measured, 
         assert found.weights[CELLS.index(pattern), at] == pytest.approx(best[0])
 
 
-def test_even_rows_are_measured_beside_every_detector_and_sink(measured):
+def test_uniform_rows_are_measured_too(measured):
     attention_map, found = measured
     kind, n = attention_map.kind, len(attention_map.queries)
     allowed = [[1.0] * n if kind is Kind.SELF else [1.0] * (i + 1) + [0.0] * (n - i - 1) for i in range(n)]
@@ -97,7 +97,7 @@ def test_even_rows_are_measured_beside_every_detector_and_sink(measured):
     assert all(math.isnan(number) for number in row(found, kind, f"sink_{max(POSITIONS)}").values())
 
 
-def test_the_cells_of_measures_are_where_they_are_largest(measured):
+def test_cells_are_where_measures_are_largest(measured):
     attention_map, found = measured
     for at, (_, weights) in enumerate(matrices(attention_map).items()):
         numbers = np.array(weights)
@@ -134,7 +134,7 @@ def made() -> DataFrame:
     return table(random.normal(size=(12, 5)) @ random.normal(size=(5, 5)) * [1, 100, 0.01, 5, 1] + 7)
 
 
-def test_components_are_the_eigenvectors_of_the_correlations(made):
+def test_components_are_eigenvectors(made):
     places, shares = principal_components(made)
     values, vectors = np.linalg.eigh(np.corrcoef(made.to_numpy().T))
     assert shares == pytest.approx(values[::-1][:2] / values.sum())
@@ -143,14 +143,14 @@ def test_components_are_the_eigenvectors_of_the_correlations(made):
     assert np.abs(places) == pytest.approx(np.abs(wanted))
 
 
-def test_what_tells_no_head_apart_or_is_missing_is_left_out(made):
+def test_constant_and_missing_measures_are_left_out(made):
     made["same"], made["missing"] = 3.3, [np.nan, *range(11)]
     assert list(standardised(made)) == [f"m{number}" for number in range(5)]
     flat = table(np.ones((12, 3)))
     assert principal_components(flat)[0].tolist() == [[0, 0]] * 12 and neighbours(flat, (0, 0), 3) == []
 
 
-def test_neighbours_are_the_nearest_without_the_head_itself(made):
+def test_neighbours_are_the_nearest(made):
     scaled = (made.to_numpy() - made.to_numpy().mean(0)) / made.to_numpy().std(0)
     here = HEADS.index((1, 2))
     apart = {HEADS[place]: float(np.sqrt(((row - scaled[here]) ** 2).mean())) for place, row in enumerate(scaled)}

@@ -22,7 +22,7 @@ def all_values(count: int = TEXTS):
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.integers(1, TEXTS - 1), min_size=1, max_size=5, unique=True))
-def test_parts_merge_into_the_summary_of_the_whole_however_they_are_cut(cuts):
+def test_parts_merge_however_they_are_cut(cuts):
     ends = [0, *sorted(cuts), TEXTS]
     parts = [summarise(Kind.SELF, [read(number) for number in range(*pair)]) for pair in itertools.pairwise(ends)]
     total = parts[0]
@@ -39,7 +39,7 @@ def test_parts_merge_into_the_summary_of_the_whole_however_they_are_cut(cuts):
     assert total.texts == whole.texts and (total.averages.texts, total.averages.cut) == (TEXTS, 5)
 
 
-def test_averages_histograms_and_ends_are_those_of_numpy():
+def test_averages_and_histograms_are_numpys():
     found, values = summary(range(TEXTS)), all_values()
     for at, number in enumerate(numbers_of(Kind.SELF)):
         for head in (0, 7):
@@ -54,7 +54,7 @@ def test_averages_histograms_and_ends_are_those_of_numpy():
     assert found.averages.names == rows_of(Kind.SELF)
 
 
-def test_the_strongest_are_the_largest_values_with_their_texts():
+def test_strongest_are_the_largest_values():
     found, values = summary(range(TEXTS)).strongest, all_values()
     for at in range(values.shape[1]):
         column = values[:, at, 3]
@@ -86,7 +86,7 @@ def test_a_decile_is_off_by_no_more_than_is_said(numbers, bins):
     assert (np.abs(found[0] - exact) <= error[0] + 1e-12).all() and (np.diff(found[0]) >= 0).all()
 
 
-def test_a_row_of_a_head_is_what_numpy_makes_of_its_texts(atlas):
+def test_row_of_a_head_is_numpys(atlas):
     row, values = atlas.of_head(1, 4).loc["entropy"], values_of(1, 4, "entropy")
     assert (row["n"], row["min"], row["max"]) == (MANY, values.min(), values.max())
     assert row["mean"] == pytest.approx(values.mean()) and row["sd"] == pytest.approx(values.std(ddof=1))
@@ -99,7 +99,7 @@ def test_a_row_of_a_head_is_what_numpy_makes_of_its_texts(atlas):
     assert atlas.kind is Kind.SELF and atlas.nbytes > 10_000
 
 
-def test_every_decile_has_examples_that_lie_in_it_and_open_at_their_cell(atlas):
+def test_deciles_have_their_examples(atlas):
     examples, values = atlas.examples(0, 2, "previous"), values_of(0, 2, "previous")
     strongest = examples[examples["sample"] == "strongest"]
     assert strongest["number"].tolist() == np.argsort(-values)[:4].tolist()

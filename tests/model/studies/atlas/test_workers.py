@@ -48,7 +48,7 @@ def dying(task: Task) -> ShardWorker:
     os._exit(9)
 
 
-def test_a_shard_waits_for_earlier_ones_and_nothing_runs_far_ahead():
+def test_shards_come_in_order_and_not_far_ahead():
     read = []
 
     def shards():
@@ -70,7 +70,7 @@ def test_a_worker_that_refuses_or_dies_is_one_sentence(opener, sentence):
 
 
 @pytest.mark.rest
-def test_processes_give_the_bytes_of_one_process_also_after_all_were_killed(corpus, here, tmp_path):
+def test_killed_processes_resume_to_the_same_bytes(corpus, here, tmp_path):
     asked = command(corpus, tmp_path / "out", "--on", "processes", "--workers", "2")
     with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while len(children := psutil.Process(process.pid).children(recursive=True)) < 2:
@@ -83,7 +83,7 @@ def test_processes_give_the_bytes_of_one_process_also_after_all_were_killed(corp
 
 
 @pytest.mark.rest
-def test_ray_gives_the_bytes_of_one_process_also_when_a_worker_is_killed(corpus, here, tmp_path):
+def test_ray_gives_the_same_bytes(corpus, here, tmp_path):
     asked = command(corpus, tmp_path / "out", "--on", "ray", "--workers", "1")
     with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         actor_of(process).kill()

@@ -28,7 +28,7 @@ def test_no_verdict_is_stored_text():
     assert not [phrase for phrase in phrases if phrase in stored]
 
 
-def test_a_claim_is_put_to_every_model_of_its_that_is_there():
+def test_claim_is_put_to_every_model_on_disk():
     found = [(row.claim.name, row.model) for row in rows({"minilm", "smollm2"})]
     assert ("previous", "minilm") in found and ("previous", "smollm2") in found and ("sink", "smollm2") in found
     missing = next(row for row in rows({"minilm"}) if row.claim.name == "figure_ground")

@@ -40,13 +40,13 @@ TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
 
 
-def test_the_pronoun_is_the_first_one_behind_both_candidates_unless_told():
+def test_pronoun_is_the_first_behind_both_candidates():
     text = "It rained, so the cat left the yard, and it dried while it shone."
     assert make_case(text, "it", "cat", "yard").pronoun[0] == text.index("it dried")
     assert make_case(text, "it", "cat", "yard", start=text.index("it shone")).pronoun[0] == text.index("it shone")
 
 
-def test_a_candidate_said_twice_is_the_last_one_before_the_pronoun():
+def test_candidate_is_the_last_before_the_pronoun():
     text = "The dog saw the cat, the dog barked, and it ran from the dog."
     assert make_case(text, "it", "dog", "cat").correct[0] == text.index("dog barked")
 
@@ -69,7 +69,7 @@ def test_twins_are_recognised_without_a_column():
     assert pairs[0] == pairs[2] != pairs[1]
 
 
-def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_answers():
+def test_shipped_twins_have_opposite_answers():
     cases = shipped_cases("coreference")
     pairs = {name: [case for case in cases if case.pair == name] for name in {case.pair for case in cases}}
     assert len(pairs) >= 100 and len({case.frame for case in cases}) >= 20
@@ -92,7 +92,7 @@ def test_the_shipped_twins_have_the_same_words_up_to_one_stretch_and_opposite_an
     ("When it rained, the dog left my garden because it was wet.", ("it", "dog", "garden")),
     ("He put the zarf on a gromp and it broke.", ("it", "zarf", "gromp")),
 ])
-def test_a_sentence_of_ones_own_gets_its_pronoun_and_the_nouns_before_it(sentence, words):
+def test_own_sentence_gets_pronoun_and_nouns(sentence, words):
     case = guess(sentence)
     assert tuple(case.word(name) for name in ("pronoun", "correct", "wrong")) == words
 
@@ -125,7 +125,7 @@ def by_hand(attention_map, place: Words):
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
 @pytest.mark.parametrize("place", [Words((7,), (1,), (4,), 10), Words((7, 8), (2, 3), (5,), 10)])
-def test_pieces_are_summed_where_looked_at_and_averaged_where_looking(kind, place):
+def test_noun_weights_equal_sums_by_hand(kind, place):
     attention_map = record(11, kind)[kind]
     found, wanted = noun_weights(attention_map, place), by_hand(attention_map, place)
     assert found.heads == tuple((kind, layer, head) for layer in range(2) for head in range(6))
@@ -133,7 +133,7 @@ def test_pieces_are_summed_where_looked_at_and_averaged_where_looking(kind, plac
         np.testing.assert_allclose(getattr(found, name), numbers, atol=1e-6, err_msg=name)
 
 
-def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
+def test_famous_head_of_minilm():
     case = make_case(headline.TIRED, "it", "animal", "street")
     ids = ("minilm", sources.untrained("minilm"))
     trained, untrained = (sources.ask(CasesQuery(each, sources.revision(each), (case,))).result() for each in ids)
@@ -147,20 +147,20 @@ def test_minilm_shows_the_famous_head_and_the_untrained_twin_does_not():
 TIRED_CASE = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
 
 
-def test_a_next_word_model_scores_the_words_behind_each_candidate():
+def test_scored_texts_of_a_next_word_model():
     for (text, span), noun in zip(scored_texts(TIRED_CASE, "next"), ("animal", "street")):
         assert text == f"The animal didn't cross the street because the {noun} was too tired."
         assert text[slice(*span)] == " was too tired."
 
 
-def test_masked_word_model_scores_candidates_even_at_sentence_end():
+def test_scored_texts_of_a_masked_word_model():
     assert [text[slice(*span)] for text, span in scored_texts(TIRED_CASE, "mask")] == ["animal", "street"]
     last = make_case("Tom put the letter beside the lamp before he lit it.", "it", "lamp", "letter")
     for (text, span), noun in zip(scored_texts(last, "next"), ("lamp", "letter")):
         assert text == f"Tom put the letter beside the lamp before he lit the {noun}." and text[slice(*span)] == noun
 
 
-def test_agreement_compares_the_two_verbs_at_their_place():
+def test_scored_texts_of_agreement():
     case = shipped_cases("agreement")[0]
     (right, at), (wrong, other) = scored_texts(case, "next")
     assert (right[slice(*at)], wrong[slice(*other)]) == (case.answer, case.other) and right == case.sentence
@@ -172,7 +172,7 @@ def test_agreement_compares_the_two_verbs_at_their_place():
     ("The dog lost a bone. It was old.", ("It", "dog", "bone"), "The dog"),
     ("The dog hid the bone in its bed.", ("its", "dog", "bone"), "the dog's"),
 ])
-def test_the_candidate_stands_as_it_would_in_the_pronouns_place(sentence, words, said):
+def test_candidate_replaces_the_pronoun(sentence, words, said):
     assert substitute(make_case(sentence, *words), "correct") == said
 
 
@@ -180,7 +180,7 @@ def labelled(**probabilities: float) -> Prediction:
     return Prediction("label", (5,), ((1, 2),), (tuple(probabilities),), (tuple(probabilities.values()),), (0.0,))
 
 
-def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
+def test_resolver_answers_at_the_pronoun():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     seen = []
 

@@ -33,7 +33,7 @@ def made(seed: int, truth: tuple[int, int] | None = None) -> Attribution:
                         "gradient": rng.normal(size=COUNT)}, {})
 
 
-def test_agreement_compares_sizes_over_words_without_the_token_that_answers():
+def test_agreement_is_spearmans_over_words():
     found = made(1)
     assert found.ranked.tolist() == [False, *[True] * 7, False]
     expected = [stats.spearmanr(np.abs(found.scores["gradient"][1:8]), np.abs(found.removed[name][1:8])).statistic
@@ -47,7 +47,7 @@ def test_agreement_compares_sizes_over_words_without_the_token_that_answers():
     assert "norm" not in agreement(found, 5, 0)
 
 
-def test_report_averages_texts_and_scores_heads_held_out():
+def test_report_averages_texts():
     found = [made(seed, truth=(1, 0)) for seed in range(12)]
     groups = [str(seed) for seed in range(12)]
     said = report(found, groups, 5, 0)
@@ -62,7 +62,7 @@ def test_report_averages_texts_and_scores_heads_held_out():
 
 
 @pytest.mark.parametrize("which", [*SETS, "resolver", "induction"])
-def test_every_set_has_more_than_fifty_texts_and_asks_for_a_word_that_stands_there(which):
+def test_sets_have_texts_that_ask_for_a_word(which):
     found = texts(which)
     assert len(found) >= 60 and len({each.text for each in found}) == len(found)
     assert len({each.group for each in found}) >= 16

@@ -52,7 +52,7 @@ def test_words_are_found_by_their_characters(text, forms, multiwords, expected):
     assert found == (None if expected is None else tuple(expected))
 
 
-def test_pieces_share_a_character_with_their_word_and_special_tokens_with_none():
+def test_pieces_share_a_character_with_their_word():
     spans = ((0, 0), (0, 3), (2, 5), (6, 7), (6, 7), (0, 0))
     tokens = Tokens(tuple("sabcde"), (0,) * 6, (True, False, False, False, False, True), spans, (-1,) * 6,
                     (-1, 0, 0, 0, 0, -1), (False,) * 6)
@@ -70,7 +70,7 @@ def head_map(rows, allowed, *, count=5):
     return AttentionMap(Kind.SELF, tokens, tokens, (Reported(0, weights, allowed),))
 
 
-def test_pieces_looked_at_are_summed_and_pieces_that_look_are_averaged():
+def test_pieces_are_summed_and_averaged():
     rows = [[1, 0, 0, 0, 0],
             [.5, .1, .1, .1, .2],      # a: b has .1 + .1, c .2: the earlier one
             [.5, .3, .05, .05, .1],    # b: a (.3 + 0) / 2 = .15, c (.1 + .25) / 2 = .175
@@ -82,7 +82,7 @@ def test_pieces_looked_at_are_summed_and_pieces_that_look_are_averaged():
                             [False] * 4]
 
 
-def test_sentences_left_out_join_with_those_that_are_read():
+def test_sentences_left_out_are_joined():
     sentence = Sentence(1, "   ab cd", (Word("ab", 0, "root"), Word("cd", 1, "obj")), ())
     one = choices_of(record_of(sentence.text), sentence, 7)
     lost = choices_of(record_of("x"), Sentence(9, "x", (Word("y", 0, "root"),), ()), 8)
@@ -129,14 +129,14 @@ def test_each_head_is_counted_from_both_words_by_half():
     assert (counts.sentences, counts.unplaced) == (2, 0)
 
 
-def test_a_relation_with_a_word_without_a_place_is_left_out_and_counted():
+def test_relation_without_a_position_is_left_out():
     lost = choices(0, [2, 3, 0, 3], ["det", "nsubj", "root", "obj"], EVEN.looked, [True, False, True, True])
     counts = counts_of(lost)
     assert counts.n.sum(1).tolist() == [0, 0, 1] and counts.unplaced == 2   # det and nsubj have the word on an end
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)])
-def test_merged_counts_are_those_of_all_sentences_in_any_order(order):
+def test_merged_counts_are_those_of_all(order):
     parts = [EVEN, ODD, left_out(too_long=1), choices(5, [0, 1], ["root", "amod"], [[1, 0], [1, 0]])]
     whole, total = counts_of(join(parts)), counts_of(parts[order[0]])
     for place in order[1:]:
@@ -169,7 +169,7 @@ def random_choices():
                    np.ones((2, total), bool))
 
 
-def test_the_best_of_one_half_is_judged_on_the_other_and_of_equals_the_first_is_best():
+def test_best_of_one_half_is_judged_on_the_other():
     right = np.array([[3, 3, 1], [0, 2, 4]])
     assert chosen(right) == (0, 2)
     assert judged(right, np.array([4, 4])) == (1 + 0) / 8
@@ -183,7 +183,7 @@ def test_a_candidate_is_a_direction_and_a_head(random_choices):
     assert share.shape == (2, 3) and share.argmax() == 2 and 0.6 < share.max() < 0.95
 
 
-def test_trees_are_exchanged_among_sentences_of_equal_length_each_once():
+def test_trees_are_exchanged_at_equal_length():
     lengths, rng = np.array([3, 5, 3, 4, 3, 5, 9]), np.random.default_rng(0)
     seen = {tuple(exchanged(lengths, rng)) for _ in range(300)}
     assert len(seen) == 6 * 2   # all orders of three and of two
@@ -192,7 +192,7 @@ def test_trees_are_exchanged_among_sentences_of_equal_length_each_once():
     assert alone(lengths) == 2
 
 
-def test_luck_leaves_a_sentence_alone_whose_length_no_other_has(random_choices):
+def test_luck_of_a_sentence_alone(random_choices):
     counts = counts_of(random_choices)
     single = Choices(THREE_HEADS, np.array([0]), np.array([3]), random_choices.looked[:, :3], np.ones(3, bool),
                      np.array([-1, 0, 0], np.int16), np.array(["root", "a", "b"]), np.ones((2, 3), bool))

@@ -40,7 +40,7 @@ def read(text):
 
 
 @pytest.mark.parametrize("text", [GOOD, GOOD.replace("\n", "\r\n"), "\ufeff" + GOOD, GOOD.rstrip("\n")])
-def test_words_heads_relations_and_tokens_are_read_and_nothing_else(text):
+def test_trees_are_read(text):
     first, second = read(text)
     assert first.text == "I don't ." and second.text == "Go" and (first.line, second.line) == (1, 13)
     assert first.words == (Word("I", 2, "nsubj", "PRON"), Word("do", 0, "root", "AUX"),
@@ -62,7 +62,7 @@ def change(old, new):
     (change("PRON\t_\t_\t2", "PRON\t_\t_\t5"), 1), (change("PRON\t_\t_\t2", "PRON\t_\t_\t1"), 1),
     (change("AUX\t_\t_\t0", "AUX\t_\t_\t3"), 1), (change("2-3\tdon't", "2-9\tdon't"), 1),
     (change("#text=I don't .", "# text = "), 1), ("# text = x\n1-2\tx" + "\t_" * 8 + "\n", 1)])
-def test_what_is_malformed_is_one_sentence_with_its_line(text, line):
+def test_malformed_line_is_named(text, line):
     with pytest.raises(UserError, match=f"^x.conllu, line {line}: [^\n]*$"):
         read(text)
 
@@ -77,7 +77,7 @@ def test_limits_hold_before_a_file_is_in_memory(monkeypatch, limit):
 
 @examples(200)
 @given(st.sampled_from(GOOD.split("\n")), st.integers(0, 200), st.sampled_from(["", "\t", "\n", "-", "0", "x", "#"]))
-def test_a_damaged_file_is_read_or_refused_in_one_sentence(line, place, sign):
+def test_damaged_treebank_is_read_or_refused(line, place, sign):
     damaged = line[:place % (len(line) + 1)] + sign + line[place % (len(line) + 1):]
     try:
         for sentence in read(GOOD.replace(line, damaged, 1)):
@@ -88,7 +88,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_sentence(line, place, sign):
 
 @pytest.mark.parametrize(("name", "language", "fewest"), [("syntax", "en", 20), ("syntax", "zh", 20),
                                                           ("grammar", "en", 50)])
-def test_shipped_sentences_are_trees_of_universal_relations_over_their_own_text(name, language, fewest):
+def test_shipped_sentences_are_trees(name, language, fewest):
     shipped = treebank.shipped_treebank(language, name)
     universal = ASSETS / "cases" / f"{name}-{language}.conllu"
     assert fewest <= len(shipped) <= fewest + 5 and len({sentence.text for sentence in shipped}) == len(shipped)
