@@ -1,8 +1,4 @@
-"""Any string gives a record that keeps its promises, or a typed error of one sentence: 1,000 texts through eight
-readers.
-
-WordPiece, byte-level BPE and BPE with byte fallback stand before tiny random networks, opened from a folder as a
-person's own would be; the others are models that come with Clearhead. """
+"""Any string gives a valid record or one sentence, through every kind of tokenizer."""
 import json
 from dataclasses import replace
 from pathlib import Path
