@@ -83,8 +83,7 @@ def test_hiding_equals_the_models_own_mask(opened):
 
 
 def eager_logits(name, ids, width, first, native=0):
-    """Logits (token, vocabulary) of a second copy of the network with its eager attention, given the window's mask as a
-    mask of its own. native: the window that the family has anyway, in keys; its layers get both."""
+    """Logits (token, vocabulary) of eager attention with the window as a mask; native: the family's own."""
     import torch
 
     from tests.model import tiny

@@ -1,5 +1,4 @@
-"""Draw unusual command lines from the commands' own options, so that new commands and options are included
-automatically."""
+"""Draw unusual command lines from the commands' own options, so that new ones are included."""
 import click
 from hypothesis import settings
 from hypothesis import strategies as st

@@ -81,9 +81,7 @@ def fill(folder: Path) -> None:
 
 @pytest.fixture
 def stubbed(monkeypatch, tmp_path):
-    """What a line may ask for and would take minutes or the network: a training writes a file of no weights at once,
-    the shipped cases are four, no claim is measured, nothing is downloaded, no PDF is drawn. Everything else is
-    real."""
+    """Replace what takes minutes or the network: training, claims, downloads, PDF; shorten the cases."""
     def no_training(task, out, steps=None, seed=1, progress=None):
         path = Path(out) / f"{task.name}.safetensors"
         files.make_folder(path.parent)

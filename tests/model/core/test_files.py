@@ -1,5 +1,4 @@
-"""Files are put in their place whole or not at all, also where a system refuses that while somebody reads, as Windows
-does."""
+"""Files are written whole or not at all, even where a system refuses to replace a file, as Windows does."""
 import os
 import re
 import threading
@@ -19,8 +18,7 @@ from tests.children import on_a_full_disk
 
 @pytest.fixture
 def held(monkeypatch):
-    """held(times) has that many attempts to replace a file, or a folder, refused, as Windows does while somebody reads
-    it."""
+    """held(times) refuses that many replacements of a file or folder, as Windows does while somebody reads it."""
     replace = os.replace
 
     def refuse(times: float, folders: bool = False) -> None:

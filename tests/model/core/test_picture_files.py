@@ -1,5 +1,4 @@
-"""Files of pictures from outside: what they hold is upright and bare, what could hurt is refused before it is decoded.
-"""
+"""Files of pictures from outside: what could hurt is refused before it is decoded."""
 import io
 import struct
 import tracemalloc

@@ -1,5 +1,4 @@
-"""How many threads a pass gets, whatever the threads around it do; hooks that are one thread's own; what is drawn from
-a seed is the same, however many sessions draw at once."""
+"""Threads of a pass, hooks of one thread, and seeds that give the same numbers in all threads."""
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

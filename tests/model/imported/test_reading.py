@@ -1,5 +1,4 @@
-"""NPZ files of strangers: what opens, that it is the same attention, and that whatever is wrong is one sentence and
-never much memory."""
+"""Strangers' NPZ files: the same attention, or one sentence and little memory."""
 import io
 import re
 import struct

@@ -1,5 +1,4 @@
-"""Imported files are asked like models, as far as they can answer. In memory they are bounded for each session and for
-all, the least recently used first, and who loses one is told."""
+"""Imported files are asked like models and bounded in memory."""
 import io
 
 import numpy as np

@@ -1,5 +1,4 @@
-"""Normalisations against torch's, shares against counting, depth against the closed forms of post-LN and the paper's
-finding."""
+"""Normalisations against torch's, shares against counting, depth against closed forms."""
 import numpy as np
 import pytest
 import torch

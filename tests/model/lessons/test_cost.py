@@ -1,5 +1,4 @@
-"""The ways of attention against torch, the memory against a closed form, powers against scipy, and a measurement that
-knows its bounds."""
+"""Attention against torch, memory against a closed form, powers against scipy."""
 from dataclasses import replace
 
 import numpy as np

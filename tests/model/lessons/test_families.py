@@ -1,5 +1,4 @@
-"""Three families: masks against torch's, what crosses from encoder to decoder against torch's own attention, and who
-notices a hidden word."""
+"""Masks and cross-attention against torch's; which families notice a hidden word."""
 import numpy as np
 import pytest
 import torch

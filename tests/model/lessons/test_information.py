@@ -1,5 +1,4 @@
-"""Entropy, mutual information and divergence against scipy and the definition; the mask's line against its closed form;
-the bound."""
+"""Entropy, mutual information, divergences and subspaces against scipy and definitions."""
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,5 +1,4 @@
-"""Ways to write against transformers' own, the block and its models against torch and transformers, experts by a loop,
-and the scaling laws by a search."""
+"""Decoding against transformers', the block against torch's, scaling laws against a search."""
 import functools
 import math
 from itertools import cycle, product

@@ -1,5 +1,4 @@
-"""One map for each stream of tokens: whose positions an attention reads is followed through the pass, and words stand
-only where that is proved."""
+"""One map for each stream of tokens, with words only where their positions are proved."""
 from types import SimpleNamespace
 
 import numpy as np

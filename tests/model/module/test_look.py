@@ -1,5 +1,4 @@
-"""Any torch module's attention: equal to weights that were obtained in another way, proved layer by layer, and never
-called verified where it is not."""
+"""Any torch module's attention against weights obtained in another way."""
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,4 @@
-"""The model that opens is the one that was meant: whatever in its folder changes it and is not applied is named, and
-then nothing of it is verified; what is harmless raises no alarm."""
+"""Whatever in a folder changes the model and is not applied is named, and the model is not verified."""
 import json
 import shutil
 from pathlib import Path

@@ -88,8 +88,7 @@ def difference(one, other):
 
 
 def largest_difference(tmp_path, family, report, tensors, merge_into=merge, **settings):
-    """How far the adapter, beside its base and alone, is from the merged model; it is verified, named on the card, and
-    far from its base."""
+    """How far the adapter, beside its base and alone, is from the merged model."""
     network = tiny.network(family)
     base = save(network, tmp_path / "base")
     made = tensors(network) if callable(tensors) else tensors

@@ -1,5 +1,4 @@
-"""Attributions of pretrained models: sums of vectors, removals and gradients against transformers and torch asked
-directly."""
+"""Attributions of pretrained models against transformers and torch asked directly."""
 import numpy as np
 import pytest
 import torch

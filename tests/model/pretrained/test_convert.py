@@ -1,5 +1,4 @@
-"""What is converted: GGUF files and DINOv2 out of a detector's ONNX file, number by number; and the wheel of a
-package."""
+"""GGUF and ONNX files are converted number by number."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,4 @@
-"""Fetching: checked, resumed, stopped, never more than it should take. The hub is one that the test serves on this
-machine."""
+"""Downloads are checked and resumed; the hub is served by the test."""
 import hashlib
 import json
 import time

@@ -26,9 +26,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(params=["file"] if sys.platform == "win32" else ["link", "file"])
 def cached(request, model, tmp_path):
-    """cached(commit, change) puts the model into the hub's own cache, as huggingface_hub lays it out, as this commit;
-    with another last byte of its weights if it is to change. Where a system lets nobody make links, as Windows does,
-    the cache has the file itself."""
+    """cached(commit, change) puts the model into the hub's cache, with another last byte if changed."""
     place = tmp_path / "cache" / "models--owner--name"
 
     def put(commit: str, change: bool = False) -> None:

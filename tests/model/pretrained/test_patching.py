@@ -1,5 +1,4 @@
-"""A head's output taken from another text: against an independent hook, and where a closed form says what must come
-out."""
+"""A head's output from another text, against an independent hook."""
 import numpy as np
 import pytest
 
@@ -24,8 +23,7 @@ def every(kind, layers, of_layer, other):
 
 
 def hooked(network, ids, path, change):
-    """(the output, the input that the module was given): a pass with a part of one module's input changed by a hook of
-    the test's own."""
+    """(logits, input of a module): a pass with that input changed by a hook of the test's own."""
     import torch
 
     given = []

@@ -1,5 +1,4 @@
-"""Canvases: splits that share neither digit nor places, twins that differ in the dot alone, no place that gives the
-answer away."""
+"""Canvases: splits share neither digits nor positions, twins differ in the dot alone."""
 import random
 from dataclasses import replace
 

@@ -1,5 +1,4 @@
-"""Training: what it writes, that it resumes exactly, that it stops when told to. With models of a few parameters and
-steps."""
+"""Training writes, resumes exactly and stops; models of a few parameters."""
 import random
 from dataclasses import replace
 

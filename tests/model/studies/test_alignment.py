@@ -1,5 +1,4 @@
-"""Tokens of two records meet where they share characters: a changed word, an inserted one, another tokenizer, another
-script."""
+"""Tokens of two records are aligned where they share characters."""
 import functools
 
 from hypothesis import given

@@ -1,5 +1,4 @@
-"""Two records side by side: the difference against plain subtraction, the divergence against scipy, and what cannot be
-compared."""
+"""Differences of two records against plain subtraction and scipy."""
 
 import numpy as np
 import pytest

@@ -151,8 +151,7 @@ SENTENCES, THREE_HEADS = 60, ((0, 0), (0, 1), (3, 0))
 
 @pytest.fixture(scope="module")
 def random_choices():
-    """Sentences of three to five words, the first of which all others depend on; heads that look anywhere, of which the
-    last looks at the first word in three of four cases."""
+    """Random sentences whose words depend on a root; the last head looks at it in three of four cases."""
     rng = np.random.default_rng(4)
     lengths = rng.integers(3, 6, SENTENCES)
     trees, relations, looked = [], [], []
