@@ -7,9 +7,10 @@ from click.testing import CliRunner
 
 from model.__main__ import main
 from model.ask import sources
+from model.core.files import ASSETS
 from model.studies.claims.catalogue import words
 from model.studies.coreference import shipped_cases
-from model.studies.syntax import SyntaxQuery, read_treebank
+from model.studies.syntax import SyntaxQuery, shipped_treebank
 from tests.model import tiny
 from tests.model.studies.claims.test_rule import FIELDS
 
@@ -97,31 +98,6 @@ def file(tmp_path_factory):
     return path
 
 
-def syntax(*arguments):
-    return CliRunner().invoke(main, ["syntax", *map(str, arguments)])
-
-
-def test_json_is_the_report(file):
-    ran = syntax(file, "--model", "minilm", "--json")
-    assert ran.exit_code == 0, ran.output
-    found = json.loads(ran.output)
-    with file.open("rb") as opened:
-        question = SyntaxQuery("minilm", sources.revision("minilm"), read_treebank(opened, file.name))
-    report = sources.ask(question).result(60)
-    assert found["sentences"] == 4 and set(found["relations"]) == {"det", "nsubj", "obj", "punct", "nmod", "amod"}
-    for name, relation in found["relations"].items():
-        score = report.named(name)
-        assert {"n", "held_out", "interval", "offset", "luck", "chosen", "best"} <= set(relation)
-        assert (relation["n"], relation["best"]["accuracy"], relation["luck"]) == (
-            score.n, score.accuracy, score.luck.mean)
-        assert set(relation["best"]) == {"from", "layer", "head", "accuracy"}
-        assert relation["possible"] == {"dependent": 1, "head": 1}
-    det = found["relations"]["det"]
-    assert det["n"] == 6 and len(det["chosen"]) == 2 and det["interval"][0] <= det["held_out"] <= det["interval"][1]
-    assert found["relations"]["nmod"]["held_out"] is None   # it stands in one half only
-    assert found["left_out"] == {"form_not_found": 0, "too_long": 0} and found["alone"] == 0
-
-
 TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"
 
 
@@ -171,3 +147,15 @@ def test_equal_models_do_not_differ(folder, tmp_path):
     assert all(row["divergence"] == 0 for row in same["heads"])
     other = run("compare", "--model", folder, "--text", TEXT, "--text-2", TWIN)
     assert other["heads"][0]["divergence"] > 0
+
+
+def test_syntax_is_the_report():
+    found = run("syntax", ASSETS / "cases" / "syntax-en.conllu", "--model", "minilm")
+    question = SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
+    report = sources.ask(question).result(60)
+    assert found["sentences"] == report.counts.sentences
+    assert set(found["relations"]) == {score.name for score in report.relations}
+    for name, relation in found["relations"].items():
+        score = report.named(name)
+        assert (relation["n"], relation["best"]["accuracy"], relation["luck"]) == (
+            score.n, score.accuracy, score.luck.mean)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from model.core import limits
 from model.core.limits import (
@@ -49,16 +48,6 @@ def test_exceeded_limit_is_named_with_its_setting():
 def test_json_within_limits_is_read(value):
     content = json.dumps(value).encode()
     assert json.dumps(limits.parse_json(content, "x")) == json.dumps(json.loads(content))
-
-
-@given(st.recursive(st.just((0, 0)), lambda inner: st.one_of(
-    st.lists(inner, max_size=3).map(lambda parts: ([value for value, _ in parts],
-                                                   1 + max((depth for _, depth in parts), default=0))),
-    st.lists(inner, max_size=3).map(lambda parts: ({str(place): value for place, (value, _) in enumerate(parts)},
-                                                   1 + max((depth for _, depth in parts), default=0)))), max_leaves=9))
-def test_depth_counts_lists_and_objects(pair):
-    value, depth = pair
-    assert limits.depth_of(value) == depth
 
 
 @pytest.mark.parametrize(("content", "said"), [

@@ -64,22 +64,6 @@ def test_plain_attention_opens_as_it_was_saved(dtype, order):
     assert [found.text[slice(*span)] for span in each.queries.spans] == TOKENS
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_our_own_export_comes_back_weight_for_weight(kind):
-    made = fabricate.record(7, Kind.SELF) if kind is Kind.CROSS else fabricate.record(7, kind)
-    if kind is Kind.CROSS:
-        made = type(made)(made.query, made.card,
-                          (AttentionMap(kind, fabricate.tokens(7), fabricate.tokens(11), (fabricate.layer(3),)),),
-                          made.verification)
-    found = opened(export(".npz", made, View(kind=kind)))
-    (back,), (there,) = found.maps, made.maps
-    assert back.kind is kind and (back.queries.texts, back.keys.texts) == (there.queries.texts, there.keys.texts)
-    assert [layer.index for layer in back.layers] == [layer.index for layer in there.layers]
-    assert '"made_by": "Clearhead"' in found.stated_source
-    for layer, other in zip(back.layers, there.layers, strict=True):
-        assert all((layer.weights[head] == heads.weights(other, head)).all() for head in range(layer.heads))
-
-
 def test_a_sinks_share_comes_back_and_is_saved_again():
     with_sink = fabricate.layer(0, 7, 7, sink=np.linspace(-1, 2, 6).astype(np.float32))
     narrow = fabricate.layer(4, 7, 7)

@@ -16,14 +16,6 @@ def test_as_many_patches_move_as_are_asked_for(moved):
     assert sorted(order) == list(range(25)) and (order != np.arange(25)).sum() == (moved if moved > 1 else 0)
 
 
-@pytest.mark.parametrize("side", [1, 4, 8])
-def test_what_was_cut_can_be_laid_again(side):
-    picture = lesson.canvases()[0].pixels()
-    patches = lesson.cut(picture, side)
-    assert (lesson.laid(patches, 40 // side) == picture).all()
-    assert (patches[1] == picture[:side, side:2 * side]).all()
-
-
 def test_positions_make_the_order_known():
     picture = lesson.canvases()[1].pixels()
     with torch.inference_mode():

@@ -166,9 +166,3 @@ def test_unknown_characters_are_shown_as_typed(minilm):
     tokens = ask_minilm(minilm, "这个苹果很好吃").maps[0].queries
     assert tokens.texts[1] == "[UNK] 这" and tokens.unknown[1]
     assert tokens.spans[1] == (0, 1) and sum(tokens.unknown) == 7
-
-
-def test_a_pair_is_told_apart(minilm):
-    tokens = ask_minilm(minilm, "It is a bank.", text_b="The river.").maps[0].queries
-    assert tokens.segments == (-1, 0, 0, 0, 0, 0, -1, 1, 1, 1, -1)
-    assert tokens.spans[7] == (0, 3)

@@ -9,7 +9,6 @@ import pytest
 
 from model.ask import sources
 from model.core.query import UserError
-from model.module.look import look
 from model.pretrained import accounting
 from tests.model import tiny, tiny_vision
 
@@ -105,30 +104,11 @@ def saved(network: Callable[[], Any], tokenizer: bool = True) -> Callable[[Path]
     return plant
 
 
-def looked(network: Callable[[], Any], **inputs: Any) -> Callable[[Path], Any]:
-    """Looks at the model of the folder in a notebook."""
-    def way(folder: Path) -> Any:
-        import torch
-
-        given = {name: shape if isinstance(shape, torch.Tensor) else torch.tensor(shape) if isinstance(shape, list)
-                 else torch.randn(shape, generator=torch.Generator().manual_seed(0)) for name, shape in inputs.items()}
-        return look(type(network()).from_pretrained(folder).eval(), given)
-    return way
-
-
 def llava() -> Any:
     import transformers
 
     return made("LlavaForConditionalGeneration", "LlavaConfig", text_config=transformers.LlamaConfig(**tiny.GROUPED),
                 vision_config=transformers.CLIPVisionConfig(**SEEN), image_token_id=69, vision_feature_layer=-1)
-
-
-def whisper() -> Any:
-    sizes = {f"{half}_{name}": number for half in ("encoder", "decoder")
-             for name, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 32))}
-    return made("WhisperForConditionalGeneration", "WhisperConfig", vocab_size=70, d_model=32, max_source_positions=50,
-                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, suppress_tokens=None,
-                begin_suppress_tokens=None, **sizes)
 
 
 def resnet() -> Any:
@@ -179,11 +159,7 @@ CAUSES = {
                             ("-of-", "has no model-"), lambda folder: restored(files(folder, ""))),
     "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
                      ("Git LFS pointer", "git lfs pull"), restored),
-    "text and pictures": Cause(saved(llava), ("reads text and pictures", NOTEBOOK),
-                               looked(llava, input_ids=[[1] + [69] * 16 + [5, 6, 7]], pixel_values=(1, 3, 32, 32)),
-                               image=True),
-    "speech with words": Cause(saved(whisper), ("whisper", "sound", NOTEBOOK),
-                               looked(whisper, input_features=(1, 80, 100), decoder_input_ids=[[1, 5, 6]])),
+    "text and pictures": Cause(saved(llava), ("reads text and pictures", NOTEBOOK), transformer, image=True),
     "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
 }
 

@@ -126,13 +126,6 @@ def test_rotary_pairs_are_recognised(neighbours):
     assert pairs_of(before.numpy(), before.numpy()) == ()
 
 
-def test_what_cannot_be_followed_is_one_sentence(opened, report):
-    for family, words in (("albert", "share one module"), ("bloom", "only reports its weights")):
-        model = opened(family)
-        with pytest.raises(UserError, match=words):
-            model.trace(asked(model), report)
-
-
 class Hidden(torch.nn.Module):
     """A matrix that is no module's weight."""
 

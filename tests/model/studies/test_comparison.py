@@ -16,7 +16,6 @@ from model.studies.comparison import (
     compare,
     cosine,
     difference,
-    difference_views,
     prediction_table,
     same_heads,
 )
@@ -48,23 +47,6 @@ def test_same_question_changes_nothing():
     assert asked(first, first).changed.max() == 0
     found = asked(first, record("minilm", TIRED, edits=[Silence(Kind.SELF, 3, 1)])).frame()["changed"]
     assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
-
-
-def test_difference_views_are_aligned():
-    first, second = record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street"))
-    found = meet(first, second)
-    one, other, change = difference_views(first, second, ((Kind.SELF, 3, 1), (Kind.SELF, 3, 1)), found)
-    gap = next(place for place, group in enumerate(found.columns) if not group.both)
-    assert [unit.text for unit in one.columns] == [group.text for group in found.columns]
-    assert one.rows[gap].tokens == (gap,)
-    assert one.rows[0].special and not one.rows[1].special and (one.layer, one.head) == (3, 1)
-    plain = heads.weights(second[Kind.SELF].layer(3), 1)
-    np.testing.assert_allclose(other.weights, plain, atol=1e-6)
-    np.testing.assert_allclose(np.delete(np.delete(one.weights, gap, 0), gap, 1),
-                               heads.weights(first[Kind.SELF].layer(3), 1), atol=1e-6)
-    assert np.isnan(one.weights[gap]).all() and np.isnan(change.weights[:, gap]).all()
-    assert np.isfinite(change.weights[0, 0])
-    np.testing.assert_allclose(change.weights, other.weights - one.weights, atol=1e-6)
 
 
 def test_predictions_are_the_records_own():

@@ -7,7 +7,7 @@ from torch.nn import functional
 from model.ask import sources
 from model.core.heads import weights
 from model.core.query import Kind, Query, Silence
-from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
+from model.lessons.pronoun_choice import DecisionQuery
 from model.scratch.source import open_model
 from model.scratch.tokens import BEGIN, END
 from model.studies.predictions import (
@@ -112,9 +112,3 @@ def test_exchanging_every_word_is_reading_the_twin(answered):
     assert len(found.patched) == len(found.source) and found.source[found.patched.argmin()] != "."
     none = answered(DecisionQuery, TIRED, TIRED)
     np.testing.assert_allclose(none.patched, none.share, atol=1e-6)
-
-
-def test_decisions_over_a_set(answered):
-    found = answered(DecisionSetQuery, 20)
-    assert found.sentences == 40 and found.moved["everything"] > 0.9
-    assert all(0 <= share <= 1 for share in found.moved.values()) and set(found.points) == {Kind.SELF, Kind.CROSS}

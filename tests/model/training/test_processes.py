@@ -1,9 +1,7 @@
 """Trainings beside a page, and their films."""
-import json
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import pytest
 from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
-from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
 from model.studies.induction import InductionMeanQuery
 from model.training import processes, worker
@@ -22,7 +19,6 @@ from model.training.processes import (
     Training,
     emergence_interval,
 )
-from tests.children import on_a_full_disk
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
 PATIENCE = 240   # seconds: a machine that does other things too starts torch slowly
@@ -114,33 +110,6 @@ def test_training_ends_unwatched_or_diverging(tmp_path, monkeypatch):
         teller(TrainingStep(4, 50, 4.0, 0.0))
     (tmp_path / "lease").touch()
     teller(TrainingStep(5, 50, 4.0, 0.0))
-
-
-def small(settings):
-    """A training of a few numbers, whose film has more bytes than a full disk takes."""
-    task = tasks()["induction"]
-    return replace(task, name="trained", config=replace(task.config, d_model=12, heads=2, d_ff=5), batch=3,
-                   score=lambda model: {"right": 0.5})
-
-
-@pytest.mark.parametrize("most, code", [(1500, 1), (20, processes.UNWRITABLE)])
-def test_a_full_disk_ends_a_training_with_its_reason(tmp_path, monkeypatch, most, code):
-    """Where there is room for a sentence, and where there is none."""
-    monkeypatch.setattr(worker, "task_of", small)
-    monkeypatch.setattr(worker, "give_way", lambda: None)
-    (tmp_path / "settings.json").write_text(json.dumps(asdict(SMALL)), encoding="utf-8")
-    (tmp_path / "lease").touch()
-    ended = on_a_full_disk(lambda: worker.main(tmp_path), most)
-    assert isinstance(ended, SystemExit) and ended.code == code
-    there = sorted(path.name for path in tmp_path.iterdir())
-    if code == 1:
-        failure = json.loads((tmp_path / "progress.json").read_text(encoding="utf-8"))["failure"]
-        assert "trained-film.safetensors could not be written, as files may not be so large there" in failure
-        there.remove("progress.json")
-    assert there == ["lease", "settings.json"]
-    stopped = Training.__new__(Training)
-    stopped.folder, stopped._process = tmp_path, SimpleNamespace(returncode=code)
-    assert ("nothing could be written to" in stopped._failure()) == (code == processes.UNWRITABLE)
 
 
 def test_abandoned_training_is_removed(started):

@@ -10,9 +10,8 @@ from model.ask.sources import models
 from model.capture.forward_pass import Unsupported
 from model.core import heads, pictures
 from model.core.models import LastVectorsQuery, TraceQuery
-from model.core.query import Hide, Kind, Patch, Silence, Temper, UserError, quiet
+from model.core.query import Kind, UserError, quiet
 from model.pretrained.vision.picture_model import open_processor, prepare
-from model.studies.patching import PatchQuery
 from tests.model import tiny_vision
 
 TYPES = ("vit", "deit", "dino", "dinov2", "dinov2_registers", "beit", "clip_vision", "siglip_vision")
@@ -91,22 +90,6 @@ def test_model_without_head_answers_with_cls(folders):
     assert answer.nbytes > answer.picture.nbytes + answer.prediction.vectors.nbytes
 
 
-def test_edits_work_on_patches(folders):
-    plain = record(folders("dinov2"))
-    patch = plain[Kind.SELF].keys.patch_at(1, 2)
-    hidden = record(folders("dinov2"), [Hide("source", patch)])
-    assert all(heads.weights(layer, head)[:, patch].max() == 0
-               for layer in hidden[Kind.SELF].layers for head in range(4))
-    assert heads.weights(plain[Kind.SELF].layers[0], 0)[:, patch].max() > 0
-    silent = record(folders("dinov2"), [Silence(Kind.SELF, 0, 1)])
-    assert np.array_equal(silent[Kind.SELF].layers[0].query, plain[Kind.SELF].layers[0].query)
-    assert np.abs(silent[Kind.SELF].layers[1].query - plain[Kind.SELF].layers[1].query).max() > 1e-3
-    warm = record(folders("dinov2"), [Temper(Kind.SELF, 1, 0, 4.0)])
-    entropy = lambda weights: -(weights * np.log(np.maximum(weights, 1e-30))).sum(-1).mean()
-    assert entropy(heads.weights(warm[Kind.SELF].layers[1], 0)) > entropy(heads.weights(plain[Kind.SELF].layers[1], 0))
-    assert {answer.verification.status for answer in (hidden, silent, warm)} == {"verified"}
-
-
 def test_windows_are_refused_by_name(folders):
     with pytest.raises(UserError, match=r"swin was refused because its picture cannot be trusted: it attends within 4 "
                                         r"windows of 16 tokens each, not over the whole input; choose another"):
@@ -120,16 +103,6 @@ def folder(tmp_path_factory):
 
 def query_of(folder, key, edits=()):
     return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
-
-
-def test_heads_are_patched_between_pictures(folder):
-    first, second = query_of(folder, "cat"), query_of(folder, "coffee")
-    effects = PatchQuery(first, second, Kind.SELF).answer(models, quiet)
-    assert len(effects.heads) == 12
-    edited = query_of(folder, "cat", [Patch(Kind.SELF, 2, 1, second)]).answer(models, quiet)
-    plain = first.answer(models, quiet)
-    assert edited.verification.status == "verified"
-    assert np.abs(np.sort(edited.prediction.probabilities) - np.sort(plain.prediction.probabilities)).max() > 1e-5
 
 
 def test_last_vectors_are_the_traces(folder):

@@ -10,7 +10,6 @@ from model.ask import sources
 from model.core import heads
 from model.core.query import Kind, Silence, UserError, quiet
 from model.core.record import AttentionRecord, Prediction
-from model.core.statistics import accuracy_intervals, best_column, held_out_accuracy, max_statistic_null
 from model.studies import coreference
 from model.studies.coreference import (
     AnswersQuery,
@@ -204,36 +203,10 @@ def test_resolver_answers_at_the_pronoun():
 PAIRS, HEADS, FRAMES = 139, 71, 29
 
 
-def noise(seed: int, pairs: int = PAIRS, heads: int = HEADS) -> np.ndarray:
-    """Heads that prefer one of the two nouns by chance, float32 (case, head, 2), twins side by side."""
-    return np.random.default_rng(seed).random((2 * pairs, heads, 2), np.float32)
-
-
-def planted(seed: int, accuracy: float, head: int) -> np.ndarray:
-    """Noise with one head that is right in this share of the cases."""
-    weights = noise(seed)
-    hit = np.random.default_rng(seed + 1).permutation(len(weights)) < accuracy * len(weights)
-    weights[:, head, 0], weights[:, head, 1] = np.where(hit, 0.6, 0.1), np.where(hit, 0.1, 0.6)
-    return weights
-
-
 def layout(pairs: int = PAIRS, frames: int = FRAMES) -> tuple[np.ndarray, np.ndarray]:
     """The pair and the frame of each case."""
     pair = np.repeat(np.arange(pairs), 2)
     return pair, pair % frames
-
-
-def test_a_planted_head_is_found():
-    pair, frame = layout()
-    weights = planted(3, 0.9, head=41)
-    correct = coreference.correctness(weights)
-    assert best_column(correct, weights.sum(-1)) == 41
-    luck = max_statistic_null(correct, pair)
-    assert luck.p_value == 1 / 2001 and luck.best > 0.85 > luck.high
-    found = held_out_accuracy(correct, weights.sum(-1), frame, frame % 2 == 0)
-    assert found.chosen == (41, 41) and found.accuracy.value == pytest.approx(correct[:, 41].mean())
-    interval = accuracy_intervals(correct, frame)[41]
-    assert 0.8 < interval.low < 0.9 < interval.high < 0.97
 
 
 def test_halves_keep_frames_whole_and_are_of_one_size():
