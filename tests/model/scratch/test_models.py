@@ -9,11 +9,8 @@ from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
 from model.scratch.transformer import Transformer
-from model.studies.attribution import LONGEST, AttributionQuery, attribute
-from model.studies.faithfulness import texts
 from model.studies.patching import PatchQuery, patch_heads
 from model.studies.predictions import next_word
-from model.studies.token_removal import explained_answer
 
 HEADLINE = "The animal didn't cross the street because it was too tired."
 
@@ -117,31 +114,6 @@ def test_patched_resolver_as_asked_head_by_head(name):
     width = opened.network.config.heads
     for layer, number in found.layers.items():
         assert number == pytest.approx(read([Patch(Kind.SELF, layer, head, second) for head in range(width)]), abs=1e-3)
-
-
-def test_removals_equal_the_transformer():
-    model = open_model("resolver-wide")
-    question = AttributionQuery(Query(model.card.id, model.card.revision, texts("resolver")[4].text))
-    explained = explained_answer(model, question.query, question.at, ("", "", ""), LONGEST)
-    record, trace = model.record(explained.query, quiet), model.trace(explained.query, quiet)
-    found = attribute(question, explained, record, trace, quiet)
-    ids, words = list(found.tokens.ids), model.tokenizer.words
-    pair = [words.index(found.answer.word), words.index(found.answer.rival)]
-
-    def difference(some, place):
-        with torch.inference_mode():
-            logits = model.network(torch.tensor([some]))[0, place]
-        return float(logits[pair[0]] - logits[pair[1]])
-
-    plain = difference(ids, found.place)
-    assert found.answer.rank == 1 and found.answer.value == pytest.approx(plain, abs=1e-4)
-    assert found.tokens.texts[found.place] == "it" and np.isnan(found.removed["deleted"][found.place])
-    for token in (1, found.place + 1):
-        place = found.place - (token < found.place)
-        deleted = plain - difference(ids[:token] + ids[token + 1:], place)
-        replaced = plain - difference([*ids[:token], 1, *ids[token + 1:]], found.place)
-        assert found.removed["deleted"][token] == pytest.approx(deleted, abs=1e-3)
-        assert found.removed["replaced"][token] == pytest.approx(replaced, abs=1e-3)
 
 
 def test_stream_and_projections_are_those_of_the_pass():
