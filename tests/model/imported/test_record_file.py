@@ -17,7 +17,7 @@ from model.core.query import UserError
 from model.imported import record_file
 from model.imported.record_file import RecordFile, read_record
 from tests.hostile import changed, changed_by, damaged, examples
-from tests.model.core.saving.test_record_file import everything
+from tests.model.core.test_record_file import everything
 
 
 @pytest.fixture(scope="module")
