@@ -4,9 +4,18 @@ import pytest
 
 from model.core import heads
 from model.core.masks import Causal, Dense, Full, Relative
-from model.core.query import Box, Kind, UserError
+from model.core.query import Box, Kind, NotFinite, UserError
 from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record
+
+
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(name, bad):
+    array = np.array(getattr(layer(), name))
+    array[0, 1, 2] = bad
+    with pytest.raises(NotFinite, match=f"NaN or infinity in the {name} of layer"):
+        layer(**{name: array})
 
 
 @pytest.mark.parametrize("changes", [
