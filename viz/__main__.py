@@ -138,12 +138,14 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     if to_html and to_pdf and to_html.resolve() == to_pdf.resolve():
         raise UserError(f"The page and the PDF would both be {to_pdf}; give each its own file.")
     saved_handout = load(file.read_bytes())
+    said = []
     for out, make in ((to_html, page.page), (to_pdf, pdf.pdf)):
         if out:
             refuse_overwriting(out, file)
             content = make(saved_handout)
             write(out, content)
-            click.echo(f"{out}: {len(content):,} bytes")
+            said.append(f"{out}: {len(content):,} bytes")
+    click.echo("\n".join(said))   # of both or, where one is refused, of none
 
 
 @main.command("notebook")

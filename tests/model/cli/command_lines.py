@@ -21,7 +21,7 @@ def below(group: click.Group, before: str = "") -> dict[str, click.Command]:
 
 
 COMMANDS = {(program, name): command for program, group in PROGRAMS.items() for name, command in below(group).items()}
-LINES = 160 if settings.default.max_examples <= 100 else 2000
+LINES = 120 if settings.default.max_examples <= 100 else 2000
 DIGITS = "9" * 5000
 NUMBERS = st.sampled_from(("0", "1", "2", "3", "1", "8", "-1", "-0", "1.5", "nan", "inf", "-inf", "1e400", "1e3", "0x1",
                            "1_0", "٣", "", " ", str(2**31), str(2**63 - 1), str(2**63), str(2**70), str(-2**63),

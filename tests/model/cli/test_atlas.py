@@ -9,6 +9,7 @@ from model.studies.atlas import files
 from model.studies.atlas.build import ShardWorker
 from model.studies.atlas.files import PART, open_atlas
 
+MODEL = "resolver-narrow"
 TEXTS = [f"The animal number {number} was too tired, and so was number {number + 1}." for number in range(70)]
 
 
@@ -20,7 +21,7 @@ def corpus(tmp_path):
 
 
 def build(corpus, out, *more):
-    return CliRunner().invoke(main, ["atlas", "build", str(corpus), "--model", "scratch", "--out", str(out), *more])
+    return CliRunner().invoke(main, ["atlas", "build", str(corpus), "--model", MODEL, "--out", str(out), *more])
 
 
 def parquet(folder):
@@ -56,7 +57,7 @@ def test_second_build_into_a_folder_waits(corpus, tmp_path):
     out.mkdir()
     with files.alone(out):
         assert f"Another build is writing to {out}; wait until it ends" in refused(
-            "build", corpus, "--model", "scratch", "--out", out)
+            "build", corpus, "--model", MODEL, "--out", out)
     assert list(out.iterdir()) == [] and build(corpus, out, "--limit", "3").exit_code == 0
     assert not (out / files.LOCK).exists() and open_atlas(out).about["texts"] == 3
 
@@ -68,14 +69,14 @@ def refused(*arguments):
 
 
 def test_what_cannot_be_is_one_sentence(corpus, tmp_path):
-    out, asked = tmp_path / "atlas", ("--model", "scratch", "--out", tmp_path / "atlas")
+    out, asked = tmp_path / "atlas", ("--model", MODEL, "--out", tmp_path / "atlas")
     assert build(corpus, out, "--limit", "3").exit_code == 0
-    assert "holds an atlas of scratch over another corpus" in refused("build", corpus, *asked)
-    assert "holds an atlas of scratch" in refused("build", corpus, "--model", "minilm", "--out", out, "--limit", "3")
+    assert "holds an atlas of resolver-narrow over another corpus" in refused("build", corpus, *asked)
+    assert "holds an atlas of resolver-narrow" in refused("build", corpus, "--model", "minilm", "--out", out, "--limit", "3")
     assert "end its name in" in refused("build", __file__, *asked)
     empty = tmp_path / "empty.txt"
     empty.write_text("\n\n", encoding="utf-8")
-    assert "contains no text" in refused("build", empty, "--model", "scratch", "--out", tmp_path / "other")
+    assert "contains no text" in refused("build", empty, "--model", MODEL, "--out", tmp_path / "other")
     assert "add --on ray" in refused("build", corpus, *asked, "--ray", "10.0.0.1:6379")
     assert "There is no complete atlas in" in refused("csv", tmp_path)
     assert "would be overwritten" in refused("build", out / "texts.parquet", *asked)
@@ -84,5 +85,5 @@ def test_what_cannot_be_is_one_sentence(corpus, tmp_path):
     part = tmp_path / "part" / PART
     part.parent.mkdir()
     part.write_bytes(b"something else")
-    assert "was not written by an earlier run" in refused("build", corpus, "--model", "scratch", "--out",
+    assert "was not written by an earlier run" in refused("build", corpus, "--model", MODEL, "--out",
                                                               part.parent)

@@ -49,6 +49,7 @@ def tiny():
 
 @pytest.fixture(scope="module")
 def next_words(tiny):
+    @functools.cache
     def asked(prefix):
         with torch.no_grad():
             return tiny(torch.tensor([prefix])).logits[0, -1].double().log_softmax(-1).numpy()

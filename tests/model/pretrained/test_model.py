@@ -116,7 +116,7 @@ def query(model, text: str = CAT) -> Query:
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_likelihood_is_transformers_loss(opened, quiet, family):
+def test_likelihood_is_transformers_loss(opened, family):
     model = opened(family)
     found = sequence_likelihood(model, query(model), quiet)
     ids = model.tokenizer(CAT, return_tensors="pt")["input_ids"]

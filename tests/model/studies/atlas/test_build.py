@@ -129,8 +129,8 @@ def test_interrupted_work_is_saved(end):
 def test_texts_have_the_averages_of_the_atlas():
     texts = tuple(Item(at, "shipped", at + 1, line) for at, line in enumerate(
         SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
-    revision = sources.revision("scratch")
-    found = sources.ask(TextsQuery("scratch", revision, None, texts)).result(60)
-    atlas = sources.ask(AtlasQuery("scratch", revision, limit=8)).result(60)
+    model = "resolver-narrow", sources.revision("resolver-narrow")
+    found = sources.ask(TextsQuery(*model, None, texts)).result(60)
+    atlas = sources.ask(AtlasQuery(*model, limit=8)).result(60)
     assert found.texts == 8 and "fit_even" in found.names and "confidence" not in found.names
     assert list(found.by_head("entropy").values()) == atlas.wide()["entropy"].tolist()

@@ -14,11 +14,12 @@ from model.studies.atlas.build import ShardWorker, Task
 from model.studies.atlas.workers import summaries
 
 ROOT = Path(__file__).parents[4]
+MODEL = "resolver-narrow"
 TEXTS = [f"The animal number {number} did not cross the street, as it was number {number}." for number in range(70)]
 
 
 def command(corpus: Path, out: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", "scratch", "--out", str(out),
+    return [sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", MODEL, "--out", str(out),
             *more]
 
 
@@ -66,7 +67,7 @@ def test_shards_come_in_order_and_not_far_ahead():
 @pytest.mark.parametrize(("opener", "sentence"), [(refusing, "This model is not here"), (dying, "A worker died")])
 def test_a_worker_that_refuses_or_dies_is_one_sentence(opener, sentence):
     with pytest.raises(UserError, match=sentence):
-        list(summaries(iter("ab"), opener, Task("scratch", "0"), "processes", 1))
+        list(summaries(iter("ab"), opener, Task(MODEL, "0"), "processes", 1))
 
 
 @pytest.mark.rest
