@@ -95,3 +95,9 @@ def coin_flips(seed: int, cases: int, heads: int) -> np.ndarray:
     """Which case each head that knows nothing gets right, float64 (case, head)."""
     weights = np.random.default_rng(seed).random((cases, heads, 2), np.float32)
     return (weights[..., 0] > weights[..., 1]).astype(float)
+
+
+def test_rank_correlations_are_scipys():
+    first, second = RNG.integers(0, 5, (3, 9)), RNG.standard_normal((2, 9))
+    wanted = [[stats.spearmanr(one, other).statistic for other in second] for one in first]
+    assert statistics.rank_correlations(first, second) == pytest.approx(np.array(wanted), abs=1e-12)

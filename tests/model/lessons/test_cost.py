@@ -143,3 +143,10 @@ def test_attention_in_tiles_is_torchs(tile):
     wanted = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(each)[None]
                                                                 for each in (query, key, value)))[0].numpy()
     assert cost.tiled_attention(query, key, value, tile) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_powers_cross_where_algebra_says():
+    lengths = [2**power for power in range(6, 14)]
+    one, other = {n: 2e-9 * n**2 for n in lengths}, {n: 1e-6 * n for n in lengths}
+    assert cost.crossing(one, other) == pytest.approx(500)
+    assert cost.crossing(other, one) is None and cost.crossing({64: 1.0}, {64: 2.0}) is None

@@ -90,3 +90,15 @@ def test_the_distance_to_the_edge_is_qhulls(point):
     values = np.array([[1.0, 1.0], [-1.0, 1.2], [-0.7, -1.0], [1.1, -0.9], [0.1, 0.0]])
     edges = ConvexHull(values).equations   # of unit normals that point outwards
     assert head_steps.inside_by(np.array(point), values) == pytest.approx(-(edges @ [*point, 1.0]).max(), abs=1e-12)
+
+
+def test_hull_of_one_and_two_points():
+    assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0]
+    assert set(head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
+    assert set(head_steps.hull(np.array([[1.0, 1], [0, 0], [2, 2]]))) == {1, 2}
+
+
+def test_output_projection_is_a_sum_over_heads():
+    mixed, w_output = RNG.normal(size=(6, 13)), RNG.normal(size=(6, 13, 17))
+    linear = torch.nn.functional.linear(torch.tensor(mixed).flatten(), torch.tensor(w_output).reshape(-1, 17).T)
+    assert head_steps.hand_over(mixed, w_output).sum(0) == pytest.approx(linear.numpy(), abs=1e-12)

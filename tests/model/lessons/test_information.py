@@ -146,3 +146,21 @@ def test_same_matrices_give_the_same_weights(traced):
     rows /= rows.sum(1, keepdims=True)
     moved = np.abs(rows - heads.weights(layer, 0)).sum(1).mean() / 2
     assert found.moved[0] == pytest.approx(moved, abs=1e-4)
+
+
+def test_toys():
+    for n in (2, 8, 64):
+        told = {name: float(information.mutual(information.toy(name, n))) for name in information.TOYS}
+        assert told["uniform"] == told["first"] == pytest.approx(0, abs=1e-12)
+        assert told["itself"] == pytest.approx(np.log2(n))
+        assert 0 < told["causal"] < told["itself"] and 0 <= told["previous"] <= told["itself"]
+        assert information.toy("previous", n, 0.3).sum(1) == pytest.approx(1)
+
+
+def test_pooling_is_the_mean():
+    one = found()
+    both = information.mean_over_texts([one, one])
+    assert both.texts == 2 and both.values["mutual"] == pytest.approx(one.values["mutual"])
+    assert both.divergence == pytest.approx(one.divergence)
+    distances = np.array([[layer != other for other, _ in one.places] for layer, _ in one.places], float)
+    assert information.within_and_between(one, distances) == (0, 1)

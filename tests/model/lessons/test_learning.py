@@ -123,3 +123,12 @@ def test_training_is_reproducible():
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
     assert not first.floor.any()
+
+
+def test_clipping_survives_the_wall():
+    start = (5.4, -2.8)
+    thrown, lengths = learning.descend(start, 0.3, 0.0)
+    calm, _ = learning.descend(start, 0.3, 0.3)
+    assert lengths.max() > 5 and (np.abs(np.diff(calm, axis=0)) <= 0.09 + 1e-12).all()
+    assert learning.cliff(*thrown[-1])[0] > 10 * learning.cliff(*calm[-1])[0]
+    assert learning.cliff(*calm[-1])[0] < learning.cliff(*start)[0]

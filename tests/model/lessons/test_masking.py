@@ -5,6 +5,7 @@ import torch
 from scipy.sparse.csgraph import shortest_path
 
 from model.core import heads
+from model.core.masks import Window
 from model.core.query import Kind
 from model.lessons import masking
 from model.lessons.masking import Shape
@@ -55,6 +56,11 @@ LENGTH = 29
 SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
 
 
+def test_window_is_the_records_window():
+    found = masking.window(LENGTH, SHAPE)
+    assert (found == Window(3, 3).block(slice(0, LENGTH), slice(0, LENGTH))).all()
+
+
 def test_random_rows_have_their_own_token():
     sums = masking.random_keys(LENGTH, SHAPE).sum(1)
     assert set(sums) <= {3, 4} and masking.random_keys(LENGTH, SHAPE).diagonal().all()
@@ -85,3 +91,21 @@ def test_lost_weight_is_what_lies_outside():
         assert found[1, head] == pytest.approx(weights[~allowed].sum() / 11, abs=1e-6)
     assert max(masking.lost_weight(answer[Kind.SELF],
                                         np.ones((11, 11), bool)).values()) == pytest.approx(0, abs=1e-9)
+
+
+def test_blind_row_is_nan_or_uniform():
+    found = masking.blind_row(5)
+    assert (found["before"], found["after"], found["renormalised"],
+            found["torch.softmax"]) == ("NaN", "0", "NaN", "NaN")
+    assert found["finite"].startswith("uniform")
+    assert found["scaled_dot_product_attention"] in ("0", "NaN")   # 0 in current torch, NaN in older ones
+
+
+def test_global_tokens_have_their_closed_share():
+    wanted = (2 * 2 * LENGTH - 2 * 2 + LENGTH - 2) / LENGTH**2
+    assert masking.global_tokens(LENGTH, SHAPE).mean() == pytest.approx(wanted)
+
+
+def test_dilated_window():
+    found = masking.dilated_window(LENGTH, SHAPE)
+    assert np.flatnonzero(found[14]).tolist() == [8, 10, 12, 14, 16, 18, 20]

@@ -30,6 +30,7 @@ from model.lessons.since import (
     Design,
     RealModel,
     encode,
+    kaplan,
     model_cache_bytes,
 )
 
@@ -239,3 +240,15 @@ def test_the_best_size_is_found_by_search_too(law, compute):
                             method="bounded", options={"xatol": 1e-9})
     parameters, tokens = law.best(compute)
     assert parameters == pytest.approx(np.exp(found.x), rel=1e-3) and 6 * parameters * tokens == pytest.approx(compute)
+
+
+def test_balancing_loss_ranges_from_one_to_the_number_of_experts():
+    even = torch.eye(4)[None] * 0.97 + 0.0075
+    there = torch.ones(1, 4, dtype=torch.bool)
+    assert float(since.balancing(even, there)) == pytest.approx(1)
+    assert float(since.balancing(torch.eye(4)[[0, 0, 0, 0]][None], there)) == pytest.approx(4)
+
+
+def test_kaplans_size():
+    assert kaplan(1e15 * 86_400)[0] == pytest.approx(1.3e9)
+    assert kaplan(1e24)[0] / kaplan(1e23)[0] == pytest.approx(10**0.73)

@@ -102,3 +102,15 @@ def test_change_of_the_answer():
     assert softmax.answer_change(before, after) == ("probability", pytest.approx(0.25 - 0.6))
     assert softmax.answer_change(before, replace(after, ids=((5, 6), (8, 9))))[0] == "none"
     assert softmax.answer_change(None, after)[0] == "none"
+
+
+@pytest.mark.parametrize("m", [1, 2, 7])
+def test_even_spread_over_m_tokens_is_worth_m(m):
+    assert softmax.effective_tokens(np.array([1 / m] * m + [0.0] * 3)) == pytest.approx(m, abs=1e-12)
+
+
+def test_formula_as_written_overflows():
+    assert np.isnan(softmax.naive_softmax([10.0, 0.0], 0.1, np.float32)).any()      # e^100 is beyond float32
+    assert softmax.naive_softmax([10.0, 0.0], 0.1, np.float64) == pytest.approx(special.softmax([100.0, 0.0]))
+    assert np.isnan(softmax.naive_softmax([10.0, 0.0], 0.01, np.float64)).any()     # e^1000 is beyond float64
+    assert softmax.softmax_rows([10.0, 0.0], [0.01])[0] == pytest.approx([1.0, 0.0])

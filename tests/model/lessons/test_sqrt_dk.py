@@ -94,3 +94,19 @@ def test_film_begins_and_ends_right(wide):
         assert found.film[which].shape == (sqrt_dk.STEPS // sqrt_dk.EVERY + 1, scores.SYMBOLS, scores.SYMBOLS)
     assert found.bits("none") < found.bits("root") < found.bits("width") <= np.log2(scores.SYMBOLS)
     assert np.diag(found.film["root"][-1]).mean() > 0.9 > np.diag(found.film["root"][0]).max()
+
+
+def test_reasons_on_the_same_rows():
+    found = sqrt_dk.numbers_at(512, 64, 0, "normal")
+    assert found["spread_plain"] == pytest.approx(found["spread_scaled"] * 512**0.5)
+    assert found["spread_scaled"] == pytest.approx(1, abs=0.15)
+    assert 0 < found["output_scaled"] < found["output_plain"] < 1.1
+    assert found["largest_plain"] > 0.8 > 0.2 > found["largest_scaled"]
+
+
+def test_entropy_over_temperatures_meets_the_survey():
+    _, _, dots = sqrt_dk.rows_of(256, 64, 0, "normal")
+    place, found = sqrt_dk.WIDTHS.index(256), sqrt_dk.survey(64, 0, "normal")
+    over = sqrt_dk.entropy_over(dots, np.array([1.0, 16.0]))
+    assert over[0] == pytest.approx(found.entropy["plain"][place])
+    assert over[1] == pytest.approx(found.entropy["scaled"][place])

@@ -1,10 +1,11 @@
 """From letters to the next word: every number against the model's own pass, by another way than the page's."""
+import numpy as np
 import pytest
 import torch
 
 from model.ask import sources
 from model.core.query import NoNextWord, UserError
-from model.lessons.story import StoryQuery
+from model.lessons.story import StoryQuery, clearest_head, looks_back
 from model.scratch.source import open_model
 
 RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
@@ -72,3 +73,12 @@ def test_who_does_not_write_or_does_not_add_is_refused():
         asked("resolver-narrow", RABBIT)
     with pytest.raises(UserError, match="do not add to an unnormalised residual stream"):
         asked("induction", "abcab")
+
+
+def test_clearest_head_looks_back():
+    rows = np.zeros((2, 2, 5), np.float32)
+    rows[:, :, 0] = 1
+    rows[1, 0] = [0.1, 0, 0.2, 0.7, 0]   # most on the neighbour
+    rows[0, 1] = [0.5, 0, 0.3, 0.1, 0.1]
+    assert clearest_head(rows) == (0, 1)
+    assert (looks_back(rows[:, :, :3]) == 0).all() and clearest_head(rows[:, :, :1]) == (0, 0)

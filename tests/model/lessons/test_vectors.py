@@ -119,3 +119,9 @@ def test_layers_are_the_hidden_states_of_the_network(minilm, report):
         wanted = [float(torch.nn.functional.cosine_similarity(one[0, places[0]], other[0, places[side]], dim=0))
                   for one, other in zip(states[0], states[side], strict=True)]
         assert line[1:] == pytest.approx(wanted, abs=1e-5) and line[0] == pytest.approx(1)
+
+
+def test_pairs_are_merged_from_the_left():
+    assert vectors.merge_pair(("a", "a", "a", "b"), ("a", "a")) == ("aa", "a", "b")
+    assert vectors.show_piece("Ġlow") == "␣low" and vectors.show_piece("ä»") == "E4 BB"
+    assert vectors.show_piece("å¤©æ") == "天 E6"

@@ -9,6 +9,7 @@ from model.ask.sources import models
 from model.core import limits
 from model.core.query import UserError, quiet
 from model.pretrained import catalogue, load
+from model.pretrained.fetch import fetch
 from tests.model import tiny
 from tests.model.only import CardQuery
 
@@ -86,12 +87,14 @@ def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
     assert not proof.exists()
 
 
-def test_server_offers_its_catalogue_only(folder, monkeypatch):
+def test_server_offers_its_catalogue_only(folder, monkeypatch, report):
     monkeypatch.setenv("CLEARHEAD_CATALOGUE_ONLY", "1")
     for name in (str(folder), "owner/name"):
         with pytest.raises(UserError, match="only offers its catalogue"):
             load.locate(name)
-    assert load.locate("minilm").entry is not None
+        with pytest.raises(UserError, match="only offers its catalogue"):
+            fetch(name, report)
+    assert load.locate("minilm").entry is not None and fetch("minilm", report).is_dir()
 
 
 def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
@@ -163,3 +166,14 @@ def test_model_larger_than_memory_is_refused(sound, tmp_path, monkeypatch):
         small.setattr(limits, "memory_free", lambda: 1000.0)
         assert "large has" in told(CardQuery(str(large), sources.revision(str(large))))
     assert answered(large)
+
+
+def test_fitting_length_is_named(opened, monkeypatch):
+    model = opened("llama")
+    monkeypatch.setattr(limits, "memory_free", lambda: model.plan.bytes_for(17) + 1)
+    monkeypatch.setattr(limits, "SMALL_BYTES", 0)
+    limits.refuse_what_does_not_fit(model.plan, 17, "it")
+    with pytest.raises(UserError, match="shorten the text to 17 tokens"):
+        limits.refuse_what_does_not_fit(model.plan, 40, "it")
+    with pytest.raises(UserError, match="GB"):
+        limits.refuse_weights(10**12, "it")

@@ -3,6 +3,7 @@ import pytest
 
 from model.core.query import Query, UserError
 from model.pretrained.inputs import tokenize_query
+from model.pretrained.model import bytes_in_hex
 from model.pretrained.tokens import Piece, align, readable, visible, word_numbers
 from tests.model import tiny
 
@@ -140,3 +141,7 @@ def test_chat_template_is_special():
     tokenizer.chat_template = "{% for m in messages %}{{ m.content | upper }}{% endfor %}"
     with pytest.raises(UserError):
         read(decoder, chat=True, tokenizer=tokenizer)
+
+
+def test_half_a_character_is_shown_as_bytes():
+    assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == "‹8B›"

@@ -16,6 +16,7 @@ from model.studies.comparison import (
     compare,
     cosine,
     difference,
+    pool_weights,
     prediction_table,
     same_heads,
 )
@@ -74,3 +75,11 @@ def test_models_differ_by_the_mean_over_texts(tmp_path):
     assert (table["low"] <= table["divergence"]).all() and (table["divergence"] <= table["high"]).all()
     one, two, three = (sources.ask(sources.open_query(name, texts[0])).result(120) for name in (base, other, family))
     assert same_heads(one, two, (Kind.SELF, Kind.SELF)) and not same_heads(one, three, (Kind.SELF, Kind.CAUSAL))
+
+
+def test_pieces_are_summed_and_averaged():
+    weights = np.random.default_rng(7).dirichlet(np.ones(4), 3)
+    found = pool_weights(weights, [(0, 2), (1,), ()], [(0,), (1, 2, 3), ()])
+    assert found[0] == pytest.approx([weights[[0, 2], 0].mean(), weights[[0, 2], 1:].sum(1).mean(), np.nan],
+                                     nan_ok=True)
+    assert found[1, 1] == pytest.approx(weights[1, 1:].sum()) and np.isnan(found[2]).all()

@@ -45,3 +45,10 @@ def test_where_nothing_is_left_out_both_are_the_same():
 def test_smallest_weights_are_left_out():
     weights = np.array([[0.01, 0.99], [0.4, 0.6]])
     np.testing.assert_array_equal(study.without_smallest(weights, 0.5), [[0.01, 0.99], [0, 0.6]])
+
+
+def test_outliers_are_far_above_the_median():
+    norms = np.ones(25)
+    assert study.outliers(norms, MAP.keys.patches) == ()
+    norms[[0, 7]] = 9
+    assert study.outliers(norms, MAP.keys.patches) == (7,)

@@ -59,6 +59,12 @@ def test_typed_sides():
             rule.read_side(typed, TEXTS)
 
 
+def test_rule_of_too_many_pairs_is_refused_before_they_are_made():
+    for texts in (["a cat " * 50_000], ["a cat " * 150] * 4):
+        with pytest.raises(UserError, match="limit"):
+            rule.mark(texts, ("word", "word"))
+
+
 def test_marks_in_the_cases_select_words_or_spans():
     cases = [{"text": "Old friends never really meet.", "verb": "meet", "subject": (4, 11)},
              {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"}]

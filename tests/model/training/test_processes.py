@@ -14,10 +14,12 @@ from model.studies.induction import InductionMeanQuery
 from model.training import processes, worker
 from model.training.processes import (
     LEASE,
+    Film,
     HeadScoresQuery,
     Settings,
     Training,
     emergence_interval,
+    loss_drop_step,
 )
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
@@ -147,3 +149,11 @@ def test_scores_are_offered_for_decoders(smollm2):
     assert len(large.heads) == 270 and large.prefix.max() > 0.8 and large.copying is None
     with pytest.raises(UserError, match="choose a decoder"):
         sources.ask(InductionMeanQuery("minilm", sources.revision("minilm"), 1), "test").result(120)
+
+
+def test_loss_drop_step():
+    step = np.arange(0, 1000, 10, dtype=np.float32)
+    loss = np.where(step < 600, 4, 0).astype(np.float32)
+    assert abs(loss_drop_step(Film((), step, loss, loss, {})) - 600) <= 10
+    assert loss_drop_step(Film((), step, np.ones(100), loss, {})) is None
+    assert loss_drop_step(Film((), step[:5], loss[:5], loss[:5], {})) is None

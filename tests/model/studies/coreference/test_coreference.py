@@ -226,3 +226,8 @@ def test_baselines_by_hand():
     np.testing.assert_array_equal(coreference.first_noun_baseline(cases), [1, 0])
     np.testing.assert_array_equal(coreference.nearest_noun_baseline(cases), [0, 1])
     np.testing.assert_array_equal(coreference.nearest_noun_baseline((Case(text, (8, 11), first, second),)), [1])
+
+
+def test_equal_weights_count_one_half():
+    weights = np.array([[[0.2, 0.1]], [[0.1, 0.2]], [[0.3, 0.3]]], np.float32)
+    np.testing.assert_array_equal(coreference.correctness(weights)[:, 0], [1, 0, 0.5])
