@@ -1,4 +1,4 @@
-"""The search for answers that a page gives away can find them, and finds none beside any question of any lesson."""
+"""No lesson gives away an answer that it asks for; the search for that finds what is planted."""
 import json
 
 import pytest
@@ -17,41 +17,29 @@ PROMPT = {"ask": "What is the largest weight at 512?", "right": 1,
 
 @pytest.mark.parametrize(("shown", "found"), [
     ("The weight of 0.25 at 512, and nothing else.", []),
-    ("Of these, one key takes all.", ["one key takes all"]),
-    ("key 0.998", ["0.998"]),
-    ("a spread of 22.6 here", ["22.6"]),
+    ("key 0.998 of a spread of 22.6", ["0.998", "22.6"]),
     ("ONE KEY\ntakes **all** of it", ["key takes all of", "one key takes all", "takes all of it"])])
-def test_words_in_a_row_and_numbers_of_the_right_answer_are_found_and_nothing_else(shown, found):
+def test_numbers_and_runs_of_words_are_found(shown, found):
     assert given_away(PROMPT, shown) == found
 
 
-def questions(name: str) -> list[str]:
-    """The tables of a lesson's prose that ask something before the end."""
-    return [table for table, each in strings(f"lessons/{name}").items()
-            if isinstance(each, dict) and isinstance(each.get("right"), int)]
-
-
+# (lesson, table of its prose, control) of every question before those at the end
 QUESTIONS = [(name, table, control.name) for name in lessons() for table, control in zip(
-    questions(name), [each for each in pages()[name][0].controls if each.name.startswith("guess")], strict=True)]
+    (table for table, each in strings(f"lessons/{name}").items()
+     if isinstance(each, dict) and isinstance(each.get("right"), int)),
+    (each for each in pages()[name][0].controls if each.name.startswith("guess")), strict=True)]
 
 
-# the first question of every lesson is searched in a browser: tests/browser/test_every_page.py
-FURTHER = [each for each in QUESTIONS if each[1] != "predict"]
-
-
-@pytest.mark.parametrize(("name", "table", "control"), FURTHER)
-def test_no_lesson_as_it_opens_tells_a_further_answer_that_it_asks_for(name, table, control):
-    """With every other question of it answered."""
-    prompt = strings(f"lessons/{name}")[table]
-    page = shown(name, **{other: "a" for lesson, _, other in QUESTIONS if lesson == name and other != control})
+@pytest.mark.parametrize(("name", "table", "control"), QUESTIONS)
+def test_lesson_tells_an_answer_only_once_it_is_given(name, table, control):
+    """With every other question of the lesson answered."""
+    prompt, others = strings(f"lessons/{name}")[table], {each: "a" for lesson, _, each in QUESTIONS if lesson == name}
+    page = shown(name, **{each: answer for each, answer in others.items() if each != control})
     own = {prompt["ask"], *(answer["text"] for answer in prompt["answers"])}
-    words = [each for each in page.words if not any(each == part or part in each for part in own)]
+    words = [each for each in page.words if not any(part in each for part in own)]
     drawn = [json.dumps([trace.get("name"), str(trace.get("x"))[:200]], default=str)
              for chart in page.charts.values() for trace in chart["data"]]
     assert given_away(prompt, "\n".join([*words, *page.alts.values(), *drawn])) == []
     assert not any(strings(f"lessons/{name}")["remember"][0] in each for each in page.words)
-
-
-def test_every_question_of_every_lesson_is_searched():
-    assert {table for _, table, _ in QUESTIONS} == {"predict", "predict_far", "predict_copy"}
-    assert len(QUESTIONS) == len(lessons()) + 2
+    told = shown(name, **others)
+    assert {*page.numbers, *page.charts} < {*told.numbers, *told.charts}

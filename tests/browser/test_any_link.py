@@ -36,12 +36,13 @@ def end(control: Control, high: bool) -> str:
 
 
 def ends(name: str) -> list[dict[str, str]]:
-    """Links that turn all controls of the page to their ends, but train nothing; with `--all` that too, and one by
-    one."""
-    together = [{each.name: end(each, high) for each in CONTROLS[name] if LONG or each.name not in TRAINS}
-                for high in (False, True)]
-    alone = [{one: value} for link in together for one, value in link.items()] if LONG else []
-    return together + alone if CONTROLS[name] else []
+    """Links that turn all controls of the page to their ends, but train nothing; with `--all` that too, and both ends
+    together and one by one."""
+    turned = [each for each in CONTROLS[name] if LONG or each.name not in TRAINS]
+    if not LONG:
+        return [{each.name: end(each, number % 2 == 0) for number, each in enumerate(turned)}] if turned else []
+    together = [{each.name: end(each, high) for each in turned} for high in (False, True)]
+    return together + [{one: value} for link in together for one, value in link.items()] if turned else []
 
 
 def nonsense(name: str) -> list[dict[str, str]]:

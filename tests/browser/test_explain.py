@@ -1,5 +1,5 @@
-"""Does attention explain? in a real browser: three kinds of models, every switch, the set, and the link that brings it
-back."""
+"""The page Does attention explain? in a real browser."""
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
@@ -38,11 +38,11 @@ def at(seen, query: str, *figures: str):
     return seen.main
 
 
-def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_texts(seen):
+def test_vector_is_explained_readably_and_with_every_switch(seen):
     words = strings("explain")
     main = at(seen, "layer=3&head=1&all=1", "picture", "agreement")
     expect(main.get_by_text("With 14 tokens, chance alone reaches")).to_be_visible()
-    for width, least in ((1440, 100), (900, 0), (390, 0)):
+    for width, least in ((1440, 100), (390, 0)):
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.page.wait_for_function(FITTED, timeout=PATIENCE)
         found = seen.page.evaluate(COVERED)
@@ -51,13 +51,17 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("An animal stayed on its side of the street.")
     box.press("Enter")
-    expect(main.get_by_text("The cosine with the other sentence is")).not_to_contain_text(
-        "0.8324", timeout=PATIENCE)
-    main.get_by_text(words["swap"]["switch"], exact=True).click()
-    expect(main.locator(".st-key-chart-explain-swap .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
-    main.get_by_text(words["share"]["switch"], exact=True).click()
-    expect(main.locator(".st-key-chart-explain-share .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("The cosine with the other sentence is")).not_to_contain_text("0.8324", timeout=PATIENCE)
+    for switch in ("swap", "share"):
+        main.get_by_text(words[switch]["switch"], exact=True).click()
+        expect(main.locator(f".st-key-chart-explain-{switch} .clearhead-chart[data-drawn]")).to_be_visible(
+            timeout=PATIENCE)
     assert {"swap", "share", "other"} <= set(seen.rest().params())
+
+
+@pytest.mark.rest
+def test_noun_and_sign_are_explained_and_sixty_texts_asked(seen):
+    words = strings("explain")
     main = at(seen, RESOLVER, "picture", "agreement")
     expect(main.get_by_text("The logit of giraffe minus that of")).to_be_visible()
     main.get_by_role("button", name=words["set"]["run"].format(model="Resolver, wide", count=60)).click()

@@ -36,8 +36,8 @@ def ask(seen, text: str):
     return box
 
 
-def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one(open_page):
-    seen = open_page()
+def test_start_shows_the_headline_case_and_its_twin(open_page):
+    seen = open_page(width=1280, height=720)
     body = seen.main.inner_text()
     assert "layer 3 · head 1" in head(seen)
     for words in (f"3·1: it gives animal weight {headline.ANIMAL}, rank 1 of 72 heads",
@@ -45,44 +45,17 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
                   f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE} with wide"):
         assert words in body
     assert re.search(r"✓ verified · this pass \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
-    for key in ("strip", "grid", "head"):
-        box = seen.page.locator(f".st-key-{key}").bounding_box()
-        assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, f"{key}: in view with the others"
-    seen.page.get_by_role("radio", name="wide").click()
+    row = seen.page.locator(".st-key-head .label.down").get_by_text("it", exact=True).first
+    expect(row).to_be_in_viewport(ratio=1)   # of a small laptop
+    assert seen.main.get_by_test_id("stCode").count() == 0
+    seen.main.get_by_test_id("stExpander").filter(has_text="Formula and code").locator("summary").click()
+    expect(seen.main.get_by_test_id("stCode").filter(has_text="def softmax")).to_be_visible(timeout=PATIENCE)
+    assert seen.main.locator(".katex").count() > 0
+    seen.rest().page.get_by_role("radio", name="wide").click()
     expect(seen.page.get_by_text(f"With tired instead, animal gets {headline.ANIMAL}")).to_be_visible(timeout=PATIENCE)
     assert "layer 3 · head 1" in head(seen.rest())
     expect(seen.main).to_contain_text(headline.ANIMAL_IN_WIDE)
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
-
-
-def test_the_row_of_it_is_above_the_fold_of_a_small_laptop(open_page):
-    seen = open_page(width=1280, height=720)
-    row = seen.page.locator(".st-key-head .label.down").get_by_text("it", exact=True).first
-    expect(row).to_be_in_viewport(ratio=1)
-
-
-def test_the_source_and_what_highlights_it_come_when_somebody_opens_them(watch):
-    seen, asked = watch(), []
-    seen.page.on("response", lambda answer: asked.append(answer.url))
-    seen.page.goto(seen.address + "/")
-    seen.page.wait_for_selector(".st-key-head .board", timeout=PATIENCE)
-    seen.rest()
-    assert asked and seen.main.get_by_test_id("stCode").count() == 0
-    assert not [each for each in asked if "SyntaxHighlighter" in each]
-    seen.main.get_by_test_id("stExpander").filter(has_text="Formula and code").locator("summary").click()
-    expect(seen.main.get_by_test_id("stCode").filter(has_text="def softmax")).to_be_visible(timeout=PATIENCE)
-    assert seen.main.locator(".katex").count() > 0
-
-
-def test_typed_sentence_is_answered_linked_and_selectable(open_page):
-    seen = open_page()
-    ask(seen, "The lawyer thanked the nurse because she was kind.")
-    expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
-    assert "lawyer" in seen.rest().page.url
-    seen.page.get_by_role("button", name="she, position").click()
-    seen.rest().page.get_by_role("button", name="nurse, position").click()
-    expect(seen.page.get_by_text("Heads by weight from she to nurse")).to_be_visible(timeout=PATIENCE)
-    assert "pair=" in seen.rest().page.url
 
 
 def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
@@ -151,8 +124,11 @@ def test_open_head_exports_and_changes_by_mouse_and_keyboard(open_page, tmp_path
     expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
 
 
-def test_own_sentence_opens_on_its_pronoun_and_clicks_keep_the_head(open_page):
-    seen = open_page(text="The lawyer thanked the nurse because she was kind.")
+def test_typed_sentence_opens_on_its_pronoun_and_clicks_keep_the_head(open_page):
+    seen = open_page()
+    ask(seen, "The lawyer thanked the nurse because she was kind.")
+    expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
+    assert "lawyer" in seen.rest().page.url
     strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="Equal weights would be").first
     expect(strip.locator(".from")).to_have_text("she")
     expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("she")
@@ -176,21 +152,6 @@ def test_own_sentence_opens_on_its_pronoun_and_clicks_keep_the_head(open_page):
     expect(offer).to_have_count(0)
 
 
-def test_a_tour_points_at_the_parts_of_the_page_and_is_not_offered_again(open_page):
-    seen = open_page()
-    seen.main.locator(".st-key-tour-start button").click()
-    for part in ("strip", "heads-lead", "grid", "heads-open"):
-        framed = seen.page.locator(f".st-key-{part}[style*=outline]")
-        expect(framed).to_be_in_viewport(timeout=PATIENCE)
-        seen.main.locator(".st-key-tour-next button").click()
-        expect(framed).to_have_count(0, timeout=PATIENCE)
-    seen.main.locator(".st-key-tour-close button").click()
-    expect(seen.main.locator(".st-key-tour")).to_have_count(0, timeout=PATIENCE)
-    seen.page.get_by_role("radio", name="wide").click()
-    expect(seen.main.get_by_text("With tired instead")).to_be_visible(timeout=PATIENCE)
-    assert seen.rest().main.locator(".st-key-tour-start").count() == 0
-
-
 def test_presented_head_fits_projector_and_arrows_need_figures(open_page):
     seen = open_page("/heads", width=1366, height=768, present=1)
     box = seen.page.locator(".st-key-head .matrix > canvas").bounding_box()
@@ -206,20 +167,16 @@ def test_presented_head_fits_projector_and_arrows_need_figures(open_page):
 @pytest.mark.parametrize(("path", "pictures"), [("/", ".st-key-grid canvas, .st-key-head canvas"),
                                                 ("/softmax", ".clearhead-chart .main-svg")])
 def test_paper_has_whole_pictures_and_no_sidebar(watch, path, pictures):
-    seen = watch(width=1440, height=900)
+    seen = watch()
     seen.page.goto(seen.address + path)
     expect(seen.page.locator(pictures).first).to_be_visible(timeout=PATIENCE)
     seen.rest().page.emulate_media(media="print")
-    for wide in (703, 725):   # A4 and Letter without their margins
-        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        seen.page.set_viewport_size({"width": wide, "height": 1000})
-        for hidden in ("stSidebar", "stHeader", "stToolbar"):
-            assert all(not each.is_visible() for each in seen.page.get_by_test_id(hidden).all())
-        boxes = [each.bounding_box() for each in seen.page.locator(pictures).all() if each.is_visible()]
-        assert boxes and all(box["x"] >= 0 and box["x"] + box["width"] <= wide for box in boxes), boxes
-        seen.page.emulate_media(media="screen")
-        seen.page.set_viewport_size({"width": 1440, "height": 900})
-        seen.page.emulate_media(media="print")
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    seen.page.set_viewport_size({"width": 703, "height": 1000})   # A4 without its margins
+    for hidden in ("stSidebar", "stHeader", "stToolbar"):
+        assert all(not each.is_visible() for each in seen.page.get_by_test_id(hidden).all())
+    boxes = [each.bounding_box() for each in seen.page.locator(pictures).all() if each.is_visible()]
+    assert boxes and all(box["x"] >= 0 and box["x"] + box["width"] <= 703 for box in boxes), boxes
     assert seen.page.pdf(format="A4").startswith(b"%PDF")
 
 

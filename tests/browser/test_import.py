@@ -46,5 +46,3 @@ def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen, tmp_p
     seen.rest().follow_menu("corpus")
     expect(seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")).to_be_visible(timeout=PATIENCE)
     assert seen.main.get_by_role("button", name=strings("measures")["silence"]["run"]).count() == 0
-    seen.rest().follow_menu("compare")
-    expect(seen.main.get_by_text("holds the attention of one text only").first).to_be_visible(timeout=PATIENCE)

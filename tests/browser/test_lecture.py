@@ -141,15 +141,3 @@ def test_what_one_teaches_with_stays_and_a_clicker_steps_whatever_was_pressed(wa
     assert set(seen.rest().params()) == {"t", "guess"}
     expect(seen.main.locator("[data-seen], [data-said]")).to_have_count(0)
     seen.fine()
-
-
-def test_presented_and_back_again_is_where_one_was(watch):
-    seen = watch()
-    seen.page.goto(f"{seen.address}/compare")
-    expect(seen.main.locator(".matrix > canvas").first).to_be_visible(timeout=PATIENCE)
-    for there in (True, False):
-        seen.rest().page.keyboard.press("p")
-        expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(visible=not there, timeout=PATIENCE)
-        assert ("present" in seen.rest().params()) == there
-        assert urlsplit(seen.page.url).path == "/compare"
-    seen.fine()

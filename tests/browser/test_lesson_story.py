@@ -2,7 +2,6 @@
 stands still for whoever asked for less motion."""
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
@@ -48,24 +47,3 @@ def test_it_runs_by_itself_and_stops_steps_writes_and_opens_lessons(watch):
     seen.main.locator(".story .door").click()
     expect(seen.main.locator("h2", has_text=strings("lessons/inside")["question"])).to_be_visible(timeout=PATIENCE)
     assert urlsplit(seen.rest().page.url).path == "/inside"
-
-
-@pytest.mark.rest
-def test_less_motion_opens_it_standing_still_and_steps_jump(watch):
-    seen = watch("/lessons")
-    seen.page.emulate_media(reduced_motion="reduce")
-    seen.open("/story?by=stories")
-    play = seen.main.locator(".story .play")
-    expect(play).to_have_text(WORDS["play"], timeout=PATIENCE)
-    seen.page.evaluate(FAST)
-    seen.page.wait_for_timeout(400)
-    assert step_of(seen) == 0
-    seen.main.locator(".story .stop").last.click()
-    running = "() => document.getAnimations().filter((each) => each.playState === 'running').length"
-    assert seen.page.evaluate(running) == 0 and step_of(seen) == len(STEPS) - 1
-    seen.page.set_viewport_size({"width": 390, "height": 844})
-    seen.main.locator(".story .stop").nth(4).click()
-    expect(seen.main.locator(".story .output")).to_be_hidden()
-    expect(seen.main.locator(".story .attention")).to_be_visible()
-    seen.page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
-    seen.fine()

@@ -52,6 +52,16 @@ def test_long_texts_survive_reload_and_back_and_a_link_says_what_it_lacks(watch)
     assert text_of(other.rest()).input_value() == other.params().get("text", [""])[0], "page and address agree"
 
 
+def test_last_of_ten_rapid_edits_stays(watch):
+    seen = watch("/corpus")
+    for number in range(10):
+        text_of(seen).fill(f"A cat saw number{number} twice.")
+        text_of(seen).press("Control+Enter")
+    seen.page.wait_for_function("() => location.search.includes('number9')", timeout=PATIENCE)
+    assert seen.rest().params()["text"] == ["A cat saw number9 twice."]
+    assert text_of(seen).input_value() == "A cat saw number9 twice."
+
+
 def test_a_damaged_link_says_so_and_a_second_text_that_is_missing_is_missed(watch):
     seen = watch()
     seen.page.goto(f"{seen.address}/compare?{urlencode({'model': 'minilm', 'text_z': 'damaged', 'target_id': ''})}")

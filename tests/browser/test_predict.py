@@ -92,17 +92,3 @@ def test_only_what_the_mask_allows_is_marked_and_a_finger_can_do_it(browser, app
     np.testing.assert_allclose([float(each) for each in metrics.all_inner_texts()], [row[4], row.max(), 1 / 10],
                                atol=0.0006)
     context.close()
-
-
-def test_another_word_typed_on_heads_is_compared_at_once(watch):
-    seen = watch()
-    seen.page.goto(f"{seen.address}/heads?layer=3&head=1&token=13")
-    expect(seen.main.locator(".st-key-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
-    seen.rest()
-    box = seen.main.get_by_role("textbox", name=strings("heads")["swap_word"].format(word="tired"))
-    box.fill("shy", timeout=PATIENCE)
-    box.press("Enter")
-    expect(seen.main.locator(".st-key-compare-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
-    params = seen.rest().params()
-    assert params["other"] == [TIRED.replace("tired", "shy")] and params["head"] == ["1"] and params["layer"] == ["3"]
-    expect(seen.main.get_by_text("tired ⇄ shy").locator("visible=true").first).to_be_visible()

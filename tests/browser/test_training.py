@@ -4,6 +4,7 @@ import time
 from contextlib import suppress
 
 import psutil
+import pytest
 from playwright.sync_api import expect
 
 from tests import links
@@ -41,6 +42,7 @@ def test_the_film_moves_and_tells_when_the_head_appears(watch):
     expect(title).to_have_count(1)
 
 
+@pytest.mark.rest
 def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
     words, server = strings("training")["settings"], app.pid
     seen = watch("/training?film=own&steps=6000&layers=2&heads=2")

@@ -1,15 +1,11 @@
 """How a head, a weight, a share and a token are written."""
-from pathlib import Path
 
 import pytest
 
 from tests import fabricate
 from viz.format import (
-    format_change,
     format_number,
-    format_share,
     format_signed,
-    format_weight,
     head_label,
     paper_head_label,
     rank,
@@ -17,20 +13,9 @@ from viz.format import (
     visible_token,
 )
 
-ROOT = Path(__file__).parents[2]
-
 
 def test_a_head_is_counted_from_0_here_and_from_1_in_papers():
     assert head_label(3, 11) == "3·11" and paper_head_label(3, 11) == "4-12"
-
-
-def test_small_weights_are_never_written_as_zero():
-    assert format_weight(0.00004) == "4.0e-05" and format_weight(0.0) == "0.000" and format_weight(0.6768) == "0.677"
-
-
-def test_a_change_has_its_sign_and_the_decimals_of_a_weight():
-    assert [format_change(number) for number in (0.0499, -0.6091, 0.0, -0.00002)] == ["+0.050", "−0.609", "0.000",
-                                                                                     "−2.0e-05"]
 
 
 @pytest.mark.parametrize(("number", "wanted"), [(177.4, "177"), (1234.5, "1230"), (0.0345, "0.0345"), (0, "0"),
@@ -44,11 +29,6 @@ def test_a_number_is_written_in_one_way(number, wanted):
     (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05"), (-0.0004, "+.2f", "+0.00"), (0.5, "+.1f", "+0.5")])
 def test_what_is_rounded_to_0_has_no_minus_and_a_negative_number_a_true_one(number, form, text):
     assert format_signed(number, form) == text
-
-
-def test_no_weight_and_no_share_is_minus_zero():
-    assert format_weight(-0.0) == "0.000" and format_weight(-0.0004) == "−4.0e-04" and format_share(-1e-9) == "0.0%"
-    assert format_weight(-0.25) == "−0.250"
 
 
 def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown():

@@ -1,8 +1,6 @@
 """Files of strangers that the pages take: a handout, a CSV of cases, and the tables that leave. Read as what they are,
 or one sentence."""
 import base64
-import csv
-import io
 import json
 
 import pytest
@@ -15,9 +13,7 @@ from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
 from tests.viz.export.readers import unguard_cell
 from viz.export.tables import guard_cell
-from viz.figures.bars import bars
 from viz.handout.files import Handout, load, save
-from viz.widgets.figure import as_csv
 
 GOOD = save(Handout("made up", (head(), grid(), squares(), curve())))
 MESSAGE = st.binary(max_size=60) | st.builds(lambda header, tail: len(json.dumps(header)).to_bytes(4, "little")
@@ -77,25 +73,6 @@ def test_any_cases_are_read_or_refused_in_one_sentence(content):
         assert read_bytes(content, "mine.csv")
     except UserError as error:
         assert sentence(error), str(error)
-
-
-@examples(300)
-@given(st.lists(TEXTS, min_size=1, max_size=8))
-def test_a_figures_table_runs_nowhere_and_gives_back_its_names(names):
-    drawn = bars("light", [*names, "last"], {name: [1.0] * (len(names) + 1) for name in ("=own", "+other")},
-                 axes=("=x", "@y"))
-    rows = list(csv.reader(io.StringIO(as_csv(drawn).decode("utf-8"), newline="")))
-    cells = [cell for row in rows for cell in row if not _number(cell)]
-    assert not any(cell.lstrip(" ")[:1] in tuple("=+-@＝＋－＠\t\r\n") for cell in cells)
-    assert {unguard_cell(cell) for cell in cells} >= {"=own", "+other"}
-
-
-def _number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize("text", [*CELLS, *PIECES])

@@ -1,6 +1,5 @@
 """python -m viz export: what a script and a person without a browser get."""
 import csv
-import functools
 import io
 
 import numpy as np
@@ -12,8 +11,7 @@ from PIL import Image
 from model.ask import sources
 from model.ask.jobs import Job
 from model.core import heads
-from model.core.query import Kind, UserError, Window
-from tests.children import on_a_full_disk
+from model.core.query import Kind
 from tests.conftest import chromium
 from tests.fabricate import items, record
 from tests.viz.export.readers import provenance_of
@@ -33,38 +31,17 @@ def run(monkeypatch, tmp_path):
         return job
 
     def open_query(model, text, text_b=None, target=None, edits=(), image=None):
-        if not text.strip():
-            raise UserError("The text is empty; type a sentence.")
-        asked.append(edits)
         return text
 
-    asked = []
     monkeypatch.setattr(sources, "open_query", open_query)
     monkeypatch.setattr(sources, "ask", ask)
 
-    def invoke(*words, name="out.png", text="the animal"):
-        found = CliRunner().invoke(main,
-                                   ["export", "--model", "fake", "--text", text, *words, "--out", str(tmp_path / name)])
+    def invoke(*words, name="out.png"):
+        found = CliRunner().invoke(
+            main, ["export", "--model", "fake", "--text", "the animal", *words, "--out", str(tmp_path / name)])
         return found, tmp_path / name
 
-    invoke.edits = asked
     return invoke
-
-
-def test_a_window_is_an_edit_of_the_question(run):
-    assert run("--window", "16", "4")[0].exit_code == 0 and run()[0].exit_code == 0
-    assert run.edits == [[Window(16, 4)], []]
-    refused = run("--window", "0", "4")[0]
-    assert refused.exit_code == 2 and "a width from 1" in refused.output
-
-
-@pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_each_format_by_the_ending_of_its_file(run, suffix):
-    found, file = run("--layer", "1", "--head", "2", "--pair", "it", "1", name="figure" + suffix)
-    assert found.exit_code == 0, found.output
-    said = provenance_of(suffix, file.read_bytes())
-    assert (said["text"], said["layer"], said["head"], said["view"]["pair"],
-            said["view"]["token"]) == ("the animal", 1, 2, [2, 1], 2)
 
 
 def test_options_reach_the_picture(run):
@@ -80,12 +57,9 @@ def test_options_reach_the_picture(run):
 
 
 @pytest.mark.parametrize("words, name, sentence", [
-    ((), "out.docx", "has no known file extension"), ((), "out", "has no known file extension"),
-    (("--layer", "99"), "out.png", "layer 99"),
+    ((), "out.docx", "has no known file extension"), (("--layer", "99"), "out.png", "layer 99"),
     (("--kind", "cross"), "out.png", "no cross attention"), (("--token", "nothere"), "out.png", "no token 'nothere'"),
-    (("--grid",), "out.csv", "cannot show the grid"), (("--lens", "text"), "out.png", "none is in focus"),
-    (("--zoom", "9"), "out.png", "--zoom"),
-    ((), "missing/out.png", "choose another path")])
+    (("--grid",), "out.csv", "cannot show the grid"), ((), "missing/out.png", "choose another path")])
 def test_errors_are_one_sentence_and_exit_code_2(run, words, name, sentence):
     found, file = run(*words, name=name)
     assert found.exit_code == 2 and not file.exists()
@@ -93,8 +67,7 @@ def test_errors_are_one_sentence_and_exit_code_2(run, words, name, sentence):
 
 
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(tmp_path, suffix):
-    """By the real way, model and all; the weights are those of the file."""
+def test_imported_attention_is_exported_in_every_format(tmp_path, suffix):
     weights = np.random.default_rng(1).dirichlet(np.ones(3), (2, 4, 3)).astype(np.float32)
     np.savez(tmp_path / "mine.npz", attention=weights, tokens=["the", "animal", "it"])
     out = tmp_path / f"out{suffix}"
@@ -112,27 +85,17 @@ def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(
         np.testing.assert_allclose(np.array([row[1:4] for row in rows[1:]], float), weights[1, 3], atol=1e-7)
     elif suffix in (".svg", ".html"):
         assert "imported from a file, not verified" in out.read_text(encoding="utf-8")
-    elif suffix == ".pdf":
-        assert "imported from a file, not verified" in pypdf.PdfReader(out).pages[0].extract_text().replace("\n", " ")
 
 
-@pytest.mark.parametrize("suffix", sorted(FORMATS))
-def test_a_record_that_was_saved_goes_into_every_format_with_its_proof(tmp_path, suffix):
+def test_a_saved_record_is_exported_with_its_proof(tmp_path):
     record(WORDS).save(tmp_path / "mine.safetensors")
-    out = tmp_path / f"out{suffix}"
-    done = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.safetensors"), "--layer", "1",
-                                     "--head", "3", "--out", str(out)])
+    out = tmp_path / "out.npz"
+    done = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.safetensors"), "--out", str(out)])
     assert done.exit_code == 0, done.output
-    said = provenance_of(suffix, out.read_bytes())
+    said = provenance_of(".npz", out.read_bytes())
     assert said["verification"]["status"] == "recorded" and said["verification"]["max_error"] == 1e-7
-    assert said["title"] == "Fabricated" and (said["layer"], said["head"]) == (1, 3)
-    if suffix == ".npz":
-        with np.load(out) as arrays:
-            made = record(WORDS).maps[0]
-            assert arrays["self"].shape == (2, 6, len(WORDS), len(WORDS))
-            np.testing.assert_array_equal(arrays["self"][1, 3], heads.weights(made.layers[1], 3))
-    elif suffix in (".svg", ".html"):
-        assert "recorded elsewhere" in out.read_text(encoding="utf-8")
+    with np.load(out) as arrays:
+        np.testing.assert_array_equal(arrays["self"][1, 3], heads.weights(record(WORDS).maps[0].layers[1], 3))
 
 
 def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):
@@ -160,22 +123,6 @@ def test_a_handout_becomes_html_and_pdf(tmp_path):
         assert refused.exit_code == 2 and sentence in refused.output
 
 
-def code_and_words(run, name):
-    refused, _ = run(name=name)
-    return refused.exit_code, refused.stderr
-
-
-def test_a_failed_write_leaves_the_older_file_and_no_second_one(run, tmp_path):
-    for name in ("out.png", "out.npz"):
-        file = tmp_path / name
-        file.write_bytes(b"older")
-        code, said = on_a_full_disk(functools.partial(code_and_words, run, name), 500)
-        assert code == 2 and said.count("\n") == 1
-        assert f"{name} could not be written, as files may not be so large there" in said
-        assert file.read_bytes() == b"older"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.npz", "out.png"]
-
-
 def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
     source, link = tmp_path / "lesson.handout.json", tmp_path / "link.html"
     source.write_bytes(save(Handout("A lesson", (items.curve(),))))
@@ -201,9 +148,3 @@ def test_a_lessons_notebook_is_written_where_one_stands_and_never_over_another(m
     assert again.exit_code == 2 and "--out" in again.output and "Traceback" not in again.output
     assert CliRunner().invoke(main, ["notebook", "cost", "--solution", "--out", "mine.ipynb"]).exit_code == 0
     assert "6 * d" in (tmp_path / "mine.ipynb").read_text(encoding="utf-8")
-
-
-def test_a_lesson_without_a_notebook_is_refused_in_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found = CliRunner().invoke(main, ["notebook", "heads"])
-    assert found.exit_code == 2 and "Choose one of" in found.output and not list(tmp_path.iterdir())

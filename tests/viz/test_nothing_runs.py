@@ -11,7 +11,6 @@ import pypdf
 import pytest
 from pandas import DataFrame
 from PIL import Image
-from pypdf.generic import DictionaryObject, NameObject
 
 from model.core import pictures
 from model.core.query import Silence, UserError
@@ -119,13 +118,10 @@ def detector(browser, tmp_path_factory):
     made.context.close()
 
 
-@pytest.mark.parametrize("kind", PLANTED.keys())
-def test_the_detector_sees_what_an_unescaped_text_does(detector, kind):
-    wrapped = f"<!doctype html><title>x</title><p>{PLANTED[kind]}</p>"
-    assert any(each.startswith(kind) for each in detector.what_ran(f"planted {kind}.html", wrapped.encode()))
-
-
-def test_the_detector_sees_into_frames_and_drawings(detector):
+def test_detector_sees_what_an_unescaped_text_does(detector):
+    for kind, planted in PLANTED.items():
+        wrapped = f"<!doctype html><title>x</title><p>{planted}</p>"
+        assert any(each.startswith(kind) for each in detector.what_ran(f"planted {kind}.html", wrapped.encode())), kind
     framed = Figure(PLANTED["flag"].encode(), 100)._repr_html_()
     assert "flag" in detector.what_ran("planted frame.html", f"<!doctype html>{framed}".encode())
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><script>window.got=1</script></svg>'
@@ -176,23 +172,13 @@ def hostile_scene() -> story_payload.Scene:
                                words=tuple(LOUD[2:4]), rest=LOUD[4], again=LOUD[5], steps=steps, alt=LOUD[1])
 
 
-def charts() -> list[Item]:
-    """A chart for each text; one that would be a link in plotly's own markup is refused."""
-    made = []
-    for text in LOUD:
-        try:
-            made.append(chart_item(bars("light", [text, "x"], {text: np.ones(2)}, axes=(text, text)), text))
-        except UserError:
-            assert "<a" in text.lower() or "url(" in text.lower(), text
-    return made
-
-
 def handout() -> Handout:
     made = hostile_record()
     heads = [head_item(made, View(token=1, pair=(1, 2), lens=lens), link=f"{link}?lens={LOUD[0]}&model={TEXT}")
              for lens, link in (("matrix", LOCAL), ("lines", PUBLIC), ("text", LOCAL))]
     items = [*heads, head_item(made, View(token=1), covered=True), grid_item(made, View(pair=(1, 2))), *parts(),
-             *charts()[:6], head_item(hostile_picture(), View(token=9, lens="picture")),
+             chart_item(bars("light", [LOUD[0], "x"], {LOUD[2]: np.ones(2)}, axes=(LOUD[4], LOUD[0])), LOUD[0]),
+             head_item(hostile_picture(), View(token=9, lens="picture")),
              grid_item(hostile_picture(), View())]
     items = [dataclasses.replace(item, caption=TEXT[:2000], about=TEXT[:1000]) for item in items]
     return load(save(Handout("".join(LOUD)[:200], tuple(items))))
@@ -228,7 +214,6 @@ def test_no_script_from_text_runs_in_any_file(detector):
 
 
 def test_the_name_of_a_visitors_picture_is_in_every_file_as_text():
-    """Else the test above would be about files without it."""
     over, said = hostile_picture(), "<script>window.got=1</script>"
     drawn = export(".svg", over, View(token=9, lens="picture"), Options())
     assert "picture" in FORMATS[".svg"].subjects and said in "".join(ET.fromstring(drawn).itertext())
@@ -266,12 +251,6 @@ def test_script_in_a_pdf_is_text_and_no_action(detector):
         assert sorted({link.split("?")[0] for link in links}) == wanted
         text = "".join(each.extract_text() for each in pypdf.PdfReader(io.BytesIO(content)).pages)
         assert "<script>window.got=1</script>" in re.sub(r"\s+", "", text)
-    planted = pypdf.PdfWriter()
-    planted.add_blank_page(100, 100)
-    planted.root_object[NameObject("/OpenAction")] = DictionaryObject({NameObject("/S"): NameObject("/JavaScript")})
-    content = io.BytesIO()
-    planted.write(content)
-    assert names_in(content.getvalue())[0] & ACTIONS
 
 
 def test_a_saved_handout_with_script_in_its_own_fields_is_refused_or_harmless(detector):

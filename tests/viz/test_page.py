@@ -6,15 +6,13 @@ import pytest
 
 import viz.pages
 from model.ask import sources
-from tests.lesson_pages import shown
 from viz import frame as app
 from viz import page as page_contract
 from viz.page import Page, PageContext, page_after, pages, with_controls
 from viz.page_controls import Switch
 from viz.session import Session
 from viz.state import LECTURE, QUESTION, VIEW, State
-from viz.text import FOLDER, menu, page_titles, strings
-from viz.widgets.lesson import lessons
+from viz.text import menu, page_titles
 
 
 def test_every_page_is_in_the_menu_and_no_two_have_one_title():
@@ -22,13 +20,6 @@ def test_every_page_is_in_the_menu_and_no_two_have_one_title():
     assert files == set(pages()) == set(page_titles()) and len(files) >= 20
     assert len({page.title for page, _ in pages().values()}) == len(files)
     assert {page.section for page, _ in pages().values()} == set(menu())
-
-
-def test_no_lesson_builds_on_a_later_one():
-    order = lessons()
-    assert len(order) == len(list((FOLDER / "lessons").glob("*.toml"))) >= 12
-    for place, name in enumerate(order):
-        assert set(strings(f"lessons/{name}")["builds_on"]) <= set(order[:place]), name
 
 
 def asks_as_opened(page: Page) -> bool:
@@ -46,11 +37,6 @@ def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_control
     for page, _ in pages().values():
         known = {control.name: control for control in page.controls}
         assert all(known[name].clean(value) == value for name, value in page.asks_at), page.title
-
-
-@pytest.mark.parametrize("real", [False, True])
-def test_a_lesson_uses_model_and_text_when_its_switch_is_on(real):
-    assert shown("masks", guess="a", real=real).asked == real
 
 
 @pytest.mark.parametrize("real", [False, True])

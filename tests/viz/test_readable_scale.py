@@ -24,10 +24,6 @@ def test_a_short_row_is_most_of_its_few_large_weights():
     assert tenth_weight(record(LONG)[Kind.SELF], View()) is None and readable_scale(None) == "linear"
 
 
-def test_many_lines_would_be_a_cloud():
-    assert tenth_weight(record(LONG + 30)[Kind.SELF], View(lens="lines")) is None
-
-
 @pytest.mark.parametrize(("tenth", "scale"), [(0.2, "linear"), (0.09, "root"), (0.011, "root"), (0.009, "log"),
                                               (0.0003, "log"), (0.00001, "log")])
 def test_the_first_scale_that_shows_it_is_taken(tenth, scale):

@@ -14,7 +14,6 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 
 from model.ask import sources
 from model.ask.sources import desk
-from model.core.query import UserError
 from viz import startup, streamlit_patch
 from viz.server import log, settings
 from viz.state import State
@@ -34,21 +33,6 @@ def test_what_the_first_answer_has_brought_is_no_longer_searched_for_garbage():
         assert gc.get_freeze_count() > before
     finally:
         gc.unfreeze()
-
-
-def test_a_server_starts_without_an_answer(monkeypatch):
-    monkeypatch.setattr(startup, "ask_first", lambda: None)
-    before = gc.get_freeze_count()
-    startup.start()
-    assert gc.get_freeze_count() == before
-
-
-def test_a_question_that_cannot_be_asked_ends_nothing(monkeypatch):
-    def refuse(*_):
-        raise UserError("not here")
-
-    monkeypatch.setattr(sources, "open_query", refuse)
-    assert startup.ask_first() is None
 
 
 @pytest.mark.parametrize(("name", "begins"), [("app", startup.local_lifespan), ("server", startup.lifespan),

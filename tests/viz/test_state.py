@@ -1,6 +1,4 @@
-from dataclasses import replace
 
-import pytest
 
 from model.core.query import Kind
 from tests.fabricate import HEADS, record
@@ -44,16 +42,3 @@ def test_a_long_matrix_opens_on_a_scale_that_shows_it_and_a_chosen_one_stays():
     state = OWN.with_view(scale="linear")
     for later in (state, state.with_question(text="another"), state.with_question(model="other")):
         assert complete_view(later, long).scale == "linear"
-
-
-def test_the_state_is_never_changed_in_place():
-    before = replace(OWN)
-    OWN.with_view(lens="lines")
-    OWN.with_question(text="x")
-    assert before == OWN
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_the_shortest_texts_resolve(n):
-    view = complete_view(OWN, record(n, special=()))
-    assert 0 <= view.token < n and view.pair is None

@@ -30,9 +30,6 @@ MIDDLE = "(kind, at) => {" + ALL + """
   }
   return [left + width / 2, top + height / 2, width, height].map((each) => each * scale);
 }"""
-TIP = "() => {" + ALL + """
-  return all(document, ".tip:popover-open").find((each) => each.style.visibility === "visible")?.textContent;
-}"""
 
 
 # the head that the address names stands over the open one: the address is there before the picture
@@ -136,22 +133,3 @@ def test_a_handout_and_a_live_head_show_and_do_what_they_do_in_chromium(engine, 
     wanted = reference("pages-of-its-own", lambda chromium: pages_of_its_own(chromium, handout, live))
     found = pages_of_its_own(engine, handout, live, wanted)
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[]] * 4 and engine.wrong() == []
-
-
-def test_what_a_presentation_enlarges_is_sharp_and_says_what_is_under_the_pointer(engine, reference, app, handout):
-    for name, address in {"heads": f"{app.address}/heads?present=1",
-                          "handout": f"{handout.as_uri()}#present=1"}.items():
-        said, sharp = reference(f"presented-{name}", lambda chromium, address=address: presented(chromium, address))
-        assert said and sharp == 1 and presented(engine, address) == [said, sharp], name
-    assert engine.wrong() == []
-
-
-def presented(engine: Engine, address: str) -> list:
-    """What is said of a cell of the open head, and how many pixels the picture has for one of the screen's."""
-    begin(engine, address)
-    painted(engine)
-    matrix = ".view .matrix > canvas"
-    x, y = cell(engine, matrix, 0.6, 0.4)
-    engine.pointer(("move", x - 3, y), ("move", x, y))
-    wide = engine.run("() => {" + ALL + f"return all(document, {json.dumps(matrix)})[0].width; }}")
-    return [engine.until(TIP), round(wide / middle(engine, matrix)[2], 2)]

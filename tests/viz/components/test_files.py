@@ -1,6 +1,5 @@
 """The addresses of what a browser gets, and what is there."""
 import gzip
-import hashlib
 
 import pytest
 import streamlit
@@ -46,17 +45,6 @@ def test_it_is_there_under_any_path(app, monkeypatch):
     for path, start in (("demo", "/demo/browser/"), ("/a/b/", "/a/b/browser/"), ("", "/browser/")):
         monkeypatch.setattr(streamlit, "get_option", lambda name, path=path: {"server.baseUrlPath": path}[name])
         assert files.address("js/svg.js").startswith(start) and ask(app, files.address("js/svg.js"))[0] == 200
-
-
-def test_a_version_is_a_hash_of_what_is_in_the_files(monkeypatch):
-    assert len({files.version(name) for name in NAMES}) == 1, "modules find one another by their places"
-    assert files.version(files.PLOTLY) != files.version(NAMES[0])
-    whole = hashlib.sha256(b"plotly.min.js %d\n" % len(get_plotlyjs().encode()) + get_plotlyjs().encode())
-    assert files.version(files.PLOTLY) == whole.hexdigest()[:16]
-    before = files._version_of.__wrapped__("modules")
-    monkeypatch.setattr(files, "_modules", lambda: {name: files.content(name) for name in NAMES[1:]})
-    monkeypatch.setattr(files, "content", lambda name: (files.FOLDER / name).read_bytes())
-    assert before != files._version_of.__wrapped__("modules")
 
 
 RUN = """async (_, code) => {

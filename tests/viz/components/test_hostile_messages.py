@@ -35,6 +35,8 @@ from viz.components.transformer_diagram import parse_event as read_door
 from viz.format import visible_token
 from viz.page_controls import Numbers
 from viz.widgets.head_table import clicked_head
+from viz.widgets.presentation import parse_event as read_presentation
+from viz.widgets.progress import parse_event as read_progress
 
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
@@ -93,6 +95,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     heard = slider_message("x", WORDS, 0, None, message)["heard"]
     assert type(heard) is int and 0 <= heard <= LATEST
     assert clicked_head(message, HEADS) in (None, *HEADS)
+    assert read_presentation(message) is None and read_progress(message) == {}
 
 
 @examples(200)

@@ -21,7 +21,7 @@ from tests.fabricate import HOSTILE, pictured, record
 from tests.hostile import CELLS, RUNS, TEXTS, examples
 from tests.uploads import png
 from tests.viz.export.readers import acting, provenance_of, tokens_of
-from viz.export import FORMATS, Options, export, filename
+from viz.export import FORMATS, Options, export
 
 SUFFIXES = sorted(FORMATS)
 DRAWN = [suffix for suffix in SUFFIXES if "matrix" in FORMATS[suffix].subjects]
@@ -62,15 +62,6 @@ def test_hostile_tokens_pass_through_every_export(suffix, lens):
     made = record(HOSTILE)
     view = View(token=15, pair=(15, 16), lens=lens, scale="log")
     assert provenance_of(suffix, export(suffix, made, view))["text"] == "".join(HOSTILE)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("count", [1, 300])
-def test_one_token_and_three_hundred(suffix, count):
-    made = record([f"t{place % 7}" for place in range(count)], Kind.CAUSAL, layers=1)
-    for lens in ("matrix", "lines"):
-        assert provenance_of(suffix,
-                             export(suffix, made, View(kind=Kind.CAUSAL, lens=lens, token=0)))["kind"] == "causal"
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -119,28 +110,6 @@ def written(suffix: str, text: str) -> str:
     """The text as the format can hold it: what no UTF-8 reader takes stands as its code point."""
     lost = [sign for sign in text if sign == "\0" or (suffix == ".csv" and "\ud800" <= sign <= "\udfff")]
     return "".join(f"U+{ord(sign):04X}" if sign in lost else sign for sign in text)
-
-
-def test_what_is_not_there_is_refused_in_one_sentence():
-    made = record(WORDS)
-    for suffix in (".docx", ""):
-        with pytest.raises(UserError, match="choose one of"):
-            export(suffix, made, View())
-    for suffix in set(SUFFIXES) - {".npz"}:
-        with pytest.raises(UserError, match="choose a head"):
-            export(suffix, made, View(layer=10**9))
-    with pytest.raises(UserError, match="none is in focus"):
-        export(".png", made, View(lens="text"))
-    with pytest.raises(ValueError, match="zoom"):
-        Options(zoom=9)
-
-
-def test_file_names_hold_nothing_that_acts():
-    made = dataclasses.replace(record(WORDS), query=Query("../../etc/<b>\0 model", "f", "text"))
-    assert filename(".png", made, View(layer=3, head=1)) == "b-model-self-layer3-head1-matrix.png"
-    assert filename(".csv", made, View(layer=3, head=1)) == "b-model-self-layer3-head1.csv"
-    assert filename(".npz", made, View()) == "b-model-self-all-heads.npz"
-    assert filename(".svg", made, View(), Options(grid=True)) == "b-model-self-all-heads.svg"
 
 
 @pytest.mark.parametrize("name", [*CELLS, *RUNS, "a;=1+1", "a\t=1", "\0\ud800\x1b[31m\u202e", "=" * 5_000])

@@ -13,8 +13,7 @@ from model.studies.patterns import fit
 from model.studies.silencing import Silencing
 from tests.fabricate import record
 from viz import provenance
-from viz.export.tables import head_table, head_table_csv
-from viz.widgets.head_table import column_config
+from viz.export.tables import head_table_csv
 
 MADE = record(7)
 MEASURES, FITS = measure(MADE[Kind.SELF]), fit(MADE[Kind.SELF])
@@ -36,9 +35,3 @@ def test_the_file_gives_back_every_number(silencing):
         assert silencing is None or float(row["silenced_vector"]) == silencing.changes[number]
     assert ("silenced_vector" in table[0]) == (silencing is not None)
     assert json.loads(table[0]["provenance"])["made_by"] == "Clearhead"
-
-
-@pytest.mark.parametrize("silencing", [None, SILENCING])
-def test_every_column_of_the_page_is_named_and_explained(silencing):
-    table = head_table(MEASURES, FITS, silencing)
-    assert set(column_config(table, silencing)) == {"layer", "head", *table}

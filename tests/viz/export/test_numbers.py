@@ -4,18 +4,14 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View, displayed_head
 from tests.fabricate import HEADS, LAYERS, record
-from tests.viz.export.readers import unguard_cell
 from viz import export as export_module
 from viz.export import export
-from viz.export.tables import ACTS, guard_cell
 
 QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 
@@ -40,35 +36,6 @@ def test_csv_holds_what_the_view_shows():
     numbers = np.array([row[1:-1] for row in table(export(".csv", made, view))[1:]]).astype(np.float32)
     assert (numbers == displayed_head(made, view).weights).all()
     assert np.allclose(numbers.sum(1), 1)
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_no_cell_acts_whatever_a_spreadsheet_takes_for_a_separator(separator):
-    texts = ["a;=1+1", "a\t=1+1", "b;@SUM(A1)", ";=1", "-1;+1", "x", "NA", "1e3"]
-    content = export(".csv", record(texts, layers=1), View()).decode("utf-8")
-    for row in csv.reader(io.StringIO(content, newline=""), delimiter=separator):
-        assert not any(cell.lstrip(" ")[:1] in set("=+-@\t\r") for cell in row)
-
-
-def test_pandas_reads_the_tokens_and_the_numbers_as_they_were():
-    from pandas import read_csv
-
-    texts = ["=1+1", "NA", "'quoted'", "1e3", "null", "", "+", "a\r\nb"]
-    made = record(texts, layers=1)
-    frame = read_csv(io.BytesIO(export(".csv", made, View(head=1))), dtype={"query": str}, keep_default_na=False)
-    assert frame["query"].map(unguard_cell).tolist() == texts
-    assert [unguard_cell(name) for name in frame.columns[1:-1] if name != "Unnamed: 6"] == [
-        text for text in texts if text]
-    numbers = frame.iloc[:, 1:-1].to_numpy()
-    assert numbers.dtype == np.float64
-    assert (numbers.astype(np.float32) == heads.weights(made[Kind.SELF].layer(0), 1)).all()
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-       | st.text(st.sampled_from("'=- ;\t\na")))
-def test_the_guard_is_reversible(text):
-    assert unguard_cell(guard_cell(text)) == text
-    assert guard_cell(text).lstrip(" ")[:1] not in set(ACTS)
 
 
 def test_npz_holds_every_head_of_every_kind():

@@ -31,15 +31,6 @@ def test_marks_say_what_is_right_and_words_are_no_markup():
     assert "&lt;b&gt;cat" in texts and {"det", "nsubj", "obj"} <= set(texts) and "root" not in texts
 
 
-def test_an_arc_over_others_is_higher_and_neighbours_have_room_for_their_relation():
-    heads = (-1, 0, 1, 0)
-    spec = dependency_tree("light", WORDS, heads, ("root", "a", "b", "c"), "a", []).to_plotly_json()
-    tops = [max(trace["y"]) for trace in spec["data"] if trace["mode"] == "lines" and len(trace["x"]) > 2]
-    assert tops[2] > max(tops[:2])
-    assert sentence_width(WORDS, heads, ("root", "a long relation", "b", "c")) > sentence_width(
-        WORDS, heads, ("root", "a", "b", "c"))
-
-
 BRANCHES = [Branch((0,), "the", "60%", 1.0, "the"), Branch((1,), "a", "40%", 0.0, "a"),
             Branch((0, 5), "cat", "70%", 0.25, "the cat"), Branch((0, 6), "dog", "30%", 0.0, "the dog")]
 

@@ -52,11 +52,3 @@ def test_plotly_refuses_what_it_does_not_know():
     figure.add_scatter(y=np.arange(3), lien_width=2)
     with pytest.raises(ValueError, match="lien"):
         figure.plotly()
-
-
-def test_an_update_adds_to_what_is_there_and_none_says_nothing():
-    figure = FigureSpec(xaxis={"title": {"text": "T"}}, paper_bgcolor="#ffffff", margin_t=3)
-    figure.update_xaxes(type="log", title_font_size=13, dtick=None)
-    assert figure.axis("xaxis") == {"title": {"text": "T", "font": {"size": 13}}, "type": "log"}
-    assert figure.to_plotly_json()["layout"] == {"xaxis": figure.axis("xaxis"), "paper_bgcolor": "#ffffff",
-                                                 "margin": {"t": 3}} and len(figure) == 0

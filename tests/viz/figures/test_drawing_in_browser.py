@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs
 from viz.figures import __file__ as folder
 from viz.figures.bars import bars, histogram, stacked_bars
 from viz.figures.diagrams import DECODER, ENCODER, Branch, Look, dependency_tree, paths, wiring, word_tree
-from viz.figures.drawing import FigureSpec, Markup, figure_rows, markup, without_markup
+from viz.figures.drawing import FigureSpec, Markup, markup, without_markup
 from viz.figures.heads import (
     accuracies,
     agreement,
@@ -136,25 +136,6 @@ def test_what_is_given_is_what_is_drawn(draw, figure):
     lost = [text for text in ("<s>", "%{x}", "$x$") if text not in said] if figure is tiles else \
         [text for text in given if text not in said]
     assert lost == []
-
-
-@pytest.mark.parametrize("half", [TOKENS[:19], TOKENS[18:]], ids=["first", "second"])
-@pytest.mark.parametrize("figure", ["bars", "matrix", "importance"])
-def test_every_token_has_its_own_label_and_name_in_the_hover(draw, figure, half):
-    count, values = len(half), np.linspace(0.1, 1, len(half))
-    made = {"bars": lambda: bars("light", half, {"p": values}, axes=("", "p"), height=800),
-            "matrix": lambda: matrix("light", np.diag(values), half, half, height=1400, angle=90),
-            "importance": lambda: importance("light", [[("one", values)]], half, [False] * count, title="t",
-                                             apart_title="")}[figure]()
-    found = draw(made)
-    wanted = sorted(visible_token(token) for token in half)
-    for axis in ("x", "y") if figure == "matrix" else ("x",):
-        assert sorted(text for text in found[axis] if text and not text.replace(".", "").isdigit()) == wanted
-    labels = [row[4] for row in figure_rows(made)[1:]]
-    assert len(set(labels)) >= len(set(half))
-    assert {visible_token(token) for token in half} <= {visible_token(part) for label in labels
-                                                         for part in (label, *label.split(" → "))} | {
-        visible_token(token) for token in half if f"{token} (" in " ".join(labels)}
 
 
 def test_markup_is_drawn_as_markup_and_what_fills_it_is_not(draw):

@@ -1,22 +1,16 @@
 """Figures: what is drawn is what was given, and what is taken away is what is drawn."""
-import csv
-import io
 import json
 
 import numpy as np
 import pytest
 
 from tests.grey import alike_in_grey
-from tests.lesson_pages import shown
-from viz import theme as colours
-from viz.figures import base
 from viz.figures.bars import bars, histogram, stacked_bars
-from viz.figures.base import chart
 from viz.figures.drawing import figure_rows
 from viz.figures.heads import agreement, by_layer, head_map, induction_scatter, shepard_diagram
 from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, training
 from viz.figures.matrix import CellStyle, matrix
-from viz.widgets.figure import as_csv, html
+from viz.widgets.figure import html
 
 X = np.geomspace(0.1, 10, 5)
 PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
@@ -59,32 +53,10 @@ def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
         [1, 1, 0.125, "the → b"], [2, 1, 0.375, "the → a"]]
 
 
-def test_the_table_holds_every_point_of_every_line():
-    table = [each for each in figure_rows(drawn()["lines"]) if each[0] == "a"]
-    assert [each[1] for each in table] == list(X) and [each[2] for each in table] == list(X**2)
-
-
-def test_a_csv_reads_back_and_runs_nothing():
-    figure = chart("light", "=HYPERLINK(1)", "y")
-    figure.add_scatter(x=[1], y=[2.5], name="+cmd")
-    text = list(csv.reader(io.StringIO(as_csv(figure).decode())))
-    assert text == [["series", "'=HYPERLINK(1)", "y", "value", "label"], ["'+cmd", "1", "2.5", "", ""]]
-
-
 def test_weights_always_run_from_0_to_1_and_differences_are_symmetric():
     figures = drawn()
     assert (figures["matrix"].data[0].zmin, figures["matrix"].data[0].zmax) == (0, 1)
     assert figures["signed"].data[0].zmin == -figures["signed"].data[0].zmax == -0.375
-
-
-def test_marks_on_a_log_axis_have_their_words_at_the_logarithm():
-    figure = lines("light", X, [Line("a", X)], axes=("T", "p"), log="x", marks=[(10.0, "ten")])
-    assert figure.layout.shapes[0].x0 == 10 and figure.layout.annotations[0].x == 1
-
-
-def test_a_fitted_power_is_drawn_from_its_start_to_the_last_number():
-    broad = drawn()["powers"].data[0]
-    assert list(broad.x) == [1, 10] and list(broad.y) == pytest.approx([1, 100])
 
 
 def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
@@ -92,27 +64,6 @@ def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
     assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]])
     assert list(figure.data[2].y)[2] == X[4] / 2
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
-
-
-@pytest.mark.parametrize("log", ["", "x", "y", "xy"])
-def test_a_bounds_words_stand_where_no_curve_is(log):
-    rising, falling = (lines("light", X, [Line("a", y)], axes=("T", "p"), log=log,
-                             bounds=[(y.max() * 0.98, "most")]).layout.annotations[0]
-                       for y in (X, X[::-1]))
-    assert (rising.xanchor, falling.xanchor) == ("left", "right") and rising.bgcolor is None
-    assert rising.yanchor == "top"   # above it they would leave the plot
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_line_that_stands_for_others_can_be_seen(theme):
-    line, paper = lines(theme, X, [Line("theory", X, None, "dash")], axes=("n", "s")).data[0].line, colours.PAPER[theme]
-    darker, lighter = sorted(float(colours.luminance(np.array(colours.rgb(each)))) for each in (line.color, paper))
-    assert (lighter + 0.05) / (darker + 0.05) >= 3
-
-
-def test_names_may_be_left_out_where_there_is_no_room_and_equal_ones_stay_apart():
-    axis = drawn()["matrix"].layout.xaxis
-    assert axis.type == "category" and axis.tickvals is None and axis.labelalias == {"0": "a", "1": "b", "2": "a"}
 
 
 def test_curves_are_told_apart_without_their_colours():
@@ -155,9 +106,3 @@ def test_series_are_told_apart_on_grey_paper(name, theme):
         for kind in ("line", "marker"):
             trace.get(kind, {}).update({"dash": "solid", "symbol": "circle", "pattern": {}, "width": 2})
     assert alike_in_grey(spec), "the check sees colours alone"
-
-
-def test_a_lessons_page_is_refused_whose_bars_differ_by_colour_alone(monkeypatch):
-    monkeypatch.setattr(base, "PATTERNS", ("",) * 8)
-    with pytest.raises(AssertionError, match="kernels-weights: Gaussian kernel"):
-        shown("kernels", guess="a")

@@ -1,12 +1,11 @@
 """Heads as points: each once, where its numbers say; and numbers beside what they have to be above."""
-import math
 
 import pytest
 from plotly.graph_objects import Figure
 
 from model.core.heads import head_frame
 from model.studies.patterns import TITLES
-from viz.figures.heads import LARGEST, SMALLEST, effect, pattern_grid, silencing_effects
+from viz.figures.heads import LARGEST, SMALLEST, effect, pattern_grid
 
 BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
                   {"pattern": ["even", "first", "even", "previous"], "fit": [0.9, 1.0, 0.3, 0.7],
@@ -25,13 +24,6 @@ def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_bett
     assert figure.data[0].name == TITLES["even"]   # the most frequent first
 
 
-def test_effects_stand_over_their_fits_and_the_largest_have_names():
-    figure = silencing_effects("light", BEST, TITLES, axes=("fit", "change"))
-    points = {name: (x, y) for trace in figure.data
-              for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)}
-    assert points == {f"{layer}·{head}": (row["fit"], row["silenced"]) for (layer, head), row in BEST.iterrows()}
-
-
 def parts(*given):
     spec = effect("light", *given).to_plotly_json()
     Figure(spec)   # plotly takes it
@@ -46,11 +38,3 @@ def test_every_number_has_its_mark_and_is_in_view():
     assert dots == {"circle": 0.6, "circle-open": 0.9} and interval == [[0.5, 0.7]]
     assert lines == {"dash": 0.3, "dot": 0.1}
     assert low < 0.1 and high > 0.9
-
-
-def test_what_does_not_exist_is_left_out_and_one_number_alone_has_room():
-    nothing = math.nan
-    _, interval, lines, (low, high) = parts(0.25, (nothing, nothing), nothing, nothing)
-    assert interval == [] and lines == {} and low < 0.25 < high
-    _, _, _, (low, high) = parts(nothing, (nothing, nothing), nothing)
-    assert math.isfinite(low) and low < high

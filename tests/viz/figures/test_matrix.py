@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from viz import theme as colours
-from viz.figures.drawing import FigureSpec, figure_rows
+from viz.figures.drawing import FigureSpec
 from viz.figures.heads import agreement
-from viz.figures.matrix import CellStyle, importance, matrix, tiles
+from viz.figures.matrix import CellStyle, importance, matrix
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 PLACES = [str(place) for place in range(12)]
@@ -81,30 +81,3 @@ def test_a_small_rows_numbers_are_written_in_thousandths_so_that_all_are_short(n
     written = [(light + dark).strip() for light, dark in zip(*(trace.text[0] for trace in figure.data), strict=True)]
     assert (figure.layout.yaxis.ticktext[0], written) == (label, texts)
     assert max(map(len, texts)) <= 6
-
-
-def test_dots_keep_their_intervals_and_the_ceiling_its_place():
-    figure = explained("light")["set"]
-    assert list(figure.data[0].error_x.array) == pytest.approx([0.1, 0.2])
-    assert list(figure.data[0].error_x.arrayminus) == pytest.approx([0.1, 0.3])
-    assert len(figure.layout.shapes) == 1 and not figure.layout.annotations   # an unknown ceiling is not explained
-    one = explained("light")["one"]
-    assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7, 0]
-    assert one.data[-1].marker.color[0] != one.data[-1].marker.color[1]
-    assert [row[1] for row in figure_rows(one) if row[0] == "mean"] == [0.5, 0.1]
-
-
-def test_tile_names_wrap_at_neighbours_and_rows_make_room():
-    pixels = np.zeros((7, 5))
-    many, few = (tiles("light", [[("asked with", pixels)] * count, [("key 0", pixels)]]) for count in (8, 3))
-    assert [many.layout.annotations[0].text, few.layout.annotations[0].text] == ["asked<br>with", "asked with"]
-    assert np.shape(many.data[0].z)[0] == np.shape(few.data[0].z)[0] + 4
-    assert {each.yanchor for each in many.layout.annotations} == {"top"}
-
-
-def test_a_free_place_stays_empty():
-    pixels = np.ones((7, 5))
-    spec = tiles("light", [[("A", pixels), None, ("B", pixels)]])
-    assert [each.text for each in spec.layout.annotations] == ["A", "B"]
-    filled = np.isfinite(np.array(spec.data[0].z, float)).any(0)
-    assert filled.tolist() == [True] * 5 + [False] * 7 + [True] * 5

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from pandas import DataFrame
 
 from model.core.limits import LIMITS
 from model.core.query import UserError
@@ -13,9 +12,8 @@ from tests import fabricate
 from tests.fabricate import items
 from viz import theme
 from viz.components.messages import pack, unpack
-from viz.handout.build import head_item, table_item
+from viz.handout.build import head_item
 from viz.handout.files import KINDS, WRITTEN, Handout, Item, load, make_item, save
-from viz.handout.page import table_html
 from viz.handout.saved import grid_of, head_of, paper_svg
 
 ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": items.grid,
@@ -69,15 +67,6 @@ def test_the_caption_says_the_state_in_words():
     assert f"“it” looks most at “{fabricate.SENTENCE[weights.argmax()]}” " in row
     assert "72 heads" in items.grid().caption and "divergence, bits" in items.coloured().caption
     assert "divergence, bits" in paper_svg(items.coloured())
-
-
-def test_a_table_writes_each_column_with_the_digits_of_its_largest_number():
-    body = table_item(DataFrame([{"head": 0, "fit": 0.5, "tiny": 6e-9, "of": "all"},
-                                 {"head": 1, "fit": 0.98765, "tiny": 0.0123, "of": "x" * 60}]), "").body
-    table = table_html(body)
-    assert "<td class=\"number\">0.5000</td>" in table and "0.9877" in table and "0.00000<" in table
-    assert "0.01230" in table and table.count('class="name"') == 0
-    assert table_html(table_item(DataFrame([{"of": "the first token"}]), "").body).count('class="name"') == 1
 
 
 def changed(item: Item, part: str, **header) -> dict:

@@ -53,13 +53,6 @@ def test_every_head_of_every_kind_is_there_with_its_own_numbers():
             assert np.abs(weights - heads.weights(layer, head)).max() < 1e-4
 
 
-def test_one_head_is_one_head():
-    shown = show(two_kinds(), kind="cross", layer=2, head=3).page
-    content = parts(shown, "cross")
-    assert set(content) == {"state", "heads"} and b'data-kind="self"' not in shown
-    assert [unpack(body)[0]["heads"] for body in bodies(content["heads"])] == [[[2, 3]]]
-
-
 def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
     monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=3 * 2 * 6 * 16 * 16))
     first = unpack(bodies(parts(show(fabricate.record(16)).page, "self")["heads"])[0])[1]
@@ -67,11 +60,6 @@ def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
     monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=1_000))
     shown = show(fabricate.record(16)).page
     assert bodies(parts(shown, "self")["heads"]) == [] and "Draw one head" in shown.decode("utf-8")
-
-
-def test_a_head_that_is_not_there_is_one_sentence():
-    with pytest.raises(UserError):
-        show(fabricate.record(5), layer=9, head=0)
 
 
 def test_tokens_are_chosen_by_text_and_what_is_not_in_the_record_is_refused():

@@ -1,9 +1,7 @@
 """The classroom sheets as they are taken away: two copies of one text, files that word processors read, links that lead
 somewhere from anywhere."""
 import io
-import itertools
 import re
-import unicodedata
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +13,6 @@ from viz.text import FOLDER
 
 PUBLIC, LOCAL = "https://clearhead.example.org/at/", "http://localhost:8501/"
 SOURCES = {name: (FOLDER / "sheets" / f"{name}.md").read_text(encoding="utf-8") for name in sheet_names()}
-WORDS = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.toml")).replace("*", "")
 
 
 def elements(name: str, teacher: bool, base: str = PUBLIC) -> ElementTree.Element:
@@ -39,17 +36,6 @@ def test_no_answer_is_in_the_students_copy_and_every_one_in_the_teachers(name):
     left = {teacher: plain(elements(name, teacher)) for teacher in (False, True)}
     assert all(answer[:40] not in left[False] for answer in answers)
     assert left[True].count("Answer:") == SOURCES[name].count("Answer:") and "Answer:" not in left[False]
-
-
-@pytest.mark.parametrize("name", sheet_names())
-def test_every_question_has_its_number_and_the_students_lines_to_write_on(name):
-    students = elements(name, False)
-    lists = [each for each in students.iter("ol") if each.get("class") is None]
-    asked = [item for each in lists for item in each]
-    numbers = [int(each.get("start", 1)) + place for each in lists for place in range(len(each))]
-    assert numbers == list(range(1, len(asked) + 1))
-    answered = len(re.findall(r"(?m)^    Answer:", SOURCES[name]))
-    assert sum(item.find("p[@class='line']") is not None for item in asked) == answered >= len(asked) - 1
 
 
 @pytest.mark.parametrize("name", sheet_names())
@@ -88,27 +74,8 @@ def test_a_table_a_picture_and_a_formula_are_what_word_processors_read():
     assert root.find(".//h2/em") is not None and "$" not in "".join(SOURCES.values())
 
 
-@pytest.mark.parametrize("name", sheet_names())
-def test_what_one_is_to_scroll_to_is_the_heading_of_a_section(name):
-    named = re.findall(r"scroll to \*([^*]+)\*", SOURCES[name])
-    assert all(each in WORDS for each in named), named
-
-
 def test_a_sheet_prints_as_pdf():
     with_answers = "".join(each.extract_text() for each in PdfReader(
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
     assert "Half each" in with_answers
     assert "clearhead.example.org/at/softmax?show=1&t=100" in with_answers.replace("\n", "")
-
-
-@pytest.mark.parametrize("teacher", [True, False])
-@pytest.mark.parametrize("name", sheet_names())
-def test_no_page_of_paper_ends_before_what_it_announces(name, teacher):
-    body = list(elements(name, teacher).find("body"))
-    announcing = [each for before, each in itertools.pairwise(body) if each.tag in ("h1", "h2")
-                  or (before.tag == "h2" and each.tag == "p")]
-    ends = {re.sub(r"[\W\d]", "", plain(each))[-30:] for each in announcing}
-    pages = [re.sub(r"[\W\d]", "", unicodedata.normalize("NFKC", each.extract_text()))
-             for each in PdfReader(io.BytesIO(printed(page(sheet(name, teacher), PUBLIC)))).pages]
-    found = [end for text in pages for end in ends if text.endswith(end)]
-    assert len(ends) >= 8 and 3 <= len(pages) <= 4 and not found

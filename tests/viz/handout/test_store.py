@@ -122,14 +122,6 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_its_place_is_said(folder, c
     assert sorted(folder.iterdir()) == sorted([aside, file]) and aside.read_bytes() == content
 
 
-def test_damage_while_the_server_runs_loses_nothing_that_it_has(folder):
-    known = store(folder)
-    known.change(NAME, add)
-    (folder / f"{NAME}.handout.json").write_bytes(b"{")
-    assert len(known.change(NAME, add).items) == 2 == len(store(folder).get(NAME).items)
-    assert "set-aside" in known.stored(NAME).aside
-
-
 def test_a_full_disk_is_said_and_the_memory_goes_on(folder):
     known = store(folder)
     first = known.change(NAME, lambda handout: Handout("A title"))
@@ -158,12 +150,3 @@ def test_what_could_not_be_written_joins_what_another_server_wrote(folder, monke
     assert len(first.get(NAME).items) == 3
     assert len(first.change(NAME, add).items) == 4 == len(second.get(NAME).items)
     assert not first.stored(NAME).unsaved
-
-
-def test_a_server_that_holds_the_lock_for_ever_does_not_stop_others(folder, monkeypatch):
-    monkeypatch.setattr(files, "PATIENCE", 0.01)
-    hanging, other = store(folder), store(folder)
-    with hanging._alone() as problem:
-        assert problem == ""
-        assert len(other.change(NAME, add).items) == 1 and other.stored(NAME).unsaved
-    assert len(other.change(NAME, add).items) == 2 == len(hanging.get(NAME).items) and not other.stored(NAME).unsaved

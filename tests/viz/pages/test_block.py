@@ -6,13 +6,10 @@ from torch.nn import functional
 
 from model.ask import sources
 from model.core.models import TraceQuery
-from model.core.trace import Norm
 from model.lessons import block
 from tests.lesson_pages import shown
-from viz.pages.block import TARGET, X, both_norms
+from viz.pages.block import TARGET, X
 from viz.state import State
-
-RNG = np.random.default_rng(3)
 
 
 @pytest.mark.parametrize("place", [
@@ -48,16 +45,3 @@ def test_every_section_states_the_numbers_of_the_trace_and_of_the_runs(place):
     post, pre = (runs[kind][place["depth"]] for kind in ("post", "pre"))
     assert found["depth"]["top"] == pytest.approx(post.gradient[-1] / pre.gradient[-1])
     assert found["depth"]["last"] == pre.stream[-1]
-
-
-def test_strips_of_the_norm_wait_for_the_answer():
-    assert "norm" not in shown("block").numbers
-
-
-def test_both_norms_are_torchs():
-    x, gain = RNG.normal(2, 3, (4, 16)).astype(np.float32), RNG.normal(1, 0.1, 16).astype(np.float32)
-    norm = Norm("norm", "rms", x, x, gain, None, 1e-6)
-    own, other = both_norms(norm, 2)
-    given, scale = torch.tensor(x[2]).double(), torch.tensor(gain).double()
-    assert own.output == pytest.approx(functional.rms_norm(given, (16,), scale, 1e-6).numpy())
-    assert other.output == pytest.approx(functional.layer_norm(given, (16,), scale, None, 1e-6).numpy())

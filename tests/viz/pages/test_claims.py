@@ -1,13 +1,12 @@
 """A row: its verdict from its numbers, what it says of a model that is not there, and where its button leads."""
 from dataclasses import replace
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.ask import sources
 from model.studies.claims.catalogue import BY_NAME, Row
 from model.studies.claims.claim import Finding, Measurement, Picture, Verdict
-from viz.pages.claims import ERRORS, Result, all_rows, question, result_of
+from viz.pages.claims import all_rows, result_of
 from viz.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
@@ -74,24 +73,6 @@ def test_what_is_not_measured_has_a_button_and_what_is_not_there_a_command():
     assert strings("claims")["verdicts"]["untested"] in said
 
 
-@pytest.mark.parametrize(("result", "verdict"), [
-    (Result(MEASURED), Verdict.FAILS), (Result(None, open=True), None), (Result(None, "why"), Verdict.UNTESTED)])
-def test_a_verdict_follows_what_is_known(result, verdict):
-    assert result.verdict is verdict
-
-
-def test_what_is_known_of_a_row_is_looked_up_without_a_model(monkeypatch):
-    known = {}
-    monkeypatch.setattr(sources, "cached", known.get)
-    monkeypatch.setattr(sources, "shipped", lambda asked: None)
-    assert result_of(ROW) == Result(None, open=True)
-    known[question(ROW)] = MEASURED
-    assert result_of(ROW) == Result(MEASURED)
-    monkeypatch.setattr(ERRORS, "_start", {question(ROW): "It only reports its weights."})
-    assert result_of(ROW) == Result(None, "It only reports its weights.")
-    assert "bert" in result_of(Row(BY_NAME["special"], "", ("bert",))).error
-
-
 def test_every_row_of_the_page_is_shipped_and_its_verdict_is_computed():
     results = {row: result_of(row) for row in all_rows()}
     measured = {row: result for row, result in results.items() if result.shipped is not None}
@@ -104,11 +85,3 @@ def test_another_fingerprint_makes_a_shipped_row_stale(monkeypatch):
     monkeypatch.setattr(sources, "revision", lambda model: "0" * 16)
     result = result_of(ROW)
     assert result.shipped.stale and result.measured.findings and result.here
-
-
-def test_shipped_row_says_when_it_was_measured_and_is_measured_again_on_a_click(monkeypatch):
-    app, said = app_of(MEASURED, (), True)
-    assert strings("claims")["stale"] in said and "2026-11-26" in said
-    again = next(button for button in app.button if button.label == strings("claims")["again"])
-    again.click().run(timeout=30)
-    assert "measures 1" in [each.value for each in app.code]

@@ -33,8 +33,3 @@ def test_weights_so_far_are_the_softmax_of_what_was_read():
     found = weights_so_far(scores, taken, 2)
     assert found[1, :10] == pytest.approx(special.softmax(scores[:10])) and np.isnan(found[1, 10:]).all()
     assert np.isnan(found[2]).all()
-
-
-def test_the_memory_waits_for_the_answer_and_measuring_for_the_switch():
-    covered = shown("cost")
-    assert "held" not in covered.numbers and "measured" not in covered.numbers

@@ -8,9 +8,8 @@ import pytest
 from model.ask import sources
 from model.core.query import Kind
 from model.studies.predictions import LikelihoodQuery
-from tests.fabricate import record
 from tests.lesson_pages import shown
-from viz.pages.families import STANDS_IN, TEXT, best_guess, hiding_edits, swap_gender
+from viz.pages.families import STANDS_IN, TEXT, hiding_edits, swap_gender
 
 
 @pytest.fixture(autouse=True)
@@ -45,18 +44,9 @@ def test_shapes_masks_and_products_are_those_of_the_models(text, part, hide, who
     assert found["steps"]["difference"] < 1e-4
 
 
-def test_what_crosses_over_is_not_said_before_it_is_answered():
-    covered = shown("families")
-    assert "inputs" not in covered.numbers and "families-may-both" not in covered.charts
-
-
 def test_hiding_spares_special_tokens_and_the_first():
     tokens = SimpleNamespace(spans=[(0, 3), (0, 3), (4, 7)], special=[True, False, False])
     assert [edit.token for edit in hiding_edits(tokens, (4, 7))] == [2]
-
-
-def test_a_guess_without_a_prediction_is_an_ellipsis():
-    assert best_guess(replace(record(5), prediction=None), "decoder") == "…"
 
 
 def test_only_pronouns_change_their_gender():

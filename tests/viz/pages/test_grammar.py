@@ -6,8 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.core.query import quiet
-from model.studies.syntax import NOTHING, Choice, Choices, Sentence, SyntaxQuery, Word, shipped_treebank, summary
-from viz.pages.grammar import RELATIONS, beyond, claims, drawable, looks_of, table_of
+from model.studies.syntax import NOTHING, Choices, Sentence, SyntaxQuery, Word, summary
+from viz.pages.grammar import beyond, claims, table_of
 from viz.text import strings
 
 SENTENCE = Sentence(1, "the cat ate fish", (Word("the", 2, "det"), Word("cat", 3, "nsubj"), Word("ate", 0, "root"),
@@ -56,37 +56,6 @@ def test_a_head_is_beyond_where_its_interval_is_above_offset_and_chance(report, 
     score = replace(score, held_out=replace(score.held_out, low=low), offset=offset,
                     luck=replace(score.luck, high=luck))
     assert beyond(score) == above
-
-
-def test_what_is_left_out_alone_or_forbidden_is_said():
-    masked = report_of(2, possible=False)
-    assert strings("grammar")["columns"]["possible_dependent"] in table_of(masked)
-    changed = replace(masked, alone=2, counts=replace(masked.counts, not_found=1))
-    told = " ".join(claims(changed))
-    assert "2 sentences keep" in told and "1 sentence with a word" in told and "left to right" in told
-    assert "**none**" in told
-
-
-def test_choices_of_a_sentence_are_right_or_wrong_or_nothing(report):
-    assert drawable(report, "obj") == list(range(40)) and drawable(report, "iobj") == []
-    told = strings("grammar")["looks"]
-    (look,) = looks_of(report, 0, "obj", Choice("dependent", 0, 0))
-    assert (look.word, look.looked, look.right) == (3, 2, True)
-    assert look.said == told["right"].format(word="fish", looked="ate", wanted="ate")
-    (look,) = looks_of(report, 1, "obj", Choice("dependent", 0, 1))   # "fish the cat ate", at the next word
-    assert (look.word, look.looked, look.right) == (0, 1, False)
-    (look,) = looks_of(report, 1, "obj", Choice("head", 0, 0))
-    assert (look.word, look.looked, look.right) == (3, None, False)
-    assert look.said == told["nothing"].format(word="ate", looked="", wanted="fish")
-
-
-def test_shipped_sentences_use_known_words_and_relations_have_controls():
-    words = strings("grammar")
-    for language in ("en", "zh"):
-        assert words["about"][language].startswith(f"{len(shipped_treebank(language))} simple sentences")
-        found = {word.relation for sentence in shipped_treebank(language) for word in sentence.words} - {"root"}
-        assert found <= set(RELATIONS)
-    assert set(words["relation_names"]) <= set(RELATIONS)
 
 
 def grammar():

@@ -35,12 +35,3 @@ def test_the_heads_of_minilm_by_scipy():
     assert found.numbers["subspaces"]["overlap"] == f"{np.mean(overlaps):.0%}"
     bound = found.numbers["bound"]
     assert bound["proved"] == pytest.approx(bound["information"], abs=1e-9)   # at s = 1 the model is the truth
-
-
-def test_layers_and_bound_wait_for_the_answer():
-    assert set(shown("information").numbers) == {"map", "subspaces"}
-
-
-def test_texts_of_ones_own_count_alike():
-    found = shown("information", guess="a", texts="own", own="The cat sat.\n\nA dog ran home.")
-    assert any("2 texts with" in words for words in found.words)

@@ -1,6 +1,5 @@
 """The page *Inside one head*: its numbers against scipy and Qhull, what an attention adds to the stream, and what stays
 covered until the question is answered."""
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,10 +91,3 @@ def test_stream_and_addition_are_what_a_norm_reads(kind):
     block, around = trace.block(kind, 0), trace.attention(kind, 0)
     total = stream_before(block, around) + addition(block, around)
     assert min(np.abs(norm.input - total).max() for norm in block.norms) < 1e-5
-
-
-def test_a_norm_of_the_output_itself_is_what_is_added():
-    output = np.ones((2, 3), np.float32)
-    around = SimpleNamespace(output=output)
-    block = SimpleNamespace(norms=[SimpleNamespace(input=output.copy(), output=output / 2)], attentions=[around])
-    assert (addition(block, around) == 0.5).all()

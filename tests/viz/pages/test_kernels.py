@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from model.lessons import kernels, scores
+from model.lessons import kernels
 from tests.lesson_pages import shown
 from viz.pages.kernels import POINTS, shipped_runs
 
@@ -45,17 +45,3 @@ def test_shipped_runs_are_averaged_over_their_seeds():
     assert found["copying"]["attention_trained"] == pytest.approx(
         np.mean([run[kernels.LENGTHS.index(12)] for run in runs["copying"]["right"]["attention"]]))
     assert found["scores"]["plain"] == pytest.approx(np.mean([loss for loss, _ in runs["scores"]["plain"][-1]]))
-
-
-def test_own_trainings_are_drawn_by_their_own_numbers(monkeypatch):
-    monkeypatch.setattr(scores, "STEPS", 20)
-    monkeypatch.setattr(kernels, "SHORT", 2)
-    page = shown("kernels", guess="a", guess_copy="a", train=True, copy=True, dk=8, seed=3)
-    wanted = scores.side_by_side(scores.ScoresQuery(8, 3), lambda share, text: None)
-    assert f"additive {wanted.loss['additive'][-10:].mean():.2f}" in page.alts["kernels-training"]
-    assert [trace["name"] for trace in page.charts["kernels-copying"]["data"]] == ["one fixed vector", "attention"]
-
-
-def test_runs_and_dot_product_wait_for_the_answers():
-    page = shown("kernels")
-    assert not {"copying", "relabel"} & set(page.numbers) and "kernels-copying" not in page.charts

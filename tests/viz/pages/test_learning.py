@@ -9,8 +9,6 @@ from model.ask import sources
 from model.lessons import learning
 from model.studies.predictions import NextWordQuery
 from tests.lesson_pages import array, shown
-from viz.page import pages
-from viz.pages import learning as page_of_runs
 from viz.pages.learning import PRESETS
 
 
@@ -70,21 +68,3 @@ def test_student_and_teacher_are_asked_for_the_next_sign(turned):
     assert [found["p"], found["teacher"]] == pytest.approx([said[right], taught[right]], rel=1e-4)
     assert [found["floor"], found["distil"], found["tune"]] == pytest.approx(
         [stats.entropy(taught), -(taught * np.log(said)).sum(), -np.log(said[wish])], rel=1e-4)
-
-
-@pytest.mark.parametrize("turned", [{"goal": "smooth", "clip": 100, "seed": 20, "eps": 0.3},
-                                    {"goal": "teacher", "clip": 0.3, "seed": 7, "warm": 0}, {"goal": "other"}])
-def test_a_run_and_its_reference_give_their_own_numbers(monkeypatch, turned):
-    monkeypatch.setattr(learning, "STEPS", 20)
-    monkeypatch.setattr(page_of_runs, "STEPS", 20)
-    found = shown("learning", guess="b", run=True, **turned).numbers["run"]
-    question = page_of_runs.run_question({each.name: each.start for each in pages()["learning"][0].controls} | turned)
-    own, reference = (learning.run(each) for each in (question, page_of_runs.reference_question(question)))
-    assert [found["right"], found["nats"], found["other_nats"], found["longest"]] == pytest.approx(
-        [own.right[-1], own.nats[-1], reference.nats[-1], own.gradient.max()])
-    assert found["cut"] == pytest.approx((own.gradient > turned["clip"]).mean() if "clip" in turned else 0)
-
-
-def test_lengths_and_targets_wait_for_the_answer():
-    page = shown("learning")
-    assert not {"learning-lengths", "learning-targets", "learning-smooth", "learning-floor"} & set(page.charts)

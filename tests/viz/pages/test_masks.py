@@ -87,8 +87,3 @@ def test_real_heads_lose_what_lies_outside_the_band():
     lost = np.array([[1 - rows[band].sum() / n for rows in head_rows(layer)] for layer in answer])
     assert found["lost"] == pytest.approx(lost[found["layer"], found["head"]], abs=1e-5)
     assert [found["little"], found["much"]] == pytest.approx([lost.min(), lost.max()], abs=1e-5)
-
-
-def test_weights_and_methods_wait_for_the_answer():
-    page = shown("masks", method="after")
-    assert set(page.numbers) == {"patterns"} and not {"masks-method", "masks-leak"} & set(page.charts)

@@ -2,8 +2,6 @@
 from streamlit.testing.v1 import AppTest
 
 from model.ask import sources
-from viz.session import Session
-from viz.text import strings
 
 
 def dead_end():
@@ -34,16 +32,3 @@ def test_local_decoder_opens_with_readable_text_and_real_one_is_fetched(monkeypa
     assert app.markdown[-1].value.startswith("induction | B l u e s k y i n B l u e s |")
     app.button[0].click().run(timeout=30)
     assert app.markdown[-1].value.startswith("stories | The rabbit near the houses hears the dogs. It is hungry and")
-
-
-def test_one_on_disk_is_opened_and_where_nothing_is_fetched_nothing_offers_it(monkeypatch):
-    offers = (sources.Entry("here", "Here", "", writes=True), sources.Entry("induction", "Induction", ""))
-    monkeypatch.setattr(sources, "catalogue", lambda: offers)
-    app = AppTest.from_function(dead_end).run(timeout=30)
-    assert [button.label for button in app.button] == ["Read the text with Here", "Open Induction"]
-    app.button[0].click().run(timeout=30)
-    assert app.markdown[-1].value.startswith(f"here | {Session().state.text} |")
-
-
-def test_a_token_that_is_a_full_stop_does_not_end_the_sentence_twice():
-    assert ".." not in strings("next_word")["heads_lead"].format(token=".").replace("*.*", "")

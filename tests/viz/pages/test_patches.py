@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from model.lessons import digit_patches
-from model.lessons.digit_patches import KINDS, DigitRunQuery
 from tests.lesson_pages import shown
 
 
@@ -22,16 +21,3 @@ def test_sizes_and_places_are_counted_anew(turned):
     apart = np.array([[abs(a - c) + abs(b - d) for c, d in places] for a, b in places])
     assert [found["places"]["near"], found["places"]["far"]] == pytest.approx(
         [cosines[apart == 1].mean(), cosines[apart > 1].mean()])
-
-
-def test_runs_are_told_by_their_own_numbers(monkeypatch):
-    monkeypatch.setattr(digit_patches, "STEPS", 20)
-    found = shown("patches", guess="a", run=True, count="300", seed=5).numbers["data"]
-    runs = {kind: digit_patches.run(DigitRunQuery(kind, 300, 5)) for kind in KINDS}
-    assert {kind: found[kind] for kind in KINDS} == {kind: float(run.right[-1]) for kind, run in runs.items()}
-    assert found["learned"] == runs["transformer"].learned and found["known"] == runs["convolution"].learned
-
-
-def test_readings_wait_for_the_answer():
-    page = shown("patches")
-    assert not page.numbers and set(page.charts) == {"patches-puzzle"}

@@ -1,28 +1,20 @@
 """Pictures: claims about a row, the answer and the layers, and the way out where a link's picture is gone."""
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.core import heads
-from model.core.masks import Full
 from model.core.query import Kind
-from model.core.record import Prediction, Reported
 from model.core.view import View
 from model.studies.patch_attention import PatchHeads
 from tests import fabricate
-from tests.lesson_sentences import agrees
 from viz.format import format_share
-from viz.pages.pictures import answer_claim, half_of, layer_facts, row_claims
+from viz.pages.pictures import half_of, layer_facts, row_claims
 from viz.text import strings
 
 MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)
-
-
-def answered(**changes) -> str:
-    return answer_claim(replace(MADE, prediction=Prediction("label", (0,), **changes)))
 
 
 def test_the_row_is_said_as_it_is():
@@ -32,41 +24,6 @@ def test_the_row_is_said_as_it_is():
     assert f"head 1·2 looks most at patch {best // 6},{best % 6}" in most and f"{row[1:].max():.3f}" in most
     assert f"is on {half_of(row[1:])} patches of 24" in half
     assert special.startswith(format_share(row[0])) and "1 token" in special
-
-
-def planted(row: list[float]):
-    """A record of four patches behind [CLS] in whose one head the second patch has this row."""
-    made = fabricate.pictured(rows=2, columns=2)
-    weights = np.full((1, 5, 5), 0.2, np.float32)
-    weights[0, 2] = row
-    return replace(made, maps=(replace(made.maps[0], layers=(Reported(0, weights, Full()),)),))
-
-
-@pytest.mark.parametrize("row", [[0.2, 0.4, 0.1, 0.2, 0.1], [0.2, 0.2, 0.2, 0.2, 0.2], [1, 0, 0, 0, 0]])
-def test_a_row_is_said_with_its_largest_weight_beside_an_even_one(row):
-    said = row_claims(planted(row), View(layer=0, head=0, token=2))
-    assert agrees(said[0].split("patch 0,0: ")[1], max(row[1:]), 5 * max(row[1:]))
-    assert ("Half of the weight on patches" in " ".join(said)) == (row[0] < 1)
-
-
-@pytest.mark.parametrize("weights, count", [([1, 0, 0, 0], 1), ([1, 1, 1, 1], 2), ([5, 1, 2, 2], 1), ([4, 3, 3], 2)])
-def test_half_of_the_weight_is_on_the_fewest_that_have_it(weights, count):
-    assert half_of(np.array(weights, float)) == count
-
-
-def test_classes_are_named_with_their_probability_and_a_vector_is_no_answer():
-    said = answered(texts=(("tabby *cat*", "dog", "car", "tree"),), probabilities=((0.6, 0.2, 0.1, 0.1),))
-    assert r"tabby \*cat\* (60" in said and "dog (20" in said and "tree" not in said
-    assert answer_claim(MADE) == "" == answer_claim(replace(MADE, prediction=Prediction("vector")))
-
-
-@pytest.mark.parametrize("shares, says", [((0.9, 0.1), "over only these 2"),
-                                          ((0.2, 0.01), "its own probability"), ((0.3,), "its own probability")])
-def test_typed_texts_are_said_to_be_like_the_picture_and_not_to_be_its_classes(shares, says):
-    said = answered(texts=(("a cat", "two dogs")[:len(shares)],), probabilities=(shares,),
-                    cosines=((0.281, -0.02)[:len(shares)],))
-    assert "a cat (0.281)" in said and says in said and "100" not in said
-    assert len(shares) == 1 or "two dogs (−0.020)" in said
 
 
 @pytest.mark.parametrize("means", [(20, 40, 30), (20, 20.1, 20), (20,)])

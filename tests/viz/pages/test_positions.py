@@ -1,10 +1,9 @@
 """Where am I? The page's numbers by complex numbers, scipy and the stored runs."""
 import numpy as np
 import pytest
-from scipy.spatial import distance
 
 from model.lessons import positions
-from tests.lesson_pages import array, shown
+from tests.lesson_pages import shown
 
 
 @pytest.mark.parametrize(("d", "p", "k", "wave", "back", "heads", "relative"), [
@@ -37,21 +36,8 @@ def test_only_an_encoder_without_positions_is_blind_to_a_shuffle(scheme, stack, 
     assert (found["most"] > 1e-9) == moves and found["apart"] > 0.1
 
 
-@pytest.mark.parametrize("source", ["here", "model"])
-def test_learned_vectors_are_compared_by_their_cosines(source):
-    page = shown("positions", guess="a", source=source)
-    table = array(page.charts["positions-table"]["data"][0]["z"])
-    square = 1 - distance.cdist(table, table, "cosine")
-    assert page.numbers["distance"]["near"] == pytest.approx(np.diagonal(square, 1).mean(), abs=1e-4)
-
-
 def test_accuracies_are_means_of_the_stored_runs():
     found, study = shown("positions", guess="a", guess_far="a").numbers["beyond"], positions.beyond()
     for name, runs in study["accuracy"].items():
         after = np.array(runs)[:, 64 - study["back"]:]
         assert found[f"{name}_out"] == pytest.approx(after.mean())
-
-
-def test_outputs_and_accuracies_wait_for_the_answers():
-    page = shown("positions")
-    assert not {"shuffle", "beyond"} & set(page.numbers) and "positions-after" not in page.charts

@@ -5,11 +5,8 @@ import pytest
 from model.lessons import since
 from model.lessons.since import WORDS, encode
 from tests.lesson_pages import shown
-from tests.model.lessons.test_since import DESIGNS, torchs
-from viz.pages.since import CHANGES, block_boxes, block_claim, said_bytes, said_power, writing_numbers
-from viz.text import strings
-
-PROSE = strings("lessons/since")
+from tests.model.lessons.test_since import torchs
+from viz.pages.since import CHANGES, said_bytes, said_power, writing_numbers
 
 
 @pytest.mark.parametrize("this", [since.PAPER, since.TODAY, since.Design(groups=3, rms=True, bare=True)])
@@ -20,27 +17,6 @@ def test_the_blocks_numbers_are_torchs(this):
     assert found["block"]["length_paper"] == pytest.approx(96**0.5, abs=1e-4)
     assert (found["block"]["moved_now"] < 1e-12) == this.rotary
     assert found["cache"]["own"] == said_bytes(131_072 * 48 * this.groups) and found["cache"]["held"] == "17.2 GB"
-
-
-@pytest.mark.parametrize("about", CHANGES)
-def test_what_a_switch_costs_is_the_difference_of_two_blocks(about):
-    for this in DESIGNS[::5]:
-        other = {name: getattr(this, name) for name in CHANGES}
-        after, before = ({**other, about: value} for value in (
-            (this.groups, 8) if about == "groups" else (True, False)))
-        by = np.subtract(*(sum(since.parameters(since.Design(**each)).values()) for each in (after, before)))
-        said = block_claim(PROSE["block"], this, about)
-        assert said["by"] == by
-        if about != "groups":
-            title = PROSE["block"]["says"][about]["on" if getattr(this, about) else "off"].split("**")[1]
-            assert said["says"].startswith(f"**{title}**")
-
-
-@pytest.mark.parametrize("this", DESIGNS[::7])
-def test_norms_stand_where_the_design_has_them(this):
-    kinds = [box.kind for box in block_boxes(PROSE["block"], this)]
-    assert kinds == (["in", "norm", "attention", "add", "norm", "feed_forward", "add"] if this.pre
-                     else ["in", "attention", "add_norm", "feed_forward", "add_norm"])
 
 
 def likeliest(start: tuple[int, ...]) -> tuple[float, list[int]]:
@@ -86,13 +62,3 @@ def test_every_topic_has_its_numbers(turned):
         assert found["all"] == 4 * found["one"] and found["on"] < found["off"] and found["held_out"] == 400
     if turned["topic"] == "scaling":
         assert found["kaplan_ratio"] < found["hoffmann_ratio"] and found["power"] == "10²⁷" == said_power(27.0)
-
-
-@pytest.mark.parametrize(("count", "wanted"), [(1, "1 bytes"), (1000, "1 kB"), (131_072, "131 kB"),
-                                               (17_179_869_184, "17.2 GB"), (5e12, "5000 GB")])
-def test_bytes_are_said_in_their_unit(count, wanted):
-    assert said_bytes(count) == wanted
-
-
-def test_the_cache_waits_for_the_answer():
-    assert set(shown("since", groups=1, about="groups").numbers) == {"block"}

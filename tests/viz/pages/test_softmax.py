@@ -58,17 +58,3 @@ def test_t_inside_the_model_moves_what_scipy_says(scope, t):
     assert [found["own"], found["later"]] == pytest.approx([moved[layer, head], moved[layer + 1:].max()], abs=1e-5)
     turned = distance.cosine(before.prediction.vector, after.prediction.vector)
     assert f"{turned:.2e}" in found["answer"] or turned < 1e-6
-
-
-def test_a_real_row_gives_the_heads_own_weights():
-    found = shown("softmax", guess="a", row="head", drawn=CURVE)
-    record = sources.ask(sources.open_query(State().model, State().text)).result(120)
-    assert found.numbers["curves"]["keys"] == len(record[Kind.SELF].keys)
-    tops = np.array([head_rows(layer).max(-1) for layer in record[Kind.SELF].layers])
-    assert np.abs(tops - found.numbers["curves"]["top"]).min() < 1e-6
-
-
-def test_the_curves_are_there_at_once_and_the_slope_once_it_is_drawn_or_shown():
-    at_once, drawn = {"curves", "spread", "ends"}, {"curves", "spread", "slope", "ends"}
-    assert shown("softmax").numbers.keys() == at_once and shown("softmax", drawn=CURVE).numbers.keys() == drawn
-    assert shown("softmax", show=True).numbers.keys() == drawn

@@ -9,9 +9,7 @@ from model.lessons.story import StoryQuery
 from tests.lesson_pages import shown
 from viz.components.story import STEPS
 from viz.pages.story import MEAN, line, percent, scene
-from viz.text import strings
 
-WORDS = strings("lessons/story")
 TEXTS = ("The rabbit near the houses hears the dogs. It is hungry and eats", "The", "wombat  wombat", "Then the dogs .")
 
 
@@ -54,21 +52,8 @@ def test_before_the_answer_nothing_says_for_how_many_pieces_there_is_a_probabili
     assert int(open_scene.rest.split()[0]) + len(open_scene.words) == len(story.word.logits)
 
 
-@pytest.mark.parametrize("controls", [{"block": 999, "at_head": 999}, {"at_head": -1, "guess": "c"},
-                                      {"say": "zebra", "wrote": (3,)}])
-def test_the_page_stands_at_the_ends_of_its_controls(controls):
-    page = shown("story", by="stories", **controls)
-    assert ("zebra" in " ".join(page.words)) == (controls.get("say") == "zebra")
-    assert (WORDS["widgets"]["ended"] in " ".join(page.words)) == (controls.get("wrote") == (3,))
-
-
 def test_where_smollm2_is_not_on_disk_the_small_decoder_reads_and_says_so(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: (sources.Entry("smollm2", "SmolLM2", "", on_disk=False),
                                                        sources.Entry("stories", "Stories", "")))
     page = shown("story", by="smollm2")
     assert any("python -m model fetch smollm2" in each and "184 words" in each for each in page.words)
-
-
-def test_shares_are_written_as_they_are():
-    assert [percent(share) for share in (1.0, 0.9999, 0.871, 0.0812, 0.0004, 0.0)] == [
-        "100%", ">99.9%", "87%", "8.1%", "<0.1%", "<0.1%"]

@@ -17,11 +17,6 @@ def test_numbers_follow_what_is_silenced():
     assert plain["board"]["score"] == pytest.approx(plain["board"]["total"], abs=1e-4)
 
 
-def test_page_waits_for_the_answer():
-    page = shown("two_heads")
-    assert not page.numbers and set(page.charts) == {"two-heads-weights"}
-
-
 def test_a_sign_scores_itself_as_in_a_pass():
     """Rotary positions cancel where a token looks at itself, so the weights alone give the score."""
     query = sources.open_query(two_heads.MODEL, "a b c d")

@@ -39,11 +39,6 @@ def test_the_chinese_sentence_is_cut_as_minilm_cuts_it():
     assert 0 < found["unknown"] == cut.count("[UNK]") < len(cut)
 
 
-def test_before_the_answer_nothing_shows_what_becomes_of_chinese():
-    page = shown("vectors")
-    assert not page.notices and PROSE["pieces"]["names"]["chinese"] not in page.words
-
-
 @cache
 def opened(model: str) -> tuple:
     """(tokenizer, network) of a model as transformers opens them."""
@@ -97,19 +92,3 @@ def test_a_word_in_two_contexts_is_compared_by_the_models_vectors(case, model, r
     for name, other in (("apart", second), ("alike", third)):
         line = drawn[PROSE["contexts"][name]]
         assert line[1:-1] == pytest.approx(cosines(other), abs=1e-3)   # line[0]: the table itself
-
-
-def test_a_word_that_the_model_cannot_write_is_said_to_say_nothing():
-    page = shown("vectors", guess="a", open=True, case="苹果")
-    assert "contexts" not in page.numbers and "vectors-contexts" not in page.charts
-    assert any("says nothing about the word" in each for each in page.words)
-
-
-def test_random_pairs_are_many_enough_that_other_draws_say_the_same():
-    """Of a table whose rows share a direction, against all its pairs."""
-    rows = np.random.default_rng(3).standard_normal((600, 24)) + 0.3
-    unit = rows / np.sqrt((rows**2).sum(1, keepdims=True))
-    every = (unit @ unit.T)[~np.eye(600, dtype=bool)]
-    _, _, pairs = vectors.neighbours(rows, 5)
-    assert pairs.mean() == pytest.approx(every.mean(), abs=0.006)
-    assert np.percentile(pairs, 99) == pytest.approx(np.percentile(every, 99), abs=0.012)

@@ -18,9 +18,7 @@ from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz import theme
 from viz.export import Options, export
 from viz.paper import figure, sheet
-from viz.paper import head as drawn_head
-from viz.paper.head import pooled, sum_words
-from viz.text import strings
+from viz.paper.head import pooled
 
 WORDS = ("[CLS]", "the", "animal", "it", "the")
 LENSES = ("matrix", "lines", "text")
@@ -61,15 +59,6 @@ def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
     y = (zoom * (top + (np.arange(rows) + 0.5) * (bottom - top) / rows)).astype(int)
     x = (zoom * (left + (np.arange(columns) + 0.5) * (right - left) / columns)).astype(int)
     assert (pixels(export(".png", made, view, Options(zoom=zoom)))[np.ix_(y, x)] == expected).all()
-
-
-@pytest.mark.parametrize("sums, words", [
-    ((1.0, 1.0), "each row sums to 1"), ((1.004, 0.996), "each row sums to 1"),
-    ((1.0, 1.006), "rows sum to 1.00 to 1.01"), ((0.994, 1.0), "rows sum to 0.99 to 1.00")])
-def test_what_rows_sum_to_is_told_from_the_printed_digits(sums, words):
-    shown = displayed_head(record(list("ab")), View())
-    shown = dataclasses.replace(shown, weights=np.array([[sums[0], 0], [0, sums[1]]], np.float32))
-    assert sum_words(shown, strings("export")["row_sums"]) == words
 
 
 def test_a_grid_thumbnail_has_the_colours_of_its_head():
@@ -139,21 +128,6 @@ def test_a_vector_matrix_has_every_cell_in_the_colour_of_its_weight():
     assert (cells == theme.ramp()[np.round(255 * weights).astype(int)]).all()
 
 
-def test_small_matrices_are_shapes_and_large_ones_an_image():
-    small, large = (record(["t"] * count, layers=1) for count in (drawn_head.VECTOR, drawn_head.VECTOR + 1))
-    # the bar is one
-    assert [len(drawn(made, View(), raster=False).axes[0].images) for made in (small, large)] == [1, 2]
-
-
-def test_lines_stand_for_the_largest_weights():
-    made = record(WORDS)
-    view = View(lens="lines", scale="linear")
-    lines = drawn(made, view).axes[0].collections[0]
-    weights = displayed_head(made, view).weights
-    assert len(lines.get_linewidths()) == (weights >= 0.02).sum()
-    assert np.allclose(lines.get_linewidths(), 0.4 + 2.8 * np.sort(weights[weights >= 0.02]), atol=1e-5)
-
-
 def test_what_differs_from_the_plain_head_is_printed_without_a_caption_too():
     made = record(WORDS, special=(0,))
     texts = words_of(drawn(made, View(hide_special=True), Options(caption=False)))
@@ -170,19 +144,6 @@ def test_rows_under_a_sink_do_not_claim_to_sum_to_one():
     with_sink = dataclasses.replace(made, maps=(dataclasses.replace(made[Kind.SELF], layers=(sunk,)),))
     said = " ".join(words_of(drawn(with_sink, View())))
     assert "rows sum to" in said and "sink" in said and "each row sums to 1" not in said
-
-
-def test_the_pair_is_marked_with_its_weight():
-    made, view = record(WORDS), View(layer=1, head=1, token=3, pair=(3, 2))
-    assert f"it → animal {displayed_head(made, view).weights[3, 2]:.3f}" in " ".join(words_of(drawn(made, view)))
-
-
-def test_right_to_left_text_does_not_turn_the_arrow():
-    figure = drawn(record(("שלום", "中文", "العربية")), View(token=0, pair=(0, 2)))
-    arrow = next(text for text in figure.axes[0].texts if text.get_text() == "→")
-    line = sorted((text.get_position()[0], text.get_text()) for text in figure.axes[0].texts
-                  if text.get_position()[1] == arrow.get_position()[1])
-    assert [text for _, text in line[:3]] == ["שלום", "→", "العربية"]
 
 
 @pytest.fixture
@@ -208,27 +169,6 @@ def test_a_machine_without_a_font_shows_code_points_and_says_so(without_cjk, suf
     assert export(suffix, made, View())
 
 
-@pytest.mark.parametrize("text, shown", [("می\u200cخواهم", "می\u200cخواهم"), ("a\u200db", "aU+200Db"),
-                                         ("\u200f", "U+200F"), ("a\u0301", "a\u0301")])
-def test_invisible_signs_stay_where_they_shape_a_word(text, shown):
-    assert sheet.label(text) == shown
-
-
-@pytest.mark.parametrize("text", ["", "a", "a b", "word " * 80, "x" * 300, "中文" * 100, "· · a"])
-def test_lines_of_prose_fit_and_lose_nothing(text):
-    text = sheet.readable(text, mono=False)   # as a page does: which signs have a letter depends on the machine's fonts
-    with sheet.pen():
-        lines = sheet.wrap(text, 7, 200)
-        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-        assert all(sheet.width(line.removesuffix(" ·"), 7, mono=False) <= 200 for line in lines)
-
-
-def test_thinned_labels_keep_the_token_in_focus_and_say_so():
-    texts = words_of(drawn(record([f"t{place}" for place in range(300)], layers=1), View(token=101, pair=(101, 3))))
-    assert {"t0", "t101", "t3"} <= set(texts) and "t5" not in texts
-    assert any("Of 300 tokens, every" in text for text in texts)
-
-
 def test_pooled_cells_are_the_largest():
     cells = np.random.default_rng(0).random((7, 11)).astype(np.float32)
     small = pooled(cells, 3)
@@ -248,18 +188,3 @@ def test_a_picture_too_large_is_refused_with_the_way_out(monkeypatch):
     with pytest.raises(UserError, match="choose a smaller zoom"):
         export(".png", made, View(), Options(zoom=2))
     assert export(".svg", made, View(), Options(zoom=2))
-
-
-def test_overlaid_heads_are_told_apart_by_their_dashes_too():
-    view = View(lens="lines", layer=0, head=0, overlay=((0, 1), (1, 0)))
-    figure = drawn(record(["the", "cat", "sat"]), view)
-    curves, *strokes = figure.axes[0].collections
-
-    def shape(style) -> tuple:   # dashes are as long as their line is thick
-        return tuple(round(float(each / style[1][0]), 3) for each in style[1] or ())
-
-    styles = {shape(style) for style in curves.get_linestyle()}
-    legend = [shape(each.get_linestyle()[0]) for each in strokes[-3:]]
-    assert len(styles) == 3 and styles == set(legend), "the legend's are the picture's"
-    alone = drawn(record(["the", "cat", "sat"]), View(lens="lines"))
-    assert {each[1] for each in alone.axes[0].collections[0].get_linestyle()} == {None}, "one head has whole lines"

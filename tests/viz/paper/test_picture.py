@@ -2,16 +2,10 @@
 import numpy as np
 import pytest
 
-from model.core.query import UserError
-from model.core.view import View
-from tests import fabricate
-from viz import glow
 from viz.components.picture_view import PatchValues
 from viz.paper import picture
 from viz.paper.sheet import Sheet
 
-MADE = fabricate.pictured()
-VIEW = View(layer=1, head=2, token=9)
 BOXES = np.array([[np.nan] * 4, [0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
 
 
@@ -43,19 +37,6 @@ def test_what_is_below_zero_is_struck_through_on_paper_as_on_the_page():
     crosses, = strokes(plan_of((-1, -0.5, 0.9), hidden=(1,)))
     assert len(crosses) == 2 and (crosses[0][:, 1] == crosses[1][:, 1]).all(), "hidden: crossed out, and not struck"
     assert (crosses[0][:, 0] == crosses[1][::-1, 0]).all()
-
-
-def test_what_is_not_a_patch_is_written_beside_it_and_a_filter_is_named():
-    plan = picture.plan(MADE, VIEW)
-    assert any("[CLS]" in note for note in plan.notes) and "patch 1,2" in plan.orientation
-    assert list(plan.ticks) == glow.ticks(16) and not any("60%" in note for note in plan.notes)
-    assert "60%" in picture.plan(MADE, View(layer=1, head=2, token=9, keep=0.6)).notes[-1]
-
-
-def test_a_text_and_a_view_without_a_token_are_refused_in_one_sentence():
-    for made, view in ((fabricate.record(), VIEW), (MADE, View(layer=1, head=2))):
-        with pytest.raises(UserError):
-            picture.plan(made, view)
 
 
 @pytest.mark.parametrize("size, sharp", [((96, 192), False), ((40, 20), True)])

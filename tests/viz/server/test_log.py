@@ -1,12 +1,9 @@
 """The server's log: bounded in what one place of the code writes, and without typed text."""
 import io
 import logging
-import subprocess
-import sys
 
 import pytest
 
-from tests.conftest import ROOT
 from viz.server import log
 
 SECRET = "a sentence that somebody typed"
@@ -57,27 +54,3 @@ def test_an_exception_says_where_and_not_what(written):
     assert "Traceback" in written.lines[1] and written.lines[-1] == "KeyError"
     assert any("test_log.py" in line for line in written.lines) and SECRET not in "\n".join(written.lines)
     assert len(written.lines) == 4
-
-
-def test_every_logger_of_the_process_goes_through_the_one_handler():
-    code = """
-import logging
-import warnings
-from streamlit.logger import get_logger
-before = get_logger("streamlit.before")
-from viz.server import log
-log.begin()
-for each in (before, get_logger("streamlit.after"), logging.getLogger("uvicorn.error")):
-    each.warning("from %s", each.name)
-    each.info("of no interest")
-for _ in range(20):
-    before.warning("a flood")
-for number in range(20):
-    warnings.warn(f"damage {number}")
-"""
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8")
-    names = ("streamlit.before", "streamlit.after", "uvicorn.error")
-    lines = [line.split(" WARNING ")[1] for line in ran.stderr.splitlines() if " WARNING " in line]
-    assert lines[:3] == [f"{name}: from {name}" for name in names] and len(lines) == 3 + 2 * log.MOST
-    assert sum("damage" in line for line in ran.stderr.splitlines()) == log.MOST
-    assert "of no interest" not in ran.stderr

@@ -1,12 +1,10 @@
 """Parts of a page that run by themselves."""
-from types import SimpleNamespace
 
 from streamlit.testing.v1 import AppTest
 
-from viz.session import Session
 from viz.text import escape_markdown, strings
 from viz.widgets import fragment as widgets_fragment
-from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.fragment import repeat
 
 
 def erring():
@@ -58,23 +56,3 @@ def test_what_repeats_acts_after_its_seconds_and_never_while_the_page_runs(monke
     assert happened == [] and [seconds for seconds, _ in timers] == [0.5, 0.5]
     timers[-1][1]()   # as the browser asks for it half a second later
     assert happened == ["act", "run"]
-
-
-def test_what_plays_is_paused(monkeypatch):
-    session = Session()
-    monkeypatch.setattr("viz.session.session", lambda: session)
-    PLAYING.value = True
-    pause()
-    assert PLAYING.value is False
-
-
-def test_a_switch_in_a_part_that_brings_the_model_runs_the_whole_page(monkeypatch):
-    parts, said, real = [], [], [False]
-    streamlit = SimpleNamespace(fragment=lambda part: parts.append(part) or part, rerun=lambda: said.append("whole"))
-    monkeypatch.setattr(widgets_fragment, "st", streamlit)
-    about = SimpleNamespace(asks_with=lambda controls: controls[0])
-    widgets_fragment.fragment(SimpleNamespace(about=about, controls=real), lambda page: said.append("part"))
-    assert said == ["part"]
-    real[0] = True
-    parts[0]()
-    assert said[1] == "whole", "model and text come into the sidebar"

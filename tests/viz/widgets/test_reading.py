@@ -32,11 +32,6 @@ def visit(monkeypatch):
     return begin
 
 
-def test_what_a_model_reads():
-    assert reading.what_it_reads("marked-digit") == {"picture"} and reading.what_it_reads("minilm") == {"text"}
-    assert reading.what_it_reads("no/such-model") == {"text"}
-
-
 @pytest.mark.parametrize("model, unknown", [
     ("no/such-model", True), ("/no/such/folder", True), ("minilm", False), ("vit", False), ("marked-digit", False)])
 def test_a_model_that_somebody_names_and_that_is_not_here_stays_and_is_not_replaced(model, unknown, visit):
@@ -69,13 +64,6 @@ def test_a_small_model_gets_a_sentence_of_its_words_in_place_of_the_default_one(
     assert now.state.text == "a b c"
 
 
-def test_a_model_with_pictures_of_its_own_starts_with_one_of_them():
-    assert State("dinov2-small", image=PHOTOGRAPH).with_question(model="marked-digit").image == CANVAS
-    assert State("marked-digit", image=CANVAS).with_question(model="dinov2-small").image == PHOTOGRAPH
-    assert State("dinov2-small", image="ab" * 32).with_question(model="marked-digit").image == "ab" * 32, "one's own"
-    assert State().with_question(model="marked-digit").image is None
-
-
 def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_along(visit):
     target = io.BytesIO()
     Image.new("RGB", (9, 7), (7, 8, 9)).save(target, "PNG")
@@ -93,16 +81,3 @@ def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_al
     now, fit = visit(State(model="marked-digit", image=mine))
     fit(OF_PICTURES)   # a link to it still opens a page, which says so
     assert now.state.image == mine and OWN_PICTURES.value == {}
-
-
-def test_a_picture_is_compared_with_texts_on_pictures_until_somebody_types_others(visit, monkeypatch):
-    reads = {"towers": frozenset({"picture", "text"}), "minilm": frozenset({"text"})}
-    monkeypatch.setattr(reading, "what_it_reads", reads.__getitem__)
-    now, fit = visit(State(model="towers", image=PHOTOGRAPH))
-    fit(OF_PICTURES)
-    assert len(now.state.text.splitlines()) == 3 and "a photo of a cat" in now.state.text
-    fit(OF_TEXT)
-    assert now.state.text == State().text
-    now, fit = visit(State(model="towers", image=PHOTOGRAPH, text="my own words"))
-    fit(OF_PICTURES)
-    assert now.state.text == "my own words"

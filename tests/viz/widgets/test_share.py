@@ -9,8 +9,7 @@ from viz.link import from_params, to_params
 from viz.page import PageContext, pages, with_controls
 from viz.session import Session
 from viz.state import State
-from viz.widgets.lesson import lessons
-from viz.widgets.share import for_class, is_answer, qr_code
+from viz.widgets.share import for_class, qr_code
 
 
 @pytest.mark.parametrize("show", [False, True])
@@ -33,13 +32,6 @@ def test_a_predicted_head_is_covered_again_for_a_class_or_open(monkeypatch, show
     state = with_controls(State(), "heads", about, {"predict": "shown", "marks": (3, 1004)})
     monkeypatch.setattr(page_contract, "session", lambda: Session(state=state))
     assert for_class(PageContext("heads", about, {}), show).controls_of("heads") == opened
-
-
-def test_every_lesson_has_answers_and_no_page_of_research_has():
-    answers = {name: [control.name for control in page.controls if is_answer(control)]
-               for name, (page, _) in pages().items()}
-    assert all({"guess", "check_1", "check_2"} <= set(answers[name]) for name in lessons())
-    assert {name for name, found in answers.items() if found} == {*lessons(), "heads"}
 
 
 def test_qr_code_has_quiet_zone_and_long_link_has_no_code():

@@ -67,37 +67,6 @@ def test_a_page_beside_a_model_and_a_text_asks_with_both_before_anything_is_pres
     assert any(questions(monkeypatch, name, controls))
 
 
-def _sidebar(folder: str) -> None:
-    from dataclasses import replace
-
-    import streamlit as st
-
-    from viz.page import PageContext, pages
-    from viz.session import session
-    from viz.widgets.sidebar import ask_widgets
-
-    if session().state.model != folder:
-        session().state = replace(session().state, model=folder, text="the cat")
-    page = PageContext("heads", pages()["heads"][0], {})
-    ask_widgets(page)
-    st.text(f"chat {page.query().chat}")
-
-
-def test_the_switch_of_a_chat_is_there_for_a_tokenizer_with_a_template_and_is_asked(tmp_path):
-    from tests.model import tiny
-
-    folder = tiny.save(tmp_path / "plain", "llama")
-    app = AppTest.from_function(_sidebar, args=(str(folder),), default_timeout=60).run()
-    assert not app.exception and not app.toggle and app.text[0].value == "chat False"
-    (folder / "chat_template.jinja").write_text("{{ messages[0].content }}", encoding="utf-8")
-    app = AppTest.from_function(_sidebar, args=(str(folder),), default_timeout=60).run()
-    assert [each.key for each in app.toggle] == ["ask_chat"] and app.text[0].value == "chat False"
-    app.toggle(key="ask_chat").set_value(True).run()
-    assert not app.exception and app.text[0].value == "chat True"
-    app.toggle(key="ask_chat").set_value(False).run()
-    assert app.text[0].value == "chat False"
-
-
 def seen(monkeypatch, name: str, controls: dict, **question: str) -> list:
     """All words and charts of a lesson beside a sidebar's question."""
     charts: list = []

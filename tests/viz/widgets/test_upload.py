@@ -43,37 +43,11 @@ def test_a_file_that_made_room_before_it_was_read_is_said_to_be_gone(place):
     assert str(error.value) == GONE
 
 
-@pytest.mark.parametrize(("value", "words"), [(None, []), (dropped("one"), []), (DeletedFile("one"), [GONE])],
-                         ids=["none", "there", "gone"])
-def test_a_page_that_reads_its_file_in_every_run_says_when_it_is_gone(place, value, words, monkeypatch):
-    warnings = []
-    place["place"] = value
-    monkeypatch.setattr(upload.st, "file_uploader", lambda label, key: None)
-    monkeypatch.setattr(upload.st, "warning", warnings.append)
-    upload.uploader("a file", "place")
-    assert warnings == words
-
-
 @pytest.mark.parametrize(("limit", "of_server", "stated"), [
     (48 * MB, 200, 48), (48 * MB, 32, 32), (48 * MB + 1, 200, 49), (4_000, 200, 1)])
 def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(monkeypatch, limit, of_server, stated):
     monkeypatch.setattr(upload.st, "get_option", lambda name: of_server)
     assert upload.most_megabytes(limit) == stated
-
-
-@pytest.mark.parametrize(("server", "stated"), [(3, 3), (200, 5)])
-def test_no_uploader_states_more_than_the_server_takes(server, stated, monkeypatch):
-    from viz.pages import grammar
-
-    options, captions = [], []
-    monkeypatch.setattr(upload.st, "get_option", {"server.maxUploadSize": server}.__getitem__)
-    for page in (upload, grammar):
-        monkeypatch.setattr(page, "uploader", lambda *_, **given: options.append(given["max_upload_size"]))
-    monkeypatch.setattr(upload.st, "caption", lambda text, **_: captions.append(text))
-    monkeypatch.setattr("viz.session.session", Session)
-    assert grammar._sentences("own") is None
-    assert upload.given_texts("any") is None
-    assert options == [stated, stated] and f"{stated} MB" in captions[0]
 
 
 def _page(content: bytes) -> None:

@@ -1,5 +1,4 @@
 """What the head by hand takes from a browser."""
-import pytest
 
 from viz.components.arrows import parse_event, state
 from viz.components.messages import unpack
@@ -14,11 +13,3 @@ def test_what_was_dragged_is_rounded_to_hundredths():
     header, _ = unpack(state(found, 2, room="r", covered=True))
     assert header["q"] == list(found["q"]) and header["covered"] is True
     assert parse_event({"looks": 3}, HAND, 4) == {"looks": 3}
-
-
-@pytest.mark.parametrize("value", [
-    None, {}, [], {"looks": 4}, {"looks": -1}, {"looks": True}, {"looks": "it"}, {"q": MOVED["q"]},
-    MOVED | {"looks": 1}, MOVED | {"q": None}, MOVED | {"q": [0] * 7}, MOVED | {"k": [9] * 8},
-    MOVED | {"v": [float("nan")] * 8}, MOVED | {"v": [True] * 8}, MOVED | {"v": tuple(MOVED["v"])}])
-def test_nothing_else_is_taken(value):
-    assert parse_event(value, HAND, 4) is None

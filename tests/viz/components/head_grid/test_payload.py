@@ -44,17 +44,7 @@ def test_the_state_numbers_heads_as_the_body_does(overview):
     assert arrays["values"][9] == -3.5 and np.isnan(arrays["values"][:9]).all()
 
 
-def test_a_head_that_is_not_there_is_simply_not_open(overview):
-    assert unpack(state(overview, GridState((9, 9)), room="r"))[0]["open"] is None
-
-
 def test_an_event_is_a_head(overview):
     assert parse_event({"figure": 3}, overview) == GridEvent(1, 0, "figure")
     assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0),
                                                                        GridEvent(2, 1)]
-
-
-@pytest.mark.parametrize("hostile", [None, -1, 10, 10**9, 1.0, float("nan"), float("inf"), True, "0", "", [], [0], {},
-                                     {"layer": 0, "head": 0}, {"figure": -1}, {"erase": 0}])
-def test_a_hostile_value_is_no_event(overview, hostile):
-    assert parse_event(hostile, overview) is None

@@ -25,31 +25,11 @@ def test_the_body_holds_weights_and_scores(made):
     assert header["sums"] and header["columns"] is None and header["heads"] == [[1, 4]]
 
 
-def test_masked_scores_say_so():
-    shown = fabricate.shown(fabricate.patterned(fabricate.repeating(13), heads=(2,), kind=Kind.CAUSAL))
-    codes = unpack(body(shown, room="r"))[1]["scores"]
-    np.testing.assert_array_equal(codes == NAN_CODE, ~np.tri(13, dtype=bool))
-
-
-@pytest.mark.parametrize("tokens", [2, 17, 256])
-def test_a_cell_is_at_most_four_bytes(tokens):
-    shown = fabricate.shown(fabricate.patterned(fabricate.repeating(tokens), heads=(1,)))
-    _, arrays = unpack(body(shown, room="r"))
-    assert sum(array.nbytes for array in arrays.values()) == 4 * tokens * tokens
-
-
 def test_further_heads_lie_over_the_open_one(made):
     shown, further = fabricate.shown(made), [fabricate.shown(made, layer=1, head=head) for head in (0, 2)]
     header, arrays = unpack(body(shown, room="r", overlay=further))
     assert header["heads"] == [[0, 0], [1, 0], [1, 2]]
     np.testing.assert_allclose((arrays["weights"][2] / 65535) ** 2, further[1].weights, atol=1.6e-5)
-
-
-def test_words_and_filters_say_what_they_did(made):
-    header, arrays = unpack(body(fabricate.shown(made, words=True), room="r"))
-    assert "scores" not in arrays and header["notes"] and header["sums"]
-    header, _ = unpack(body(fabricate.shown(made, hide_special=True), room="r"))
-    assert not header["sums"] and header["rows"]["tokens"] == list(range(1, 15))
 
 
 def test_positions_become_rows_and_columns(made):
@@ -71,20 +51,6 @@ def test_an_event_names_tokens_that_are_shown(made):
     assert parse_event({"token": 10, "pair": [10, 0]}, shown) is None
 
 
-@pytest.mark.parametrize("hostile", [
-    None, 3, "x", [], {}, {"token": 1}, {"token": 10**9, "pair": None}, {"token": -1, "pair": None},
-    {"token": 1.0, "pair": None},
-    {"token": float("nan"), "pair": None}, {"token": True, "pair": None}, {"token": "1", "pair": None},
-    {"token": 1, "pair": [1]},
-    {"token": 1, "pair": [1, 2, 3]}, {"token": 1, "pair": [1, "2"]}, {"token": 1, "pair": [True, 2]},
-    {"token": 1, "pair": "12"},
-    {"token": 1, "pair": [1, 10**9]}, {"token": [1], "pair": None}, {"token": 1, "pair": [[1], 2]},
-    {"token": 1, "pair": None, "more": 1},
-])
-def test_a_hostile_value_is_no_event(made, hostile):
-    assert parse_event(hostile, fabricate.shown(made)) is None
-
-
 def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
     tokens = fabricate.tokens(["a", "b", "a"])
     shown = fabricate.shown(fabricate.patterned((tokens, tokens), heads=(2,), kind=Kind.CROSS))
@@ -103,15 +69,6 @@ def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
     order = np.argsort(codes[~np.isnan(changes)])   # a larger code is a larger change, whatever its sign
     assert np.diff(np.abs(np.clip(changes, -0.25, 0.25))[~np.isnan(changes)][order]).min() > -1e-5
     assert header["bound"] == 0.25 and header["absent"] == [[2], [5]] and not header["sums"]
-
-
-def test_comparison_notes_missing_rows_and_columns_only(made):
-    shown = fabricate.shown(made)
-    lacking = shown.weights.copy()
-    lacking[3], lacking[:, 1] = np.nan, np.nan
-    header, arrays = unpack(body(dataclasses.replace(shown, weights=lacking), room="r"))
-    assert header["absent"] == [[3], [1]] and not arrays["weights"][0, 3].any()
-    assert unpack(body(shown, room="r"))[0]["absent"] is None
 
 
 def test_a_guess_is_told_in_rows_and_columns_and_read_back_in_tokens(made):

@@ -1,16 +1,13 @@
 import numpy as np
-import pytest
 
 from model.core.query import Kind
 from tests import fabricate
 from viz.components.messages import unpack
 from viz.components.picture_view import (
     PatchEvent,
-    PatchState,
     PatchValues,
     body,
     parse_event,
-    state,
 )
 from viz.components.picture_view.rows import patches_of
 
@@ -24,14 +21,6 @@ def test_the_body_holds_the_picture_and_where_each_token_lies():
     assert header["texts"][0] == "[CLS]" and header["texts"][8] == "patch 1,1"
 
 
-def test_the_state_holds_the_numbers_and_what_is_chosen():
-    numbers = np.array([0.5, np.nan, 0.25], np.float32)
-    header, arrays = unpack(state(PatchValues(numbers, "layer 0 · head 1", even=1 / 3, high=3),
-                                  PatchState(2, "smooth", 0.4, (1,)), room="r"))
-    np.testing.assert_array_equal(arrays["values"], numbers)
-    assert (header["focus"], header["look"], header["opacity"], header["hidden"]) == (2, "smooth", 0.4, [1])
-
-
 def test_the_shares_of_the_colours_are_of_each_kind():
     numbers = np.array([0.1, 0.4, 0.8, np.nan], np.float32)
     weights = PatchValues(numbers, "", even=0.1, high=8).shares
@@ -40,12 +29,6 @@ def test_the_shares_of_the_colours_are_of_each_kind():
     np.testing.assert_allclose(changes.shares, [-0.75, 0, 1, 0], atol=1e-6)
     norms = PatchValues(numbers, "", kind="plain", low=0.1, high=0.8)
     np.testing.assert_allclose(norms.shares, [0, 3 / 7, 1, 0], atol=1e-6)
-
-
-@pytest.mark.parametrize("value", [None, 3, {"token": 3, "pair": None}, {"token": 3}, {"token": True}, {"token": -1},
-                                   {"token": "1"}])
-def test_anything_that_is_no_choice_is_none(value):
-    assert parse_event(value, 3) is None
 
 
 def test_an_event_is_a_token_or_that_none_is_chosen():

@@ -4,7 +4,7 @@ from model.core import heads
 from model.core.query import Kind
 from model.core.view import View
 from tests import fabricate
-from viz.components.picture_view.rows import hidden_tokens, picture_behind, row_of, rows_overview, smaller
+from viz.components.picture_view.rows import hidden_tokens, row_of, rows_overview
 
 MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)
@@ -36,17 +36,3 @@ def test_a_thumbnail_is_the_row_in_its_grid():
     overview = rows_overview(MADE[Kind.SELF], VIEW)
     assert [cells.shape for cells in overview.cells] == [(3, 4, 6)] * 2
     np.testing.assert_array_equal(overview.cells[1][2].ravel(), np.round(255 * row_of(MADE, VIEW).shares[1:]))
-
-
-def test_the_picture_behind_is_small_and_knows_what_its_patches_cover():
-    behind = picture_behind(MADE, VIEW, "smooth", 0.5)
-    assert max(behind.pixels.shape) <= 96 and np.allclose(behind.covered, (0.96, 1), atol=1e-6)
-
-
-def test_a_smaller_picture_is_the_mean_of_squares():
-    picture = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
-    small = smaller(picture, side=3)
-    assert small.shape == (2, 3, 3)
-    np.testing.assert_array_equal(small[0, 0], np.round(picture[:3, :3].mean((0, 1))))
-    np.testing.assert_array_equal(small[1, 2], np.round(picture[3:, 6:].mean((0, 1))))
-    assert smaller(picture, side=7) is picture

@@ -38,9 +38,3 @@ def test_an_axis_holds_its_numbers_whatever_they_are(values):
     marker = drawn(colour=values, open_head=None)["data"][0]["marker"]
     assert all(marker["cmin"] <= value <= marker["cmax"] for value in values if np.isfinite(value))
     drawn(x=values, open_head=None, size=np.array([np.nan, 0, 1]))
-
-
-@pytest.mark.parametrize(("value", "bar"), [(0.0, (0, 1)), (0.3, (0, 0.3)), (-2.0, (-2, 0))])
-def test_the_bar_of_a_share_that_is_the_same_everywhere_shows_none_below_0(value, bar):
-    marker = drawn(colour=np.full(3, value))["data"][0]["marker"]
-    assert (marker["cmin"], marker["cmax"]) == bar

@@ -1,5 +1,4 @@
 """The introduction: there in a browser's first visit without a link, gone once a way is taken."""
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from viz.pages.heads import introduction
@@ -38,9 +37,3 @@ def test_a_link_or_an_earlier_visit_has_none(monkeypatch):
     monkeypatch.setattr(introduction, "COOKIE", "known")
     monkeypatch.setattr(introduction.st.context.__class__, "cookies", {"known": "1"})
     assert not sentences(AppTest.from_function(greeting).run())
-
-
-@pytest.mark.parametrize(("public", "ways"), [(False, 2), (True, 1)])
-def test_a_server_for_strangers_offers_no_model_of_ones_own(monkeypatch, public, ways):
-    monkeypatch.setattr(introduction.sources, "catalogue_only", lambda: public)
-    assert len(AppTest.from_function(greeting).run().text_input) == ways

@@ -25,9 +25,3 @@ def test_picture_choice_lists_shipped_uploaded_and_linked(monkeypatch):
     offered = [each.sha256 for each in pictures.offered("marked-digit")]
     assert list(options) == [*offered, "ab" * 32, "12" * 32] and "dot under" in options[offered[0]]
     assert options["ab" * 32] == "mine.png" and options["12" * 32] == strings("pictures")["gone"]
-
-
-def test_a_picture_has_the_name_of_its_file():
-    entry = pictures.shipped()[0]
-    assert choice.picture_name(entry.sha256) == entry.name
-    assert choice.picture_name("12" * 32) == "" and choice.picture_name(None) == ""
