@@ -58,30 +58,24 @@ def test_start_shows_the_headline_case_and_its_twin(open_page):
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
-def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
+def test_link_gives_the_same_picture_in_a_new_browser(seen):
     params, found = urlencode({"text": headline.WIDE, "layer": 5, "head": 11, "pair": "10,2", "lens": "lines",
                                "scale": "root", "words": 1}), []
     for path in ("/heads", "/"):
         seen.page.goto(f"{seen.address}{path}?{params}")
         expect(seen.page.locator(".st-key-head [data-drawn]").first).to_be_visible(timeout=PATIENCE)
         found.append((head(seen.rest()), seen.page.url.split("?")[1], seen.page.locator(".st-key-head").screenshot()))
-        # the next one knows nothing
-        seen.page.evaluate("() => [localStorage, sessionStorage].forEach(each => each.clear())")
     assert found[0] == found[1] and found[0][0] == "layer 5 · head 11"
 
 
-def test_refused_text_stays_with_one_sentence_and_others_are_drawn_literally(open_page):
+def test_refused_text_stays_and_others_are_drawn_literally(open_page):
     seen = open_page()
     for text, sentence in (("   ", "The text is empty"), ("x " * 600_000, "the limit is 1,000,000")):
         box = ask(seen, text)
         expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
         expect(box).to_have_value(text)
-    ask(seen, "The cat sat on the mat. " * 200)
-    expect(seen.page.get_by_text("is left out")).to_be_visible(timeout=PATIENCE)
-    drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1",
-             "مرحبا بالعالم": "position 3",
-             "👨‍👩‍👧‍👦 hi": "hi, position", "<script>window.hacked=1</script> & <b>x</b>": "script, position",
-             "$x_1$ `code` **bold** :red[x]": "bold, position", "=SUM(A1:A2)": "=, position 1"}
+    drawn = {"مرحبا بالعالم": "position 3", "👨‍👩‍👧‍👦 hi": "hi, position",
+             "<script>window.hacked=1</script> $x_1$ **bold** :red[x]": "bold, position"}
     for text, token in drawn.items():
         ask(seen, text)
         expect(seen.page.locator(".st-key-strip").get_by_role("button",

@@ -8,10 +8,10 @@ import viz.pages
 from model.ask import sources
 from viz import frame as app
 from viz import page as page_contract
-from viz.page import Page, PageContext, page_after, pages, with_controls
+from viz.page import Page, PageContext, page_after, pages
 from viz.page_controls import Switch
 from viz.session import Session
-from viz.state import LECTURE, QUESTION, VIEW, State
+from viz.state import LECTURE, QUESTION, VIEW
 from viz.text import menu, page_titles
 
 
@@ -37,18 +37,6 @@ def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_control
     for page, _ in pages().values():
         known = {control.name: control for control in page.controls}
         assert all(known[name].clean(value) == value for name, value in page.asks_at), page.title
-
-
-@pytest.mark.parametrize("real", [False, True])
-def test_the_sidebar_stands_beside_a_lesson_only_while_it_asks(monkeypatch, real):
-    drawn: list[str] = []
-    monkeypatch.setattr(app, "ask_widgets", lambda page: drawn.append("sidebar"))
-    for name in ("badge_drawn", "require_texts", "fetch_model"):
-        monkeypatch.setattr(app, name, lambda *given: True)
-    session = Session(state=with_controls(State(), "masks", pages()["masks"][0], {"real": real}))
-    monkeypatch.setattr(page_contract, "session", lambda: session)
-    app.draw(PageContext("masks", pages()["masks"][0], {}), lambda page: drawn.append("page"))
-    assert drawn == ["sidebar"] * real + ["page"]
 
 
 def test_kept_record_is_checked_once_browsers_rest_and_a_live_one_never(monkeypatch):

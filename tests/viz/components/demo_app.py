@@ -66,19 +66,19 @@ token = memory["token"] if memory["token"] is not None and memory["token"] < len
 pair = memory["pair"] if memory["pair"] and max(memory["pair"]) < len(queries) else None
 layer, head = memory["open"] if made.maps[0].has(*memory["open"]) else (0, 0)
 view = View(kind=made.kinds[0], layer=layer, head=head, token=token, pair=pair, lens=asked.get("lens", "matrix"),
-            scale=asked.get("scale", "linear"), transpose="transpose" in asked, words="words" in asked)
+            scale=asked.get("scale", "linear"), transpose="transpose" in asked)
 token_strip(queries, focus=token, pair=pair if made.kinds[0] is not Kind.CROSS else None, key="strip",
             on_event=remember("strip"))
 left, right = st.columns([5, 8], gap="medium")
 places = [(each.index, number) for each in made.maps[0].layers for number in range(each.heads)]
 with left:
-    differences = HeadValues({place: (place[0] - place[1]) / 10 for place in places}, signed="unsigned" not in asked)
+    differences = HeadValues({place: (place[0] - place[1]) / 10 for place in places})
     state = GridState((layer, head), order=places[::-1] if "order" in asked else None,
                       rank_badges=[(*place, rank) for rank, place in enumerate(places[3::7][:8], 1)],
                       tooltip_values={"previous": {place: sum(place) / 50 for place in places},
                                       "entropy, bits": {place: 2.5 + place[1] / 10 for place in places}},
                       values=differences if "values" in asked else None)
-    head_grid(overview(case), state, heads_per_kv=int(asked.get("groups", 1)), key="grid", on_event=remember("grid"))
+    head_grid(overview(case), state, key="grid", on_event=remember("grid"))
 with right:
     further = [place for place in places if place != (layer, head)][:3] if "overlay" in asked else []
     head_view(displayed_head(made, view), view,

@@ -86,9 +86,6 @@ def acting(suffix: str, content: bytes) -> Counter:
                    or value.lower().startswith(("javascript", "http:", "https:"))
                    for element in each for name, value in element.attrib.items() if not name.endswith("resource"))
         return +Counter({name: names[name] for name in ("script", "foreignObject", "a", "iframe")} | {"runs": runs})
-    if suffix == ".pdf":
-        return +Counter({name.decode(): content.count(name)
-                         for name in (b"/JavaScript", b"/JS", b"/OpenAction", b"/Launch", b"/EmbeddedFile")})
     return Counter()
 
 

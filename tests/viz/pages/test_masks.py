@@ -1,5 +1,4 @@
 """Who may look where: the page's numbers by exponentials and by walks over a graph."""
-import re
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from tests.lesson_pages import array, shown
 from tests.lesson_sentences import head_rows
 from viz.pages.masks import MOVED, N
 from viz.state import State
-from viz.text import strings
 
 
 @pytest.mark.parametrize("turned", [
@@ -42,41 +40,6 @@ def test_methods_are_measured_on_the_mask_on_screen(turned):
             for step in (MOVED[0], MOVED[-1])]
     drawn = next(array(each["y"]) for each in page.charts["masks-leak"]["data"] if each["name"] == "0 after")
     assert [drawn[0], drawn[-1]] == pytest.approx(ends)
-
-
-def layers(allowed: np.ndarray, causal: bool) -> int:
-    """After how many layers each token has heard of all that it may hear of, by walking from every token; 0 for
-    never."""
-    heard_by = [set(np.flatnonzero(row)) for row in allowed]
-    wanted, seen = [set(range(place + 1 if causal else len(allowed))) for place in range(len(allowed))], heard_by
-    for count in range(1, 2 * len(allowed)):
-        if all(want <= have for want, have in zip(wanted, seen, strict=True)):
-            return count
-        seen = [set().union(*(heard_by[each] for each in have)) for have in seen]
-    return 0
-
-
-@pytest.mark.parametrize("turned", [
-    {"pattern": "random", "random": 8}, {"pattern": "window", "window": 16, "n": 16, "causal": True},
-    {"pattern": "dilated", "dilation": 2, "window": 1, "global": 0, "draw": 99},
-    {"pattern": "bigbird", "causal": True, "n": 64, "random": 0}], ids=str)
-def test_layers_until_all_connect_are_those_of_a_walk(turned):
-    page = shown("masks", guess="a", **turned)
-    found, n, causal, window = page.numbers["patterns"], turned.get("n", 32), turned.get("causal", False), turned.get(
-        "window", 2)
-    shape = masking.Shape(window, turned.get("dilation", 2), turned.get("global", 1), turned.get("random", 2),
-                          turned.get("draw", 0))
-    chosen, random = (masking.pattern(name, n, shape, causal) for name in (turned["pattern"], "random"))
-    places = np.arange(n)
-    near = np.abs(places[:, None] - places) <= window
-    cut = np.tril(np.ones((n, n), bool)) if causal else True
-    names = strings("lessons/masks")["patterns"]["names"]
-    for name, allowed in ((turned["pattern"], chosen), ("random", random), ("window", near & cut)):
-        assert any(re.match(rf"\| {re.escape(names[name])} \| [^|]+ \| {layers(allowed, causal) or 'never'} \|", line)
-                   for line in "\n".join(page.words).splitlines()), name
-    others = random & ~np.eye(n, dtype=bool)
-    assert found["open"] == chosen.sum() and found["unheard"] == sum(not each.any()
-                                                                     for each in others.T[:n - causal])
 
 
 def test_real_heads_lose_what_lies_outside_the_band():

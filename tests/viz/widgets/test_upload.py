@@ -4,7 +4,6 @@ from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
-from model.core.limits import MB
 from model.core.query import UserError
 from viz.session import Session
 from viz.text import strings
@@ -41,13 +40,6 @@ def test_a_file_that_made_room_before_it_was_read_is_said_to_be_gone(place):
     with pytest.raises(UserError) as error:
         upload.take("place")
     assert str(error.value) == GONE
-
-
-@pytest.mark.parametrize(("limit", "of_server", "stated"), [
-    (48 * MB, 200, 48), (48 * MB, 32, 32), (48 * MB + 1, 200, 49), (4_000, 200, 1)])
-def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(monkeypatch, limit, of_server, stated):
-    monkeypatch.setattr(upload.st, "get_option", lambda name: of_server)
-    assert upload.most_megabytes(limit) == stated
 
 
 def _page(content: bytes) -> None:
