@@ -1,6 +1,8 @@
 """constraints.txt fixes all that the requirements bring, in versions that any system finds."""
 import re
 
+import pytest
+
 from benchmarks.constraints import FILES, ROOT, elsewhere, versions
 from benchmarks.licences import named
 
@@ -13,6 +15,7 @@ def test_the_first_command_uses_it():
     assert "-r requirements.txt" in FILES[1].read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.rest
 def test_it_is_complete_and_says_what_is_installed():
     head = " ".join(line for line in LINES if line.startswith("#"))
     free = set(re.findall(r"[\w-]+", head))   # what it says that it does not fix

@@ -3,6 +3,7 @@ import re
 import tomllib
 from email.message import Message
 
+import pytest
 from packaging.requirements import Requirement
 
 from benchmarks.licences import ROOT, brought, licence_of, named
@@ -17,6 +18,7 @@ class About(Message):
         return super().__getitem__(name)
 
 
+@pytest.mark.rest
 def test_every_requirement_is_pinned_and_listed_with_its_version_reason_and_licence():
     table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$",
                             (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8"), re.MULTILINE))

@@ -14,6 +14,7 @@ my_model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(16, 4, 3
 clearhead.look(my_model, torch.randn(1, 3, 16), tokens=["the", "cat", "sat"])"""
 
 
+@pytest.mark.rest
 @pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")   # Windows' own loop, which zmq works with
 def test_the_readmes_lines_show_a_head_that_is_alive_from_any_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))   # as an installed wheel is found

@@ -51,6 +51,7 @@ def until(training, *states) -> processes.Status:
                          f"{(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
+@pytest.mark.rest
 def test_training_runs_in_its_own_process(started, monkeypatch):
     training = started(SMALL)
     news = until(training, "done", "failed")
