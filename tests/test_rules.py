@@ -1,5 +1,4 @@
 """Rules of the house: ruff and import-linter check most of them, as pyproject.toml sets them; the rest is here."""
-import ast
 import re
 import subprocess
 import sys
@@ -40,25 +39,6 @@ def test_types_hold_on_other_systems(system, tmp_path):
 def test_no_module_imports_itself_through_others():
     graph = grimp.build_graph("model", "viz", exclude_type_checking_imports=True, cache_dir=None)
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
-
-
-def test_frame_imports_of_model_what_asks():
-    for name in ("app.py", "server.py", "viz/frame.py"):
-        imported = set(re.findall(r"^\s*(?:from|import) (model\.\w+|torch|transformers)", SOURCES[name], re.MULTILINE))
-        assert imported <= {"model.core", "model.ask"}, name
-
-
-def test_no_package_binds_the_name_of_its_own_module():
-    """`package.name` would be the module or the other thing, whichever was bound last."""
-    both = []
-    for place in (name for name in SOURCES if name.endswith("/__init__.py")):
-        beside = {path.stem for path in (ROOT / place).parent.iterdir() if path.suffix == ".py" or path.is_dir()}
-        for node in ast.parse(SOURCES[place]).body:
-            names = {each.asname or each.name for each in node.names} if isinstance(node, ast.ImportFrom) \
-                and f"{node.module}." != place.replace("/", ".").removesuffix("__init__.py") else {getattr(
-                    node, "name", None)}
-            both += [f"{place}:{node.lineno} binds {name}" for name in names & beside]
-    assert both == []
 
 
 def test_no_view_reaches_for_another_machine():

@@ -8,7 +8,7 @@ from benchmarks.bomb_files import FILES
 
 
 @pytest.mark.rest
-def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so():
+def test_small_file_takes_little_memory():
     names = ("good", "8,000,000 heads", "deep header")
     good, heads, deep = (replace(bombs.cost("npz", name), seconds=0.0) for name in names)
     assert good.answer == "opened" and "8,000,000 heads and the limit" in heads.answer
@@ -21,7 +21,7 @@ def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so
 
 
 @pytest.mark.rest
-def test_a_record_that_promises_much_takes_no_more_than_a_good_one():
+def test_record_that_promises_much_takes_little():
     good, layers = (replace(bombs.cost("safetensors", name), seconds=0.0) for name in
                     ("good", "512 layers of 4,096 tokens"))
     assert good.answer == "opened" and "weights and the limit" in layers.answer

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.rest
-def test_two_at_once_get_their_own_answers_and_leave_nothing_behind(tmp_path):
+def test_two_sessions_get_their_own_answers(tmp_path):
     file = tmp_path / "class.json"
     command = [sys.executable, "-m", "benchmarks.classroom", "--sessions", "2", "--browsers", "0", "--long", "0",
                "--questions", "1", "--minutes",

@@ -25,7 +25,7 @@ def test_it_is_complete_and_says_what_is_installed():
     assert set(elsewhere()) <= free | FIXED.keys()
 
 
-def test_it_fixes_what_the_requirements_ask_for_and_no_build_of_one_system():
+def test_constraints_are_those_of_the_requirements():
     asked = {re.sub(r"[-_.]+", "-", one.name).lower(): str(one.specifier) for path in FILES for one in named(path)}
     assert asked == {name: f"=={FIXED[name]}" for name in asked}
     assert all(re.fullmatch(r"[\w.]+", version) for version in FIXED.values())

@@ -43,7 +43,7 @@ def test_every_fault_of_gemma_applies_and_is_caught(gemma):
     assert families_check.catches(model, lambda call: {}) == "0/2"
 
 
-def test_a_model_of_its_own_weights_is_equal_and_a_shifted_one_is_not(gemma):
+def test_difference_to_eager_weights(gemma):
     _, record = gemma
     eager = families_check.eager_weights("gemma2", record)
     assert families_check.difference(record, eager) < 1e-5
@@ -76,7 +76,7 @@ def test_outcomes_of_pictures(model_type, status):
         assert outcome.faults_caught == dict.fromkeys(("scale × 1.1", "heads swapped", "patches transposed"), "2/2")
 
 
-def test_a_token_that_is_another_patch_is_noticed_when_the_model_is_opened(monkeypatch):
+def test_mixed_up_patches_are_noticed(monkeypatch):
     from model.pretrained.vision import patches
 
     entering = patches.entering

@@ -19,7 +19,7 @@ class About(Message):
 
 
 @pytest.mark.rest
-def test_every_requirement_is_pinned_and_listed_with_its_version_reason_and_licence():
+def test_requirements_are_pinned_and_listed():
     table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$",
                             (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8"), re.MULTILINE))
     files = [ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray", "-docs")]
@@ -46,7 +46,7 @@ def test_what_comes_with_a_package_is_listed_under_it():
     assert found["starlette"].for_whom == "streamlit" and found["torch"].for_whom == "torch" and "pytest" not in found
 
 
-def test_a_licence_is_the_expression_or_the_classifiers_or_the_first_line_of_the_text():
+def test_licence_of_a_package_is_read():
     about = About()
     about["License"] = "A licence of one's own\n\nText."
     assert licence_of(about) == licence_of(about, "Another") == "A licence of one's own"

@@ -74,6 +74,6 @@ def test_any_link_draws_its_page(app, name):
             assert (left_out in page.words) == (typed and asks), page.query
 
 
-def test_an_unknown_model_names_the_nearest_ones_and_offers_no_download(app):
+def test_unknown_model_names_the_nearest_ones(app):
     page, = links.opened(app.address, {"model": "minilmm"}, name="heads")
     assert "nearest by name are minilm" in page.words and not [key for key in page.ids if key.startswith("fetch")]

@@ -55,7 +55,7 @@ def drag(seen) -> None:
     mouse.up()
 
 
-def test_heads_come_back_one_click_at_a_time(visit):
+def test_heads_go_back_one_click_at_a_time(visit):
     seen = visit("/heads")
     text, shown = seen.page.locator("[data-testid=stSidebar] textarea").first, [here(seen)]
 
@@ -86,7 +86,7 @@ def test_heads_come_back_one_click_at_a_time(visit):
     assert here(seen.rest())[1] == shown[2][1] and "token" not in seen.params()
 
 
-def test_a_drag_is_one_entry_and_so_is_each_key_however_long_it_is_held(visit):
+def test_drag_and_held_key_are_one_entry_each(visit):
     seen = visit("/softmax?guess=a")
     page, slider = seen.page, seen.page.locator(RANGE).first
     said = [slider.get_attribute("aria-valuetext")]
@@ -119,7 +119,7 @@ def test_streamlit_alone_makes_many_entries_of_a_drag(seen):
 
 
 @pytest.mark.rest
-def test_a_film_adds_no_entry_and_going_back_ends_it(visit):
+def test_film_adds_no_entry(visit):
     seen = visit("/training?step=0")
     play = seen.main.locator(".st-key-play button")
 
@@ -145,7 +145,7 @@ def test_a_film_adds_no_entry_and_going_back_ends_it(visit):
     assert address(seen.rest()) == stopped
 
 
-def test_pages_come_back_with_their_controls(visit):
+def test_pages_go_back_with_their_controls(visit):
     seen = visit("/compare")
     versus = seen.page.locator(".st-key-view_versus").get_by_role("radio").nth(1)
     visited = [address(seen)]
@@ -165,7 +165,7 @@ def test_pages_come_back_with_their_controls(visit):
 
 
 @pytest.mark.rest
-def test_a_lecture_goes_back_to_the_screen_before(visit):
+def test_lecture_goes_back_one_screen(visit):
     seen = visit("/softmax?present=1&guess=c&screen=curves", width=1920, height=1080)
     place = seen.main.locator(".clearhead-line .place")
     shown = [place.inner_text()]

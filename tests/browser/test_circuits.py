@@ -5,7 +5,7 @@ from tests.browser.watch import PATIENCE
 from viz.text import strings
 
 
-def test_heads_pairs_and_paths_of_the_induction_decoder(watch):
+def test_circuits_of_the_induction_decoder(watch):
     seen, words = watch(), strings("circuits")["paths"]
     seen.open("/circuits?model=induction")
     expect(seen.main).to_contain_text("The largest is 0·1 → 1·")

@@ -7,7 +7,7 @@ from tests.browser.watch import PATIENCE
 from viz.text import strings
 
 
-def test_a_row_is_measured_on_a_click_and_see_it_opens_heads(seen):
+def test_claim_is_measured_and_its_picture_opens(seen):
     words = strings("claims")
     seen.page.goto(seen.address + "/claims")
     expect(seen.main.get_by_text(words["question"])).to_be_visible(timeout=PATIENCE)

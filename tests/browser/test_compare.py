@@ -25,7 +25,7 @@ def hovered(seen, key: str, row: int, column: int, n: int) -> str:
     return picture.locator(".tip").inner_text()
 
 
-def test_two_sentences_an_edit_two_models_and_two_heads(seen):
+def test_sentences_edits_and_models_are_compared(seen):
     words = strings("compare")
     main = at(seen, "/compare?layer=3&head=1")
     expect(main.get_by_text(words["most"].split("**")[0])).to_be_visible()
@@ -70,7 +70,7 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
                                     "head": ["2"]}
 
 
-def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
+def test_patched_heads_are_drawn_and_opened(seen):
     main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1",
               ".st-key-compare-patched [data-heads]")
     expect(main.get_by_text(strings("compare")["grid_none"])).to_be_visible()   # no layer stands behind the last

@@ -20,7 +20,7 @@ def dot(seen, place: int) -> list[float]:
     return seen.page.evaluate(DOT, [PLOT, place])
 
 
-def test_a_dot_opens_its_card_a_frame_lists_heads_and_an_example_opens_at_its_cell(seen):
+def test_dot_opens_its_card_and_a_frame_lists_heads(seen):
     words = strings("atlas")
     seen.page.goto(seen.address + "/atlas?across=detect_previous&up=distance")
     expect(seen.main.locator(PLOT)).to_be_visible(timeout=PATIENCE)
@@ -49,7 +49,7 @@ def saved(seen, key: str) -> list[dict]:
         return list(csv.DictReader(io.StringIO(file.read(), newline="")))
 
 
-def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
+def test_silencing_fills_its_column(seen):
     words = strings("measures")
     seen.page.goto(seen.address + "/measures")
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")
@@ -72,7 +72,7 @@ def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
         timeout=PATIENCE)
 
 
-def test_a_file_is_averaged_and_colours_the_grid_and_a_hostile_one_is_one_sentence(seen):
+def test_file_is_averaged_and_colours_the_grid(seen):
     words = strings("measures")
     seen.page.goto(seen.address + "/corpus?over=file")
     chosen = seen.main.locator("[data-testid=stFileUploader] input")

@@ -7,7 +7,7 @@ from viz.glossary import search, terms
 from viz.text import strings
 
 
-def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):
+def test_glossary_is_drawn_searched_and_linked(watch):
     words = strings("glossary")
     seen = watch("/glossary?term=entropy")
     expect(seen.main.locator(".st-key-opened")).to_contain_text(terms()["entropy"].title)

@@ -14,7 +14,7 @@ def numbers(page) -> list[str]:
     return page.locator("[class*=st-key-item-] textarea").evaluate_all("all => all.map(each => each.value)")
 
 
-def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
+def test_handout_is_made_saved_loaded_and_presented(seen, tmp_path):
     page, rest = seen.page, seen.rest
     page.goto(f"{seen.address}/heads")
     page.wait_for_selector(".ch.view[data-drawn]", timeout=90_000)

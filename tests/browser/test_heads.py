@@ -85,7 +85,7 @@ def test_refused_text_stays_and_others_are_drawn_literally(open_page):
         assert seen.page.locator("[data-testid=stAlert]", has_text="could not be drawn").count() == 0, text
 
 
-def test_a_text_that_the_vocabulary_lacks_is_offered_to_a_model_that_reads_it(open_page, smollm2):
+def test_unknown_words_are_offered_to_a_model_that_reads_them(open_page, smollm2):
     seen = open_page(text="这个苹果很好吃。")
     expect(seen.main).to_contain_text("tokens are [UNK]")
     seen.page.get_by_role("button", name="Read it with SmolLM2").click()
@@ -118,7 +118,7 @@ def test_open_head_exports_and_changes_by_mouse_and_keyboard(open_page, tmp_path
     expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
 
 
-def test_typed_sentence_opens_on_its_pronoun_and_clicks_keep_the_head(open_page):
+def test_typed_sentence_opens_on_its_pronoun(open_page):
     seen = open_page()
     ask(seen, "The lawyer thanked the nurse because she was kind.")
     expect(seen.page.locator(".st-key-strip").get_by_text("lawyer")).to_be_visible(timeout=PATIENCE)
@@ -174,7 +174,7 @@ def test_paper_has_whole_pictures_and_no_sidebar(watch, path, pictures):
     assert seen.page.pdf(format="A4").startswith(b"%PDF")
 
 
-def test_a_score_is_split_by_its_writers_and_a_writer_opens(open_page):
+def test_score_is_split_by_its_writers(open_page):
     seen, words = open_page(), strings("circuits")["why"]
     seen.main.get_by_test_id("stExpander").filter(has_text=words["title"]).locator("summary").click()
     claim = seen.main.get_by_text("the score before the softmax is").first

@@ -18,7 +18,7 @@ def npz(weights: np.ndarray) -> dict:
     return {"name": "<b>mine</b>.npz", "mimeType": "application/octet-stream", "buffer": target.getvalue()}
 
 
-def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen, tmp_path):
+def test_imported_attention_is_never_called_verified(seen, tmp_path):
     words, side = strings("frame"), seen.page.locator("[data-testid=stSidebar]")
     seen.page.on("dialog", lambda dialog: seen.wrong.append(f"dialog: {dialog.message}"))
     seen.page.goto(seen.address + "/heads")

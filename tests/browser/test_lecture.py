@@ -69,7 +69,7 @@ def hall_can_read(seen: Watch) -> None:
 
 @pytest.mark.parametrize(("name", "most"), [
     ("masks", 4), *(pytest.param(name, None, marks=pytest.mark.rest) for name in lessons())])
-def test_a_hall_reads_every_screen_of_a_lesson_and_a_step_leads_to_the_next(watch, name, most):
+def test_hall_reads_every_screen(watch, name, most):
     seen, visited = lecture(watch, f"/{name}?present=1"), list[int]()
     for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
         hall_can_read(seen)
@@ -118,7 +118,7 @@ def test_hands_are_counted_revealed_as_bars_and_survive_reload(watch):
     assert "progress" not in seen.rest().page.evaluate("() => Object.keys(localStorage).join()")
 
 
-def test_what_one_teaches_with_stays_and_a_clicker_steps_whatever_was_pressed(watch):
+def test_clicker_steps_whatever_has_the_focus(watch):
     seen = lecture(watch, "/softmax?present=1&guess=c&screen=curves")
     slider = seen.main.get_by_role("slider", name=strings("lessons/softmax")["widgets"]["t"])
     expect(slider).to_be_visible()

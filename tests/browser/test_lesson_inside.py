@@ -10,7 +10,7 @@ from viz.text import strings
 PROSE = strings("lessons/inside")
 
 
-def test_arrow_reaches_goal_by_mouse_and_keys_and_output_stays_covered(watch):
+def test_arrow_reaches_its_goal(watch):
     seen = watch("/inside")
     tip = seen.main.locator(".arrows .arrow.q .hit")
     expect(tip).to_be_visible(timeout=PATIENCE)
@@ -38,7 +38,7 @@ def test_arrow_reaches_goal_by_mouse_and_keys_and_output_stays_covered(watch):
     expect(arrow).to_have_attribute("aria-valuetext", moved, timeout=PATIENCE)
 
 
-def test_a_heads_steps_are_stepped_by_buttons_and_a_key_is_chosen_in_the_sentence(watch):
+def test_steps_of_a_head_and_their_key_are_chosen(watch):
     seen = watch("/inside?guess=b&step=softmax")
     expect(seen.main.get_by_text("gives the weight")).to_be_visible(timeout=PATIENCE)
     seen.main.get_by_role("button", name="→").click()

@@ -16,7 +16,7 @@ def step_of(seen: Watch) -> int:
     return STEPS.index(seen.main.locator(".story").get_attribute("data-step"))
 
 
-def test_it_runs_by_itself_and_stops_steps_writes_and_opens_lessons(watch):
+def test_story_plays_steps_writes_and_opens_lessons(watch):
     seen = watch("/story?by=stories")
     machine, play = seen.main.locator(".story"), seen.main.locator(".story .play")
     expect(play).to_have_text(WORDS["pause"], timeout=PATIENCE)

@@ -10,7 +10,7 @@ from viz.text import strings
 from viz.widgets.lesson import lessons
 
 
-def test_controls_follow_their_page_and_figure_boxes_open_lessons(watch):
+def test_controls_stay_with_their_page_and_boxes_open_lessons(watch):
     name = lessons()[-1]
     seen = watch(f"/{name}?guess=a")
     seen.follow_menu("lessons")
@@ -27,7 +27,7 @@ def test_controls_follow_their_page_and_figure_boxes_open_lessons(watch):
     assert seen.rest().params() == {"guess": ["a"]}
 
 
-def test_another_head_or_step_leaves_the_chart_where_it_stands(watch):
+def test_chart_is_updated_in_place(watch):
     seen = watch("/inside?guess=a&step=softmax")
     expect(seen.main.locator(".st-key-chart-inside-keys .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     before = seen.page.evaluate("""() => {
@@ -49,7 +49,7 @@ def test_another_head_or_step_leaves_the_chart_where_it_stands(watch):
     seen.fine()
 
 
-def test_lesson_figure_drags_exports_fills_screen_and_shows_its_code(
+def test_figure_drags_exports_and_fills_the_screen(
     watch, tmp_path):
     seen = watch("/softmax?guess=b")
     a_handle_is_dragged_and_its_link_is_offered(seen)

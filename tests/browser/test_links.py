@@ -23,7 +23,7 @@ def type_in(seen, text):
     return seen.rest()
 
 
-def test_long_texts_survive_reload_and_back_and_a_link_says_what_it_lacks(watch):
+def test_long_texts_survive_reload_and_back(watch):
     seen, other = watch("/corpus"), watch()
     type_in(seen, LONG)
     assert "text_z" in seen.params() and seen.params()["model"]
@@ -62,7 +62,7 @@ def test_last_of_ten_rapid_edits_stays(watch):
     assert text_of(seen).input_value() == "A cat saw number9 twice."
 
 
-def test_a_damaged_link_says_so_and_a_second_text_that_is_missing_is_missed(watch):
+def test_damaged_link_says_so(watch):
     seen = watch()
     seen.page.goto(f"{seen.address}/compare?{urlencode({'model': 'minilm', 'text_z': 'damaged', 'target_id': ''})}")
     told = WORDS["absent_damaged"].format(texts=" and ".join(WORDS["absent_fields"][field]

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from tests.browser.watch import PATIENCE
 
 
-def test_a_patch_is_clicked_and_every_head_shows_where_it_looks_from_there(seen):
+def test_clicked_patch_is_shown_for_every_head(seen):
     seen.page.goto(seen.address + "/pictures?model=marked-digit")
     picture = seen.main.locator(".st-key-picture .ch.patches[data-drawn]")
     expect(picture).to_be_visible(timeout=PATIENCE)

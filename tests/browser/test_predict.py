@@ -35,7 +35,7 @@ def shown(seen) -> list[float]:
     return [float(each) for each in seen.main.locator("[data-testid=stMetricValue]").all_inner_texts()]
 
 
-def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
+def test_marks_are_revealed_scored_and_linked(watch):
     seen = covered(watch(), "layer=3&head=1&token=10")
     body = seen.main.inner_text()
     assert headline.ANIMAL not in body and "3·1" not in body and seen.main.locator(".st-key-grid").count() == 0
@@ -73,7 +73,7 @@ def test_marked_by_pointer_and_keyboard_then_revealed_scored_and_linked(watch):
     assert "predict" not in seen.rest().params()
 
 
-def test_only_what_the_mask_allows_is_marked_and_a_finger_can_do_it(browser, app):
+def test_touch_marks_only_what_the_mask_allows(browser, app):
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True,
                                   color_scheme="dark")
     page = context.new_page()

@@ -34,7 +34,7 @@ def strangers(tmp_path_factory):
     server.stop()
 
 
-def test_strangers_see_heads_and_get_no_further(browser, strangers, tmp_path):
+def test_strangers_see_heads_within_limits(browser, strangers, tmp_path):
     page, wrong = browser.new_page(), []
     page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text
             else None)
@@ -63,19 +63,19 @@ def test_strangers_see_heads_and_get_no_further(browser, strangers, tmp_path):
 @pytest.mark.parametrize("params, sentence", [({"model": model}, "its catalogue|name is empty") for model in AROUND]
                          + [({"model": "gpt2"}, "downloads nothing"),
                             ({"text": "word " * 100}, "500 characters.* 300")], ids=str)
-def test_a_link_leads_strangers_no_further(strangers, params, sentence):
+def test_links_of_strangers_are_limited(strangers, params, sentence):
     page, = links.opened(strangers.address, params)
     assert re.search(sentence, page.words), page.words
     assert "root:" not in page.words and "fetch" not in page.ids and "head" not in page.bodies
 
 
-def test_unknown_words_are_refused_and_a_model_that_reads_them_is_offered(strangers):
+def test_unknown_words_are_refused(strangers):
     page, = links.opened(strangers.address, {"model": "induction"}, name="heads")
     assert page.wrong == [] and "does not know" in page.words and "head" not in page.bodies
     assert "read-minilm" in page.ids
 
 
-def test_a_lesson_draws_its_charts_under_the_path(browser, strangers):
+def test_lesson_draws_under_the_path(browser, strangers):
     page, asked, wrong = browser.new_page(), [], []
     page.on("response", lambda answer: asked.append((answer.url.removeprefix(strangers.address), answer.status)))
     page.on("console", lambda message: wrong.append(message.text)
@@ -89,7 +89,7 @@ def test_a_lesson_draws_its_charts_under_the_path(browser, strangers):
     assert (f"/browser/{version('js/shared.js')}/handles/handles.js", 200) in asked and wrong == []
 
 
-def test_a_file_comes_compressed_and_for_a_year_and_none_of_another_version(strangers):
+def test_files_are_compressed_and_cached(strangers):
     own = f"/browser/{version('js/shared.js')}/js/shared.js"
     index = urllib.request.urlopen(strangers.address + "/").read().decode()
     streamlits = re.search(r'src="\./(static/js/index[^"]+)"', index).group(1)
@@ -114,7 +114,7 @@ def test_every_answer_carries_the_headers(strangers):
         assert headers["referrer-policy"] == "no-referrer" and headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_file_above_the_limit_is_refused_whatever_sends_it(strangers):
+def test_large_file_is_refused_whatever_sends_it(strangers):
     async def act(visitor):
         sizes = (31 * 2**20, 32 * 2**20 + 1, 100 * 2**20)
         return visitor.megabytes["ask_npz"], [(await visitor.put(bytes(size)))[0] for size in sizes]
@@ -122,7 +122,7 @@ def test_a_file_above_the_limit_is_refused_whatever_sends_it(strangers):
     assert visited(strangers.address, act) == (32, [204, 413, 413])
 
 
-def test_who_loses_an_imported_file_is_told_and_how_to_bring_it_again(strangers):
+def test_lost_file_is_reported(strangers):
     tokens = [f"t{number}" for number in range(64)]
     files = [npz(np.random.default_rng(seed).dirichlet(np.ones(64), (8, 8, 64)), tokens) for seed in range(3)]
     models, told = [], []
@@ -141,7 +141,7 @@ def test_who_loses_an_imported_file_is_told_and_how_to_bring_it_again(strangers)
     assert "dropped" not in there.words and "head" in there.bodies
 
 
-def test_who_loses_a_picture_is_told_on_whichever_page_and_how_to_bring_it_again(strangers):
+def test_lost_picture_is_reported_on_every_page(strangers):
     async def act(visitor):
         brought = []
         for number in range(4):   # 2 KB each
@@ -190,7 +190,7 @@ async def bad_messages(visitor) -> None:
         await other.close()
 
 
-def test_the_log_cannot_be_flooded_and_has_no_typed_text(strangers):
+def test_log_is_bounded_and_has_no_typed_text(strangers):
     before = len(strangers.log.read_bytes())
     visited(strangers.address, bad_messages)
     bad_requests(strangers.address)
@@ -206,7 +206,7 @@ def test_metrics_are_closed(strangers):
         urllib.request.urlopen(strangers.address + "/_stcore/metrics")
 
 
-def test_it_stops_when_told(strangers):
+def test_server_stops_when_told(strangers):
     strangers.process.terminate()
     assert strangers.process.wait(20) in (0, -signal.SIGTERM)   # uvicorn sends itself the signal again at its end
     assert "page " not in strangers.log.read_text(encoding="utf-8")   # no page failed

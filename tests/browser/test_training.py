@@ -29,7 +29,7 @@ def ended(server: int, seconds: float = 30) -> bool:
     return not trainings(server)
 
 
-def test_the_film_moves_and_tells_when_the_head_appears(watch):
+def test_film_moves_and_tells_when_the_head_forms(watch):
     seen = watch("/training")
     expect(seen.main.get_by_text("It reaches one half between step")).to_be_visible(timeout=PATIENCE)
     title, first = (seen.main.get_by_role("heading", name=re.compile(rf"All heads at step {number}\b"))
@@ -43,7 +43,7 @@ def test_the_film_moves_and_tells_when_the_head_appears(watch):
 
 
 @pytest.mark.rest
-def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
+def test_training_ends_with_its_page(watch, app):
     words, server = strings("training")["settings"], app.pid
     seen = watch("/training?film=own&steps=6000&layers=2&heads=2")
     seen.main.get_by_role("button", name=words["start"], exact=True).click()

@@ -11,7 +11,7 @@ from viz.text import strings
 TIRED = "The animal didn't cross the street because it was too tired."
 
 
-def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjective(watch):
+def test_words_are_chosen_and_the_pronoun_follows_the_adjective(watch):
     words = strings("translate")
     seen = watch(f"/translate?model=translator&text={quote(TIRED)}")
     main = seen.main
@@ -34,7 +34,7 @@ def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjectiv
     seen.rest()
 
 
-def test_words_never_seen_are_named_and_known_ones_are_clicked_together(watch):
+def test_unknown_words_are_named_and_known_ones_offered(watch):
     words = strings("vocabulary")
     seen = watch(f"/translate?model=translator&text={quote(TIRED.replace('animal', 'wombat'))}")
     main = seen.main

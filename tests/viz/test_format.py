@@ -27,11 +27,11 @@ def test_a_number_is_written_in_one_way(number, wanted):
 @pytest.mark.parametrize("number, form, text", [
     (-0.0004, ".2f", "0.00"), (-0.25, ".2f", "−0.25"), (0.25, ".2f", "0.25"), (float("nan"), ".2f", ""),
     (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05"), (-0.0004, "+.2f", "+0.00"), (0.5, "+.1f", "+0.5")])
-def test_what_is_rounded_to_0_has_no_minus_and_a_negative_number_a_true_one(number, form, text):
+def test_rounded_zero_has_no_minus(number, form, text):
     assert format_signed(number, form) == text
 
 
-def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown():
+def test_equal_tokens_are_told_apart():
     tokens = fabricate.tokens(["the", "*", "the"])
     assert [token_label(tokens, place) for place in range(3)] == ["*the* (0)", r"*\**", "*the* (2)"]
 

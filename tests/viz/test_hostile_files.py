@@ -40,7 +40,7 @@ def test_any_bytes_are_a_handout_or_one_sentence(content):
 
 @examples(400)
 @given(st.data())
-def test_a_handout_with_any_field_changed_is_a_handout_or_one_sentence(data):
+def test_changed_handout_is_read_or_refused(data):
     found = json.loads(GOOD)
     item = found["items"][data.draw(st.integers(0, 3))]
     for name in data.draw(st.lists(st.sampled_from([*item, "title", "version", "items"]), min_size=1, max_size=2)):
@@ -52,7 +52,7 @@ def test_a_handout_with_any_field_changed_is_a_handout_or_one_sentence(data):
 
 @examples(200)
 @given(st.data())
-def test_a_figure_with_anything_changed_in_its_messages_is_a_figure_or_one_sentence(data):
+def test_changed_figure_is_read_or_refused(data):
     found = json.loads(GOOD)
     item = found["items"][data.draw(st.integers(0, 3))]
     name = data.draw(st.sampled_from([name for name in ("body", "state") if item[name]]))
@@ -76,7 +76,7 @@ def test_any_cases_are_read_or_refused_in_one_sentence(content):
 
 
 @pytest.mark.parametrize("text", [*CELLS, *PIECES])
-def test_a_guarded_cell_is_harmless_and_gives_back_what_a_file_can_hold(text):
+def test_guarded_cell_is_harmless_and_reversible(text):
     cell = guard_cell(text)
     assert cell.lstrip(" ")[:1] not in tuple("=+-@＝＋－＠\t\r\n")
     if not any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):

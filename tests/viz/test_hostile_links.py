@@ -26,7 +26,7 @@ PAGES = {name: page for name, (page, _) in pages().items()}
 
 
 @pytest.mark.parametrize("name", list(PAGES))
-def test_any_value_of_any_parameter_gives_a_state_that_a_link_can_hold(name):
+def test_any_parameters_give_a_state(name):
     controls = PAGES[name].controls
     names = (*OWN, *(each.name for each in controls), "embed", "unknown", "")
 
@@ -65,7 +65,7 @@ def test_any_link_opens_a_head_that_is_there_or_says_why_not(params, kind):
 
 
 @pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page.controls])
-def test_a_control_takes_from_a_browser_what_it_can_be_and_nothing_else(name):
+def test_control_takes_valid_values_only(name):
     page: Page = PAGES[name]
 
     @examples(30)

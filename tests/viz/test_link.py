@@ -76,7 +76,7 @@ def scattered(words):
 
 @examples(25)
 @given(st.tuples(*[st.none() | st.integers(1, 900).map(scattered) | ANY_TEXT] * 3), VIEWS)
-def test_a_link_is_never_longer_than_proxies_pass_on_and_says_what_it_leaves_out(texts, view):
+def test_link_is_never_too_long_and_says_what_it_leaves_out(texts, view):
     text, text_b, target = texts
     state = State(text=text or "it", text_b=text_b, target=target, view=view,
                   user_set=frozenset({"kind", "head", "pair", "token"}))
@@ -90,7 +90,7 @@ def test_a_link_is_never_longer_than_proxies_pass_on_and_says_what_it_leaves_out
     assert from_params(to_params(opened, named=True)) == opened, "it goes on saying so"
 
 
-def test_a_text_that_is_not_in_the_link_is_absent_until_somebody_gives_it():
+def test_text_left_out_of_a_link_is_absent():
     opened = from_params(to_params(State(text=scattered(900))))
     assert opened.text == "" and list(opened.absent) == ["text"]
     assert opened.with_question(text="it").absent == {} and opened.with_question(text="").absent == {}
@@ -99,7 +99,7 @@ def test_a_text_that_is_not_in_the_link_is_absent_until_somebody_gives_it():
 @pytest.mark.parametrize("damaged", ["", "x", pack(LONG)[:-3], pack(LONG)[1:], pack(LONG) + "AA", "A" * 6001, "ä", "=",
                                      base64.urlsafe_b64encode(raw_deflate(b"\xff")).decode().rstrip("="),
                                      base64.urlsafe_b64encode(raw_deflate(b"a" * 4_000_000)).decode().rstrip("=")])
-def test_a_damaged_text_is_absent_and_never_the_one_of_the_start(damaged):
+def test_damaged_text_is_absent(damaged):
     opened = from_params({"text_z": damaged})
     assert opened.text == "" and opened.absent == {"text": ""}
     assert from_params(to_params(opened)) == opened
@@ -133,7 +133,7 @@ def test_old_links_open_and_short_texts_still_look_like_them(query):
     assert state == OLD[query] and urlencode(to_params(state)) == query
 
 
-def test_a_link_names_model_and_text_also_where_they_are_those_of_the_start():
+def test_link_names_model_and_text():
     assert parameters(address("https://example.org/", START)) == {"model": START.model, "text": START.text}
     assert address("https://example.org/cost", START, named=False) == "https://example.org/cost"
 

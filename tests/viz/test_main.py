@@ -137,7 +137,7 @@ def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
     assert both.exit_code == 2 and "would both be" in both.stderr and not (tmp_path / "out").exists()
 
 
-def test_a_lessons_notebook_is_written_where_one_stands_and_never_over_another(monkeypatch, tmp_path):
+def test_notebook_is_written_once(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLEARHEAD_ADDRESS", "https://clearhead.example.org/")
     found = CliRunner().invoke(main, ["notebook", "cost"])

@@ -26,7 +26,7 @@ def asks_as_opened(page: Page) -> bool:
     return page.asks_with({control.name: control.start for control in page.controls})
 
 
-def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_controls_so():
+def test_sidebar_is_there_only_where_the_page_asks():
     for name in ("softmax", "scale", "positions", "masks"):
         page = pages()[name][0]
         start = {control.name: control.start for control in page.controls}
@@ -39,7 +39,7 @@ def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_control
         assert all(known[name].clean(value) == value for name, value in page.asks_at), page.title
 
 
-def test_kept_record_is_checked_once_browsers_rest_and_a_live_one_never(monkeypatch):
+def test_kept_record_is_checked_once_browsers_rest(monkeypatch):
     rests, watched, asked = [False], [], []
     page, proof = SimpleNamespace(query=lambda: "the question"), SimpleNamespace(status="kept")
     monkeypatch.setattr(app, "session", Session)
@@ -103,7 +103,7 @@ class QueryParams(dict):
         self.written.update(params)
 
 
-def test_an_edited_text_keeps_the_head_on_screen_and_another_model_does_not(heads_page):
+def test_edited_text_keeps_the_head(heads_page):
     shown = heads_page.view()
     heads_page.set(text="The cat sat.")
     state = heads_page.state
@@ -118,7 +118,7 @@ def test_looking_at_the_view_changes_nothing(heads_page):
     assert vars(heads_page.visitor) == before and heads_page.address == {}
 
 
-def test_question_view_and_controls_change_together_and_are_written_once(heads_page):
+def test_set_changes_everything_at_once(heads_page):
     heads_page.set(text="It sat.", head=(2, 3), lens="lines", predict="cover", marks="nothing that it can be")
     state = heads_page.state
     assert (state.text, state.view.layer, state.view.head, state.view.lens) == ("It sat.", 2, 3, "lines")

@@ -22,7 +22,7 @@ def test_part_of_streamlit_is_there(part):
     require_part(f"streamlit.{module}", name, "viz/streamlit_patch.py")
 
 
-def test_selectors_are_listed_few_and_in_the_installed_streamlit():
+def test_selectors_are_listed_and_there():
     used = [name for text in SOURCES.values() for name in NAME.findall(text)]
     selectors = LISTED["selectors"]
     listed = {name for group in ("layout", "around", "widgets", "text") for name in selectors[group]}

@@ -54,7 +54,7 @@ def test_no_file_holds_an_address_of_this_machine():
     assert lines[-1] == "to reproduce: page heads, layer 1, head 2, token 3" and host not in " ".join(texts + lines)
 
 
-def test_a_handout_prints_no_address_of_this_machine_and_keeps_those_of_others():
+def test_handout_prints_public_addresses_only():
     local = replace(head(), link="http://127.0.0.1:8501/heads?layer=0")
     whole = page(Handout("of a class", (local, grid(), curve())))
     assert b"127.0.0.1" not in whole and b"page heads" in whole
@@ -62,14 +62,14 @@ def test_a_handout_prints_no_address_of_this_machine_and_keeps_those_of_others()
     assert b'href="https://attention.example.org/heads?layer=0"' in public and b"to reproduce" not in public
 
 
-def test_caption_and_badge_quote_the_difference_of_this_pass_and_not_that_at_load():
+def test_caption_and_badge_quote_the_error_of_this_pass():
     checked = Verification("verified", max_error=4.2e-7, load_error=1.4e-6)
     shown = replace(record(4), verification=checked)
     assert sentences(shown)[1][-1] == "verified, in this pass within 4e-07 of the model's own output"
     assert badge_label(shown) == "✓ verified · this pass 4e-07"
 
 
-def test_folders_of_this_machine_are_named_only_where_somebody_asks():
+def test_paths_are_exported_only_on_request():
     made = record()
     query = replace(made.query, model="/home/ada/tuned")
     patched = replace(made, query=replace(query, edits=frozenset([Patch(made.kinds[0], 0, 0, query)])))

@@ -33,7 +33,7 @@ def test_it_lasts_from_run_to_run_and_belongs_to_one_visitor():
     assert other.markdown[0].value.split()[0] == "1" and other.markdown[0].value.split()[1] != name
 
 
-def test_measures_of_a_file_are_those_of_model_revision_and_kind(monkeypatch):
+def test_measures_of_a_file_belong_to_model_and_kind(monkeypatch):
     corpus, visitor = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20), Session()
     monkeypatch.setattr("viz.session.session", lambda: visitor)
     assert saved_corpus("minilm", "r1", Kind.SELF) is None
@@ -55,7 +55,7 @@ def test_the_pictures_of_a_session_go_with_it():
         pictures.find(picture.sha256)
 
 
-def test_the_state_is_assigned_where_its_owner_is_and_nowhere_else():
+def test_state_is_assigned_by_its_owner_alone():
     found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "app.py", *(ROOT / "viz").rglob("*.py"))
              for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
              if isinstance(node, ast.Attribute) and node.attr == "state" and isinstance(node.ctx, ast.Store)}

@@ -26,7 +26,7 @@ def test_the_first_page_finds_its_answer():
     assert sources.cached(sources.open_query(*State().question)) is not None
 
 
-def test_what_the_first_answer_has_brought_is_no_longer_searched_for_garbage():
+def test_start_freezes_the_garbage_collector():
     before = gc.get_freeze_count()
     try:
         startup.start()

@@ -8,7 +8,7 @@ N = 7
 OWN = State(model="fake", text="the text")
 
 
-def test_without_a_choice_the_strongest_head_for_the_pair_is_open():
+def test_strongest_head_for_the_pair_opens():
     from model.core import heads
 
     answer = record(N)
@@ -17,7 +17,7 @@ def test_without_a_choice_the_strongest_head_for_the_pair_is_open():
     assert view.pair == (3, 5) and view.token == 3
 
 
-def test_a_choice_that_the_record_does_not_have_is_dropped_and_the_rest_kept():
+def test_missing_choices_are_dropped():
     state = OWN.with_view(head=(99, 0), pair=(2, 99), token=400, kind=Kind.CROSS, overlay=((0, 1), (50, 2)))
     view = complete_view(state, record(N))
     assert record(N)[Kind.SELF].has(view.layer, view.head) and view.kind is Kind.SELF
@@ -31,12 +31,12 @@ def test_chosen_head_survives_text_edits_but_not_model_changes():
     assert "head" not in state.with_question(model="other").user_set
 
 
-def test_pair_and_token_do_not_outlive_the_text_they_point_into():
+def test_pair_and_token_end_with_their_text():
     state = OWN.with_view(pair=(3, 5), token=3).with_question(text="shorter")
     assert state.user_set == frozenset()
 
 
-def test_a_long_matrix_opens_on_a_scale_that_shows_it_and_a_chosen_one_stays():
+def test_scale_fits_a_long_matrix_unless_chosen():
     long, short = record(60), record(N)
     assert complete_view(OWN, long).scale != "linear" and complete_view(OWN, short).scale == "linear"
     state = OWN.with_view(scale="linear")

@@ -23,5 +23,5 @@ def test_none_may_have_words_of_its_own(count, wanted):
     (".3f", -0.25, "−0.250"), (".3g", -0.0, "0"), (",.1f", -1234.56, "−1,234.6"), (".2f", np.float32(-1e-9), "0.00"),
     (".2f", 3, "3.00"), (",", 1234, "1,234"), ("", "word", "word"),
     ("", "-a", "-a"), ("", -3, "−3"), ("+.2f", -3, "−3.00"), (".1e", np.float32(-2e-5), "−2.0e-05")])
-def test_what_is_rounded_to_zero_has_no_minus_and_what_is_below_it_a_true_one(spec, number, wanted):
+def test_zero_has_no_minus(spec, number, wanted):
     assert Text(f"{{x:{spec}}}").format(x=number) == wanted

@@ -38,7 +38,7 @@ def test_many_quick_answers_show_how_far_they_are(told, monkeypatch):
     assert len(told) > 4 and told[-1] == "gone" and "19 of 20" in told and not any(job.waiters for job in jobs)
 
 
-def test_a_quick_answer_shows_nothing_and_a_dropped_wait_leaves_its_jobs(told, monkeypatch):
+def test_dropped_wait_leaves_its_jobs(told, monkeypatch):
     asked(monkeypatch, 0.05, 1)
     assert waiting.ask(0) == 0 and told == []
     jobs = asked(monkeypatch, 0.05, 3)

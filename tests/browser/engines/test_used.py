@@ -129,7 +129,7 @@ def pages_of_its_own(engine: Engine, handout: Path, live: Path,
     return [*found, painted(engine, wanted[3])]
 
 
-def test_a_handout_and_a_live_head_show_and_do_what_they_do_in_chromium(engine, reference, handout, live):
+def test_handout_and_live_head_work_as_in_chromium(engine, reference, handout, live):
     wanted = reference("pages-of-its-own", lambda chromium: pages_of_its_own(chromium, handout, live))
     found = pages_of_its_own(engine, handout, live, wanted)
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[]] * 4 and engine.wrong() == []

@@ -4,7 +4,7 @@ import re
 from viz.components import bundle
 
 
-def test_a_source_says_what_it_imports_and_exports_as_the_bundle_reads_it():
+def test_bundle_reads_every_import_and_export():
     for path in bundle.FOLDER.rglob("*.js"):
         text = path.read_text(encoding="utf-8")
         assert len(bundle.IMPORT.findall(text)) == len(re.findall(r"^import\b", text, re.MULTILINE)), path

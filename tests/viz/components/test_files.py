@@ -31,7 +31,7 @@ def test_a_file_comes_as_it_is_compressed_and_for_a_year(app):
         assert status == 200 and "content-encoding" not in headers and body == there
 
 
-def test_nothing_is_at_the_address_of_another_version_and_no_browser_remembers_that(app):
+def test_other_versions_are_not_found(app):
     for name in ("js/shared.js", files.PLOTLY):
         old = files.address(name).replace(files.version(name), "0123456789abcdef")
         status, headers, body = ask(app, old, accept_encoding="gzip")
@@ -73,6 +73,6 @@ def test_where_the_file_is_gone_a_sentence_says_what_to_do(run_module):
     ("/atlas?across=entropy&heads=1,2", "corpus?across=entropy&heads=1,2"), ("/atlas", "corpus"),
     ("/atlas?model=minilm&relation=obj", "grammar?model=minilm&relation=obj"),
     ("/measures?text=a+%26+b", "corpus?over=text&text=a+%26+b"), ("/under/a/path/measures", "corpus?over=text")])
-def test_an_old_address_leads_to_the_new_page_with_its_parameters(app, old, new):
+def test_old_address_leads_to_the_new_page(app, old, new):
     status, headers, _ = ask(app, old)
     assert (status, headers["location"]) == (307, new)

@@ -65,7 +65,7 @@ MESSAGES = st.one_of(
 
 @examples(1000)
 @given(MESSAGES)
-def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(message):
+def test_events_are_what_was_offered_or_nothing(message):
     event = read_grid(message, GRID)
     assert event is None or (type(event) is GridEvent and (event.layer, event.head) in head_ids(GRID))
     for event, kind in ((read_view(message, SHOWN), ViewEvent), (read_strip(message, 7), StripEvent)):
@@ -100,7 +100,7 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
 
 @examples(200)
 @given(st.lists(TEXTS, min_size=1, max_size=4))
-def test_any_text_reaches_the_browser_as_text_that_shows_itself(texts):
+def test_texts_are_sent_unchanged(texts):
     labels = [visible_token(text) for text in texts]
     header, arrays = unpack(pack({"texts": labels}, {"a": np.zeros(3, np.uint8)}))
     assert header["texts"] == labels and (arrays["a"] == 0).all()

@@ -4,8 +4,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections import Counter
-from html.parser import HTMLParser
 
 import numpy as np
 import pypdf
@@ -52,41 +50,6 @@ def _html(content: bytes) -> str:
 def _npz(content: bytes) -> str:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return str(arrays["provenance"])
-
-
-ACTIVE = ("script", "iframe", "object", "embed", "foreignObject", "a", "img", "image", "form", "link", "use",
-          "animate", "set")
-
-
-class _Page(HTMLParser):
-    """Counts the elements of a page that are active or load something, and the attributes that run code."""
-
-    def __init__(self):
-        super().__init__()
-        self.found: Counter = Counter()
-
-    def handle_starttag(self, tag, attributes):
-        self.found[tag] += tag in ACTIVE
-        self.found["runs"] += sum(name.startswith("on") or (value or "").lower().startswith("javascript")
-                                  for name, value in attributes)
-
-
-def acting(suffix: str, content: bytes) -> Counter:
-    """Count the parts of a file that act, load something or run code when the file is opened, by an independent
-    parser."""
-    if suffix == ".html":
-        page = _Page()
-        page.feed(content.decode("utf-8"))
-        page.close()
-        return +page.found
-    if suffix == ".svg":
-        each = list(ET.fromstring(content).iter())
-        names = Counter(element.tag.rsplit("}", 1)[-1] for element in each)
-        runs = sum(name.rsplit("}", 1)[-1].startswith("on")
-                   or value.lower().startswith(("javascript", "http:", "https:"))
-                   for element in each for name, value in element.attrib.items() if not name.endswith("resource"))
-        return +Counter({name: names[name] for name in ("script", "foreignObject", "a", "iframe")} | {"runs": runs})
-    return Counter()
 
 
 def tokens_of(suffix: str, content: bytes) -> list[str] | None:

@@ -10,7 +10,7 @@ from tests import fabricate
 from viz.export.tables import comparison_csv
 
 
-def test_the_file_holds_every_pair_with_both_weights_and_their_difference():
+def test_comparison_file_has_every_weight():
     one, other = (displayed_head(fabricate.record(seed=seed), View(layer=1, head=2)) for seed in (0, 7))
     gone = one.weights.copy()
     gone[3] = np.nan

@@ -21,7 +21,7 @@ def table(content: bytes) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("transpose", [False, True])
-def test_csv_has_a_column_a_key_a_row_a_query_and_the_exact_weights(transpose):
+def test_csv_has_the_exact_weights(transpose):
     made = record(QUERIES, Kind.CROSS, KEYS)
     rows = table(export(".csv", made, View(kind=Kind.CROSS, layer=1, head=2, transpose=transpose)))
     assert rows[0] == ["query", *KEYS, "provenance"]

@@ -9,7 +9,7 @@ LOOKS = [Look(0, 1, True, "the looks at cat"), Look(1, 3, False, "cat looks at f
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_relation_is_an_arc_above_and_every_choice_one_below(theme):
+def test_relations_are_arcs_above_and_choices_below(theme):
     spec = dependency_tree(theme, WORDS, HEADS, RELATIONS, "obj", LOOKS).to_plotly_json()
     Figure(spec)   # plotly takes it
     arcs = [trace for trace in spec["data"] if trace["mode"] == "lines" and len(trace["x"]) > 2]
@@ -36,7 +36,7 @@ BRANCHES = [Branch((0,), "the", "60%", 1.0, "the"), Branch((1,), "a", "40%", 0.0
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_words_stand_where_their_branches_end_and_widths_are_what_is_kept(theme):
+def test_words_are_at_the_ends_of_their_branches(theme):
     spec = word_tree(theme, "so …", BRANCHES).to_plotly_json()
     Figure(spec)                                                         # plotly takes it
     lines, kept, cut = spec["data"][:4], spec["data"][4], spec["data"][5]

@@ -37,7 +37,7 @@ def drawn(theme: str = "light") -> dict:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", list(drawn()))
-def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme):
+def test_figures_draw_in_both_themes(name, theme):
     figure = drawn(theme)[name]
     assert figure.layout.paper_bgcolor == {"light": "#ffffff", "dark": "#0e1117"}[theme]
     assert figure.layout.title.text == ""
@@ -45,7 +45,7 @@ def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme
     assert '"showSendToCloud": false' in page and 'src="http' not in page
 
 
-def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
+def test_table_has_the_numbers_of_a_matrix():
     table = figure_rows(drawn()["matrix"])
     assert table[0] == ["series", "key", "query", "value", "label"]
     assert [each[1:] for each in table[1:]] == [
@@ -53,13 +53,13 @@ def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
         [1, 1, 0.125, "the → b"], [2, 1, 0.375, "the → a"]]
 
 
-def test_weights_always_run_from_0_to_1_and_differences_are_symmetric():
+def test_weights_run_from_0_to_1_and_differences_are_symmetric():
     figures = drawn()
     assert (figures["matrix"].data[0].zmin, figures["matrix"].data[0].zmax) == (0, 1)
     assert figures["signed"].data[0].zmin == -figures["signed"].data[0].zmax == -0.375
 
 
-def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
+def test_means_by_layer():
     figure = drawn()["layers"]
     assert list(figure.data[1].y) == pytest.approx([X[:2].mean(), X[2:4].mean(), X[4]])
     assert list(figure.data[2].y)[2] == X[4] / 2

@@ -13,7 +13,7 @@ BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_grid_has_every_head_once_at_its_place_and_larger_where_it_fits_better(theme):
+def test_grid_has_every_head_once_at_its_place(theme):
     figure = pattern_grid(theme, BEST, TITLES, axes=("head", "layer"))
     points = {(x, y): (trace.name, size) for trace in figure.data
               for x, y, size in zip(trace.x, trace.y, trace.marker.size, strict=True)}

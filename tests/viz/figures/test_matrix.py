@@ -31,7 +31,7 @@ def cell_colour(trace, row: int, column: int) -> np.ndarray:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["weights", "signed", "importance"])
-def test_every_number_is_written_once_and_stands_out_from_its_cell(theme, name):
+def test_numbers_stand_out_from_their_cells(theme, name):
     cells, over = numbered(theme)[name].data
     found = {(trace.textfont.color, row, column) for trace in (cells, over)
              for row, texts in enumerate(trace.text) for column, text in enumerate(texts) if text.strip()}
@@ -57,7 +57,7 @@ def explained(theme: str) -> dict:
                              axis="ρ")}
 
 
-def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_gap():
+def test_row_is_coloured_by_its_own_largest():
     trace, over = explained("light")["importance"].data
     np.testing.assert_allclose(np.asarray(trace.z, float), [
         [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
@@ -76,7 +76,7 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
     *(([largest, 0.93, 0.86, 0], "x", ["1.00", "0.93", "0.86", ""]) for largest in (0.9999999, 1.0000001)),
     ([123, -99.4, 0.4, 1], "x", ["123", "−99", "", "1"]),
     ([1e-13, 0, 0, 0], "x · 10⁻⁹", ["", "", "", ""]), ([0, 0, 0, 0], "x", ["", "", "", ""])])
-def test_a_small_rows_numbers_are_written_in_thousandths_so_that_all_are_short(numbers, label, texts):
+def test_numbers_of_a_small_row_are_scaled(numbers, label, texts):
     figure = importance("light", [[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="", apart_title="")
     written = [(light + dark).strip() for light, dark in zip(*(trace.text[0] for trace in figure.data), strict=True)]
     assert (figure.layout.yaxis.ticktext[0], written) == (label, texts)

@@ -21,7 +21,7 @@ def boxes(at: np.ndarray, found: list[str]) -> list[tuple[int, np.ndarray, np.nd
 
 
 @pytest.mark.parametrize("wider", [1, 1.4, 3])
-def test_names_lie_on_no_other_name_and_on_no_dot_however_wide_the_chart_becomes(wider):
+def test_names_cover_no_name_and_no_dot(wider):
     found = boxes(AT * wider, name_sides(AT, ROOM, RADII, LABELLED))
     assert 15 < len(found) < len(LABELLED)
     for place, middle, half in found:

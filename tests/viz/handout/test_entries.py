@@ -27,7 +27,7 @@ def test_words_come_back_from_a_link_and_from_a_file():
     assert load(save(made)) == made
 
 
-def test_a_link_brings_the_state_of_a_figure_and_nobodys_answers():
+def test_lesson_link_has_no_answers():
     head = replace(items.head(), link=SCREEN, about="Softmax · more")
     (brought,) = unpacked(packed(Handout("", (head,))), "http://elsewhere/").items
     assert (brought.kind, brought.caption, brought.said["title"]) == ("screen", head.caption, "Softmax")
@@ -50,7 +50,7 @@ def test_what_is_too_long_for_a_link_says_so():
         packed(Handout("", texts))
 
 
-def test_the_first_lecture_has_ninety_minutes_of_screens_that_exist():
+def test_first_lecture_has_ninety_minutes():
     made = ready(BASE)
     assert sum(item.said["minutes"] for item in made.items) == 90
     for item in made.items:

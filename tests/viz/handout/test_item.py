@@ -92,7 +92,7 @@ def test_what_no_payload_wrote_is_refused(name):
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ("squares", "curve", "table")])
-def test_nothing_of_a_message_but_its_numbers_and_names_survives(name):
+def test_messages_keep_numbers_and_names_only(name):
     """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
     item = ALL[name]()
     own = {"colours": {"ink": "url(http://x)"}, "text": {"row": "no"}, "more": "<script>", "room": "elsewhere",

@@ -34,7 +34,7 @@ def test_a_notebook_runs_and_its_exercise_waits_for_its_line(name, capsys):
 
 
 @pytest.mark.parametrize("name", notebook_names())
-def test_the_file_is_a_notebook_and_names_an_address_only_where_others_can_open_it(name):
+def test_notebook_is_valid_and_names_public_addresses_only(name):
     for link, shown in (("http://localhost:8501/softmax", ""), ("", ""),
                         ("https://clearhead.example.org/softmax", "https://clearhead.example.org/softmax")):
         content = notebook(name, link, solution=bool(shown))
@@ -46,6 +46,6 @@ def test_the_file_is_a_notebook_and_names_an_address_only_where_others_can_open_
     assert file_name(name, False) == f"{name}.ipynb" != file_name(name, True)
 
 
-def test_a_lesson_that_is_none_is_refused_in_a_sentence_that_names_the_others():
+def test_unknown_lesson_is_refused():
     with pytest.raises(UserError, match=r"lesson ../softmax .*: .*softmax"):
         notebook("../softmax")

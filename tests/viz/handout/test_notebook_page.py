@@ -38,7 +38,7 @@ def two_kinds():
     return replace(made, maps=(*made.maps, cross), notes=("Not shown: a module.",))
 
 
-def test_every_head_of_every_kind_is_there_with_its_own_numbers():
+def test_notebook_page_has_every_head():
     made = two_kinds()
     shown = show(made).page
     assert b"<h1" not in shown and b"Present" not in shown and b"Figure 1" not in shown and b"Not shown: a mod" in shown
@@ -62,7 +62,7 @@ def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
     assert bodies(parts(shown, "self")["heads"]) == [] and "Draw one head" in shown.decode("utf-8")
 
 
-def test_tokens_are_chosen_by_text_and_what_is_not_in_the_record_is_refused():
+def test_tokens_are_chosen_by_text():
     made = fabricate.record(("the", "animal", "it", "the"))
     by_text = show(made, layer=0, head=0, token="it", pair=("it", "animal"))
     by_position = show(made, layer=np.int64(0), head=np.uint8(0), token=np.int64(2), pair=(2, 1))

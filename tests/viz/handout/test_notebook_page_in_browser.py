@@ -35,7 +35,7 @@ def notebook(browser, tmp_path):
     assert not errors, errors
 
 
-def test_a_click_opens_the_head_beside_the_overview_as_dark_as_the_notebook(notebook):
+def test_click_opens_a_head_in_the_notebooks_theme(notebook):
     page, frame = notebook(show(MADE), "rgb(17, 18, 19)")
     grid, view = frame.locator(".ch.grid[data-heads='72']"), frame.locator(".ch.view[data-drawn]")
     expect(frame.get_by_text("Click a head to open it here.")).to_be_visible()

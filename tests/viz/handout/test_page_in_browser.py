@@ -98,7 +98,7 @@ def test_it_behaves_like_the_view_offline(opened):
         "() => document.querySelectorAll('figure')[2].getBoundingClientRect().top < innerHeight / 2")
 
 
-def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer_too(opened):
+def test_covered_head_is_marked_revealed_and_scored(opened):
     shown = opened(Handout("All", (items.covered(), items.handles(), items.cells(), items.strip(),
                                    items.figure(), items.table())))
     head = shown.locator("figure").first
@@ -202,7 +202,7 @@ def test_no_word_of_a_handout_ever_runs(opened):
     assert not plain.locator(".live").is_visible(), "without scripts the printed pictures are shown"
 
 
-def test_presentation_uses_screen_keeps_dark_theme_and_prints_white(opened):
+def test_presentation_is_dark_and_prints_white(opened):
     shown = opened(Handout("Class", (items.head(), items.curve())), "#present=1")
     shown.set_viewport_size({"width": 1366, "height": 768})
     shown.wait_for_function("document.querySelector('figure.now .live').getBoundingClientRect().height > 500")

@@ -84,7 +84,7 @@ def test_who_waits_too_long_is_told_and_gives_the_place_back(fake, monkeypatch):
         assert first.result() == pdf.printed(b"<p>x") == b"%PDF"
 
 
-def test_a_browser_that_does_not_end_is_ended_and_the_next_one_prints(fake, monkeypatch):
+def test_browser_that_hangs_is_ended(fake, monkeypatch):
     monkeypatch.setattr(pdf, "SECONDS", 0.5)
     with pytest.raises(UserError, match=r"within 0\.5 seconds"):
         pdf.printed(b"<p>x")
@@ -94,7 +94,7 @@ def test_a_browser_that_does_not_end_is_ended_and_the_next_one_prints(fake, monk
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_a_server_for_strangers_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, broken):
+def test_public_server_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, broken):
     (fake / "go").touch()
     if broken:
         (fake / "broken").touch()

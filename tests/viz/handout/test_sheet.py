@@ -27,7 +27,7 @@ def plain(node: ElementTree.Element) -> str:
 
 
 @pytest.mark.parametrize("name", sheet_names())
-def test_no_answer_is_in_the_students_copy_and_every_one_in_the_teachers(name):
+def test_answers_are_in_the_teachers_copy_alone(name):
     answers = [re.sub(r"\s+", " ", found) for found in re.findall(r"(?m)^\s*(?:Answer|Teacher): (.*)$", SOURCES[name])]
     students, teachers = (markdown(sheet(name, teacher)) for teacher in (False, True))
     assert len(answers) >= 16 and all(answer in teachers and answer not in students for answer in answers)
@@ -39,7 +39,7 @@ def test_no_answer_is_in_the_students_copy_and_every_one_in_the_teachers(name):
 
 
 @pytest.mark.parametrize("name", sheet_names())
-def test_from_a_known_address_every_link_is_whole_and_written_out(name):
+def test_links_of_a_sheet_are_written_out(name):
     root = elements(name, True)
     relative = set(re.findall(r"\]\(([^)]*)\)", SOURCES[name]))
     hrefs = [each.get("href") for each in root.iter("a")]
@@ -59,7 +59,7 @@ def test_an_address_that_only_this_machine_has_is_nowhere(name, teacher):
     assert "page heads" in page(copy, LOCAL).decode() and not list(elements(name, teacher, LOCAL).iter("a"))
 
 
-def test_a_table_a_picture_and_a_formula_are_what_word_processors_read():
+def test_sheet_is_what_word_processors_read():
     copy = copy_of("own", "# Own\n\n## One *two*\n\n| d_k | n |\n| --- | --- |\n| e^x | **2** |\n| none | |\n\n"
                    "- W_Q & 1 < 2\n- guess_far\n\n![the mark](logo-light.svg)\n\n1. e^(−2)?\n\n"
               "    Answer: yes [here](softmax?text_b=a&t=2)\n\n> quoted", True)

@@ -91,7 +91,7 @@ def add_some_from(folder) -> None:
     add_some(store(folder))
 
 
-def test_two_sessions_and_two_processes_that_add_at_once_lose_nothing(folder):
+def test_sessions_and_processes_that_add_at_once_lose_nothing(folder):
     ours = store(folder)
     ours.change(NAME, add)
     with spawned(2) as pool:
@@ -109,7 +109,7 @@ def test_two_sessions_and_two_processes_that_add_at_once_lose_nothing(folder):
 @pytest.mark.parametrize("content, reason", [
     (b"{", "not a handout"), (b"", "not a handout"),
     (save(Handout("x")).replace(b'"version": 1', b'"version": 9'), "a newer version of Clearhead")])
-def test_a_file_that_cannot_be_read_is_set_aside_and_its_place_is_said(folder, content, reason):
+def test_unreadable_file_is_set_aside(folder, content, reason):
     file = folder / f"{NAME}.handout.json"
     folder.mkdir()
     file.write_bytes(content)
@@ -136,7 +136,7 @@ def test_a_full_disk_is_said_and_the_memory_goes_on(folder):
     assert there == [f"{NAME}.handout.json"] and (folder / there[0]).read_bytes() == written
 
 
-def test_what_could_not_be_written_joins_what_another_server_wrote(folder, monkeypatch):
+def test_unsaved_figures_join_another_servers(folder, monkeypatch):
     first, second = store(folder), store(folder)
     first.change(NAME, add)
 

@@ -26,7 +26,7 @@ def test_answers_are_of_the_record():
     assert f"“{most}”: its column sums to {received.max():.2f}" in asked["received"][1]
 
 
-def test_the_head_of_a_pattern_is_the_one_with_the_largest_share():
+def test_worksheet_names_the_head_of_a_pattern():
     answer = questions(RECORD, VIEW, grid=True)["previous"][1]
     layer, head = map(int, re.match(r"(\d+)·(\d+)", answer).groups())
     shares = {(one, two): np.trace(fabricate.shown(RECORD, layer=one, head=two).weights, offset=-1)

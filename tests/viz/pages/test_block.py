@@ -16,7 +16,7 @@ from viz.state import State
     {"block": 0, "word": 0, "units": 0, "drop": 0.0, "depth": 2, "which": "first", "box": "in"},
     {"block": 3, "word": 7, "units": 16, "drop": 0.45, "depth": 12, "which": "last", "box": "feed_forward"},
     {"block": 5, "word": 15, "units": 32, "drop": 0.9, "depth": 24, "which": "last", "box": "add2"}])
-def test_every_section_states_the_numbers_of_the_trace_and_of_the_runs(place):
+def test_sections_state_the_numbers_of_trace_and_runs(place):
     found = shown("block", guess="a", **place).numbers
     trace = sources.ask(TraceQuery(sources.open_query(State().model, State().text))).result(120)
     this = trace.blocks[place["block"]]

@@ -40,7 +40,7 @@ def app_of(*given):
     return app, " ".join(each.value for each in (*app.markdown, *app.caption))
 
 
-def test_the_verdict_and_the_numbers_are_those_of_the_findings():
+def test_verdict_and_numbers_are_those_of_the_findings():
     words = strings("claims")
     _, said = app_of(MEASURED)
     assert words["verdicts"]["fails"] in said and words["verdicts"]["holds"] not in said
@@ -62,7 +62,7 @@ def test_the_button_opens_the_page_of_the_picture_at_its_view():
     assert "open heads {'colour': 'special'}" in done
 
 
-def test_what_is_not_measured_has_a_button_and_what_is_not_there_a_command():
+def test_unmeasured_claim_has_a_button_or_a_command():
     app, said = app_of(None)
     assert strings("claims")["not_yet"] in said
     (button,) = app.button
@@ -73,7 +73,7 @@ def test_what_is_not_measured_has_a_button_and_what_is_not_there_a_command():
     assert strings("claims")["verdicts"]["untested"] in said
 
 
-def test_every_row_of_the_page_is_shipped_and_its_verdict_is_computed():
+def test_every_claim_is_shipped_with_its_verdict():
     results = {row: result_of(row) for row in all_rows()}
     measured = {row: result for row, result in results.items() if result.shipped is not None}
     # its model was not on the disk of those who measured

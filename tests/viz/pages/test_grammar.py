@@ -51,7 +51,7 @@ def test_what_is_beyond_offset_and_luck_is_counted_and_marked(report):
 @pytest.mark.parametrize("low, offset, luck, above", [
     (0.55, 0.5, 0.4, True), (0.55, 0.4, 0.5, True), (0.45, 0.5, 0.4, False), (0.45, 0.4, 0.5, False),
     (0.5004, 0.5001, 0.4, True), (0.5, 0.5, 0.5, False), (float("nan"), 0.1, 0.1, False)])
-def test_a_head_is_beyond_where_its_interval_is_above_offset_and_chance(report, low, offset, luck, above):
+def test_head_is_beyond_chance_if_its_interval_is(report, low, offset, luck, above):
     score = report.named("obj")
     score = replace(score, held_out=replace(score.held_out, low=low), offset=offset,
                     luck=replace(score.luck, high=luck))
@@ -65,7 +65,7 @@ def grammar():
     render(PageContext("grammar", page, {}))
 
 
-def test_the_page_shows_a_table_and_a_sentence_and_another_relation():
+def test_page_shows_a_table_and_a_sentence():
     app = AppTest.from_function(grammar).run(timeout=120)
     assert not app.exception and not app.error
     words = strings("grammar")

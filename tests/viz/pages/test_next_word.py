@@ -17,7 +17,7 @@ def dead_end():
     st.write(f"{session().state.model} | {session().state.text} | {FETCHING.value[0]}")
 
 
-def test_local_decoder_opens_with_readable_text_and_real_one_is_fetched(monkeypatch):
+def test_page_leads_to_a_model_that_writes(monkeypatch):
     offers = (sources.Entry("big", "Big", "", size=10**9, on_disk=False, writes=True),
               sources.Entry("small", "Small", "", size=98_362_432, on_disk=False, writes=True),
               sources.Entry("reader", "Reader", "", on_disk=False), sources.Entry("induction", "Induction", ""),

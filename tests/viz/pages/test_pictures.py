@@ -53,7 +53,7 @@ def gone():
     render(PageContext("pictures", PAGE, {}))
 
 
-def test_a_picture_that_is_gone_is_said_to_be_and_a_shipped_one_is_a_click_away():
+def test_lost_picture_is_reported():
     app = AppTest.from_function(gone).run(timeout=30)
     assert not app.exception and "no longer in this server" in app.warning[0].value
     offered = [getattr(option, "content", option) for option in app.button_group[0].options]

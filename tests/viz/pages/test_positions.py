@@ -31,7 +31,7 @@ def test_waves_turns_and_slopes_are_those_of_complex_numbers(d, p, k, wave, back
 
 @pytest.mark.parametrize(("scheme", "stack", "moves"), [("none", "encoder", False), ("none", "decoder", True),
                                                         ("sinusoidal", "encoder", True)])
-def test_only_an_encoder_without_positions_is_blind_to_a_shuffle(scheme, stack, moves):
+def test_encoder_without_positions_is_blind_to_a_shuffle(scheme, stack, moves):
     found = shown("positions", guess="a", scheme=scheme, stack=stack, shuffle=(5, 3, 1, 0, 4, 2)).numbers["shuffle"]
     assert (found["most"] > 1e-9) == moves and found["apart"] > 0.1
 

@@ -42,7 +42,7 @@ def test_the_line_is_the_text_with_what_was_written_behind_it(text):
     assert "".join(part for part, _ in written) == f"{text} dogs" and written[-1] == ("dogs", True)
 
 
-def test_before_the_answer_nothing_says_for_how_many_pieces_there_is_a_probability():
+def test_number_of_pieces_waits_for_the_answer():
     story = asked(TEXTS[0])
     covered = scene(story, TEXTS[0], (0, 0), revealed=False, may_write=True)
     words = " ".join([covered.rest, covered.alt, *(step.say for step in covered.steps)])
@@ -52,7 +52,7 @@ def test_before_the_answer_nothing_says_for_how_many_pieces_there_is_a_probabili
     assert int(open_scene.rest.split()[0]) + len(open_scene.words) == len(story.word.logits)
 
 
-def test_where_smollm2_is_not_on_disk_the_small_decoder_reads_and_says_so(monkeypatch):
+def test_small_decoder_stands_in_for_smollm2(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: (sources.Entry("smollm2", "SmolLM2", "", on_disk=False),
                                                        sources.Entry("stories", "Stories", "")))
     page = shown("story", by="smollm2")

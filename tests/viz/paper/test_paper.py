@@ -115,7 +115,7 @@ def test_a_vector_picture_holds_the_tokens_as_text(lens):
             "/FontDescriptor"], "a font is not embedded"
 
 
-def test_a_vector_matrix_has_every_cell_in_the_colour_of_its_weight():
+def test_vector_matrix_has_the_colours_of_its_weights():
     made, view = record(WORDS), View(layer=1, head=2)
     x, _, _, y = drawn(made, view).axes[0].images[0].get_extent()   # the same matrix as pixels
     cells = np.full((5, 5, 3), 255)
@@ -128,7 +128,7 @@ def test_a_vector_matrix_has_every_cell_in_the_colour_of_its_weight():
     assert (cells == theme.ramp()[np.round(255 * weights).astype(int)]).all()
 
 
-def test_what_differs_from_the_plain_head_is_printed_without_a_caption_too():
+def test_filters_are_printed_without_a_caption_too():
     made = record(WORDS, special=(0,))
     texts = words_of(drawn(made, View(hide_special=True), Options(caption=False)))
     assert any("special tokens hidden" in text for text in texts) and not any("Fabricated (" in text for text in texts)
@@ -162,7 +162,7 @@ def without_cjk(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_a_machine_without_a_font_shows_code_points_and_says_so(without_cjk, suffix):
+def test_missing_font_shows_code_points(without_cjk, suffix):
     made = record(("中", "a"))
     texts = words_of(drawn(made, View()))
     assert "U+4E2D" in texts and any("without a font" in text for text in texts)

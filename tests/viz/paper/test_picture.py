@@ -20,7 +20,7 @@ def strokes(plan) -> list:
     return [each.get_segments() for each in sheet.axes.collections]
 
 
-def test_the_bar_of_signed_numbers_has_both_sides_even_where_none_is_below_zero():
+def test_bar_of_signed_numbers_has_both_sides():
     for kind in ("plain", "signed"):
         plan = plan_of((0, 0.2, 0.9), kind)
         np.testing.assert_array_equal(plan.bar, picture.bar(kind == "signed"))
@@ -28,7 +28,7 @@ def test_the_bar_of_signed_numbers_has_both_sides_even_where_none_is_below_zero(
     assert (picture.bar(True)[0] != picture.bar(False)[0]).any()
 
 
-def test_what_is_below_zero_is_struck_through_on_paper_as_on_the_page():
+def test_negative_patches_are_struck_through():
     plan = plan_of((-1, -0.5, 0.9))
     assert plan.signed and "struck through" in plan.bar_name
     ((start, end),), = strokes(plan)

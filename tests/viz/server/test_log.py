@@ -28,7 +28,7 @@ def written():
     return place
 
 
-def test_a_flood_of_one_line_is_counted_and_other_lines_are_not_lost(written):
+def test_flood_of_one_line_is_counted(written):
     def flood(count):
         for number in range(count):
             written.logger.warning("bad request %d", number)

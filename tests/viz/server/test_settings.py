@@ -76,7 +76,7 @@ def end_with_workers(server: subprocess.Popen) -> None:
 
 
 @pytest.mark.parametrize("before", ["", "import model.core.limits"], ids=["in force", "read too early"])
-def test_each_of_several_workers_holds_the_limits_or_serves_nobody(tmp_path, before):
+def test_every_worker_has_the_limits_or_serves_nobody(tmp_path, before):
     (tmp_path / "worker.py").write_text(WORKER.format(before=before), encoding="utf-8")
     clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}
     command = [sys.executable, "-m", "uvicorn", "worker:app", "--workers", "2", "--port", str(free_port())]

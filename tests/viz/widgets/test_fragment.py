@@ -40,7 +40,7 @@ def test_error_in_one_part_leaves_other_parts_drawn():
     assert app.markdown[-1].value == "shown: True"   # the state that a callback changed is the one that a part sees
 
 
-def test_what_repeats_acts_after_its_seconds_and_never_while_the_page_runs(monkeypatch):
+def test_repeated_part_acts_after_its_seconds(monkeypatch):
     happened, timers = [], []
 
     def timed(run_every: float):

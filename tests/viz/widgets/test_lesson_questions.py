@@ -21,7 +21,7 @@ def test_nothing_is_said_of_the_answers_before_one_is_chosen():
     assert app.radio[0].options == ["this", "that"]
 
 
-def test_afterwards_each_answer_has_its_sentence_and_ones_own_is_marked():
+def test_chosen_answer_is_marked_and_all_are_explained():
     app = AppTest.from_function(page, args=(PROMPT, "a")).run(timeout=30)
     said = app.markdown[1].value
     assert "✗ **this** *(chosen)*  \nNot this." in said and "✓ **that**  \nYes." in said

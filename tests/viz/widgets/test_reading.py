@@ -34,14 +34,14 @@ def visit(monkeypatch):
 
 @pytest.mark.parametrize("model, unknown", [
     ("no/such-model", True), ("/no/such/folder", True), ("minilm", False), ("vit", False), ("marked-digit", False)])
-def test_a_model_that_somebody_names_and_that_is_not_here_stays_and_is_not_replaced(model, unknown, visit):
+def test_unknown_model_is_not_replaced(model, unknown, visit):
     assert reading.is_unknown(model) is unknown
     now, fit = visit(State(model=model))
     fit(OF_PICTURES)
     assert (now.state.model == model) is (unknown or model in ("vit", "marked-digit"))
 
 
-def test_a_page_of_pictures_and_one_of_text_give_each_other_back_what_was_open(visit):
+def test_pages_of_pictures_and_texts_keep_their_models(visit):
     now, fit = visit(State(model="marked-digit", image=PHOTOGRAPH))
     fit(OF_TEXT)
     assert (now.state.model, now.state.image) == ("minilm", None)
@@ -52,7 +52,7 @@ def test_a_page_of_pictures_and_one_of_text_give_each_other_back_what_was_open(v
     assert now.state.image == CANVAS
 
 
-def test_a_small_model_gets_a_sentence_of_its_words_in_place_of_the_default_one(visit):
+def test_small_model_gets_a_sentence_of_its_words(visit):
     now, fit = visit(State(model="induction"))
     fit(OF_TEXT)
     assert now.state.text == example_of("induction") != State().text
@@ -64,7 +64,7 @@ def test_a_small_model_gets_a_sentence_of_its_words_in_place_of_the_default_one(
     assert now.state.text == "a b c"
 
 
-def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_along(visit):
+def test_own_picture_survives_reload_until_the_last_visitor_leaves(visit):
     target = io.BytesIO()
     Image.new("RGB", (9, 7), (7, 8, 9)).save(target, "PNG")
     first = Session()

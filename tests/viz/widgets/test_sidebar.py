@@ -63,7 +63,7 @@ def questions(monkeypatch, name: str, controls: dict) -> list[bool]:
 
 
 @pytest.mark.parametrize("name, controls", BESIDE, ids=str)
-def test_a_page_beside_a_model_and_a_text_asks_with_both_before_anything_is_pressed(monkeypatch, name, controls):
+def test_page_asks_with_the_sidebars_model_and_text(monkeypatch, name, controls):
     assert any(questions(monkeypatch, name, controls))
 
 
@@ -77,7 +77,7 @@ def seen(monkeypatch, name: str, controls: dict, **question: str) -> list:
 
 
 @pytest.mark.parametrize("name, controls", [each for each in BESIDE if each[0] in lessons()], ids=str)
-def test_another_text_and_another_model_change_what_a_lesson_shows(monkeypatch, name, controls):
+def test_text_and_model_change_what_a_lesson_shows(monkeypatch, name, controls):
     turned = {key: value for (page, switch), more in TURNED.items() if page == name and switch in controls
               for key, value in more.items()}
     asked = ({"model": MODELS[0], "text": TEXTS[0]}, {"model": MODELS[0], "text": TEXTS[1]},

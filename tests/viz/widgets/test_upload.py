@@ -35,7 +35,7 @@ def test_a_file_is_read_once_and_its_copy_goes(place):
     assert upload.take("place") == (b"content", "two.npz")
 
 
-def test_a_file_that_made_room_before_it_was_read_is_said_to_be_gone(place):
+def test_dropped_file_is_reported(place):
     place["place"] = DeletedFile("never read")
     with pytest.raises(UserError) as error:
         upload.take("place")
@@ -51,7 +51,7 @@ def _page(content: bytes) -> None:
     st.text(found and [text for _, text in found])
 
 
-def test_the_column_of_a_file_is_chosen_where_several_hold_texts():
+def test_column_of_texts_is_chosen():
     app = AppTest.from_function(_page, args=(b"title,body\none,first\ntwo,second\n",), default_timeout=60).run()
     assert not app.exception and app.text[0].value == "None"
     assert app.selectbox[0].options == ["title", "body"]

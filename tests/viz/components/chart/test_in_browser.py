@@ -24,7 +24,7 @@ GONE = """async ({ chart }, library) => {
 }"""
 
 
-def test_a_chart_taken_away_while_it_is_drawn_ends_without_an_error(run_module):
+def test_chart_removed_while_drawn_raises_nothing(run_module):
     assert run_module("chart/chart.js", GONE, get_plotlyjs()) == [[], 0]
 
 
@@ -50,5 +50,5 @@ FOLDED = """async ({ chart }, library) => {
 }"""
 
 
-def test_a_chart_that_is_folded_away_is_drawn_when_it_is_opened(run_module):
+def test_folded_chart_is_drawn_when_opened(run_module):
     assert run_module("chart/chart.js", FOLDED, get_plotlyjs()) == [0, 2]

@@ -58,7 +58,7 @@ def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
     assert unpack(body(dataclasses.replace(shown, kind=Kind.SELF), room="r"))[0]["columns"] is None
 
 
-def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
+def test_difference_keeps_sign_and_size(made):
     shown = fabricate.shown(made)
     changes = np.random.default_rng(3).normal(size=shown.weights.shape).astype(np.float32) / 10
     changes[2], changes[:, 5], changes[0, 0] = np.nan, np.nan, 0
@@ -71,7 +71,7 @@ def test_a_difference_keeps_its_sign_its_size_and_what_one_side_lacks(made):
     assert header["bound"] == 0.25 and header["absent"] == [[2], [5]] and not header["sums"]
 
 
-def test_a_guess_is_told_in_rows_and_columns_and_read_back_in_tokens(made):
+def test_guess_is_sent_and_read_back(made):
     shown = fabricate.shown(made, hide_special=True)
     header, _ = unpack(state(shown, View(hide_special=True), room="r",
                              guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))

@@ -6,7 +6,7 @@ NUMBERS = {0: "0", 0.1234: "0.123", 0.0001: "0.0001", 0.001234: "0.0012", 2: "2"
            3e-12: "3e-12"}
 
 
-def test_numbers_are_written_as_python_writes_them_and_shorter_in_a_legend(run_module):
+def test_numbers_are_written_as_in_python(run_module):
     both = "({ figure, short }, values) => values.map((each) => [figure(each), short(each)])"
     found = run_module("js/shared.js", both, list(NUMBERS))
     assert found == [[format_weight(value), shorter] for value, shorter in NUMBERS.items()]

@@ -17,7 +17,7 @@ def test_the_row_is_the_open_heads_own():
     assert values.even == 1 / 25 and values.high == 16
 
 
-def test_a_hidden_patch_has_no_number_and_leaves_fewer_to_share():
+def test_hidden_patch_has_no_number():
     made = fabricate.pictured(hidden=6)
     values = row_of(made, VIEW)
     assert hidden_tokens(made) == (6,) and np.isnan(values.numbers[6]) and values.even == 1 / 24

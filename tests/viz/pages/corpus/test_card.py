@@ -10,6 +10,6 @@ def test_both_ends_are_marked_and_markup_is_text():
     assert said.startswith("\\[CLS\\]") and "…" not in said
 
 
-def test_a_text_without_such_a_cell_and_one_of_two_sides_are_said():
+def test_text_without_the_cell_is_not_marked():
     assert "background" not in strip(ROW | {"query": -1, "key": -1})
     assert strip(ROW | {"keys": ("le", "chat")}) == ":orange-background[**\\*sat\\***] → :blue-background[**chat**]"

@@ -15,7 +15,7 @@ def report(low: float, offset: float, chance: float) -> RuleReport:
 
 @pytest.mark.parametrize(("low", "offset", "chance", "beyond"), [
     (0.7, 0.5, 0.6, True), (0.7, 0.75, 0.6, False), (0.7, 0.5, 0.75, False)])
-def test_a_rule_is_beyond_position_and_chance_only_if_its_whole_interval_is(low, offset, chance, beyond):
+def test_rule_is_beyond_chance_if_its_interval_is(low, offset, chance, beyond):
     first, *others = claims(report(low, offset, chance), None)
     assert "80.0%" in first and "70.0% to 90.0%" in first and "1·2" in first
     assert ("is not above" in first) is not beyond

@@ -18,7 +18,7 @@ def drawn(**changes) -> dict:
     return {"data": figure.data}   # as plotly's own check reads it
 
 
-def test_a_dot_is_where_its_numbers_say_and_as_large_as_its_weight():
+def test_dots_are_at_their_numbers():
     first, ring = drawn()["data"]
     assert list(first["x"]) == [1, 2, 4] and list(first["customdata"]) == NAMES
     assert list(first["marker"]["size"]) == [SMALL, (SMALL + LARGE) / 2, LARGE]
