@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from plotly.offline import get_plotlyjs
 
 from tests.conftest import ROOT, shared
 from viz.components.files import FOLDER, address
@@ -108,7 +109,9 @@ def _file(route) -> None:
     """Answer a request like the server: with a page, the module at this URL, or 404."""
     place, root = urlsplit(route.request.url).path, address("")
     name = place.removeprefix(root)
-    if place == "/":
+    if place.endswith("/plotly.min.js"):
+        route.fulfill(body=get_plotlyjs(), content_type="text/javascript")
+    elif place == "/":
         route.fulfill(body="<!doctype html><title>modules</title>", content_type="text/html")
     elif place.startswith(root) and (name in PROBE or _path(name).is_file()):
         text = PROBE.get(name) or _path(name).read_text(encoding="utf-8")

@@ -1,0 +1,42 @@
+import { equal, pause } from "../check.js";
+import { chart } from "./chart.js";
+
+const library = () => chart(new URL("./plotly.min.js", import.meta.url).href);
+const frame = () => new Promise(requestAnimationFrame);
+const drawn = () => document.querySelectorAll(".clearhead-chart[data-drawn]").length;
+const place = (parentElement, y, config = {}) => ({
+  parentElement, setTriggerValue: () => {},
+  data: { data: [{ y }], layout: { height: 300, margin: { t: 10, b: 10 } }, config, text: {} },
+});
+
+export async function chartRemovedWhileDrawnRaisesNothing() {
+  const wrong = [], mount = await library();
+  addEventListener("unhandledrejection", (event) => wrong.push(String(event.reason)));
+  for (let steps = 0; steps < 24; steps += 2) {
+    mount(place(document.body, [1, 2], { displayModeBar: false }));
+    while (!drawn()) await frame();
+    // with another configuration plotly builds the chart anew
+    const end = mount(place(document.body, [2, 1], { displayModeBar: steps % 4 === 0 }));
+    for (let step = 0; step < steps; step++) await null;
+    end();
+  }
+  await frame();
+  equal([wrong, document.querySelectorAll(".clearhead-chart").length], [[], 0]);
+}
+
+export async function foldedChartIsDrawnWhenOpened() {
+  const mount = await library();
+  const details = [0, 1].map((each) => {
+    const made = document.createElement("details"), inside = document.createElement("div");
+    made.style.marginTop = each ? "3000px" : "0";   // the second one far below what is seen
+    made.append(inside);
+    document.body.append(made);
+    mount(place(inside, [1, 2]));
+    return made;
+  });
+  await pause(300);
+  equal(drawn(), 0);
+  for (const each of details) each.open = true;
+  for (let waited = 0; drawn() < 2 && waited < 5000; waited += 50) await pause(50);
+  equal(drawn(), 2);
+}
