@@ -1,5 +1,4 @@
-"""Every lesson page in a real browser: each kind of control moves, the link brings the state back, and nothing goes
-wrong unseen."""
+"""Lessons in a real browser: menu and figure of the Transformer, and all that one figure can do."""
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
@@ -27,34 +26,11 @@ def test_controls_stay_with_their_page_and_boxes_open_lessons(watch):
     assert seen.rest().params() == {"guess": ["a"]}
 
 
-def test_chart_is_updated_in_place(watch):
-    seen = watch("/inside?guess=a&step=softmax")
-    expect(seen.main.locator(".st-key-chart-inside-keys .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
-    before = seen.page.evaluate("""() => {
-        const chart = document.querySelector('.st-key-chart-inside-keys .clearhead-chart');
-        chart.dataset.same = 1;
-        return JSON.stringify(chart.data[0].y);
-    }""")
-    seen.main.locator(".st-key-section-journey [data-testid=stSelectbox] input").focus()
-    for key in ("ArrowDown", "ArrowDown", "Enter"):
-        seen.page.keyboard.press(key)
-    seen.page.wait_for_function(
-        "before => JSON.stringify(document.querySelector('.clearhead-chart[data-same]').data[0].y) !== before",
-                                arg=before, timeout=PATIENCE)
-    seen.rest().main.get_by_role("button", name="←").click()
-    seen.page.wait_for_function(
-        "() => document.querySelector('.clearhead-chart[data-same]')._context.toImageButtonOptions.filename"
-                                " === 'clearhead-inside-mask'", timeout=PATIENCE)
-    expect(seen.rest().main.locator(".st-key-chart-inside-keys .clearhead-chart[data-same]")).to_have_count(1)
-    seen.fine()
-
-
-def test_figure_drags_exports_and_fills_the_screen(
-    watch, tmp_path):
+def test_figure_drags_exports_and_fills_the_screen(watch, tmp_path):
     seen = watch("/softmax?guess=b")
     a_handle_is_dragged_and_its_link_is_offered(seen)
-    a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen, tmp_path)
-    a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen)
+    a_figure_is_saved(seen, tmp_path)
+    a_chart_is_updated_and_fills_the_screen(seen)
     seen.main.get_by_role("radio", name=strings("lesson")["tabs"]["code"]).first.click()
     code = seen.main.locator("[data-testid=stCode]").first
     expect(code).to_contain_text("def softmax_rows(", timeout=PATIENCE)
@@ -86,7 +62,7 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     seen.page.keyboard.press("Escape")
 
 
-def a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen: Watch, tmp_path) -> None:
+def a_figure_is_saved(seen: Watch, tmp_path) -> None:
     save = seen.main.get_by_role("button", name="Save").first
     save.click()
     # no PDF: a server for strangers that runs as root offers none
@@ -103,7 +79,7 @@ def a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_cho
     assert caught.value.suggested_filename.startswith("clearhead-softmax-curves.")
 
 
-def a_chart_changes_where_it_stands_and_fills_the_screen_and_shrinks_again(seen: Watch) -> None:
+def a_chart_is_updated_and_fills_the_screen(seen: Watch) -> None:
     chart = seen.main.locator(".st-key-chart-softmax-curves .clearhead-chart[data-drawn]")
     before = chart.evaluate("chart => (chart.dataset.same = 1, JSON.stringify(chart.data[0].y))")
     seen.main.get_by_role("button", name=strings("lessons/softmax")["widgets"]["presets"]["tie"]).click()

@@ -71,24 +71,3 @@ def test_marks_are_revealed_scored_and_linked(watch):
     seen.main.get_by_role("button", name=WORDS["leave"]).click()
     expect(seen.main.locator(".st-key-grid [data-heads]")).to_be_visible(timeout=PATIENCE)
     assert "predict" not in seen.rest().params()
-
-
-def test_touch_marks_only_what_the_mask_allows(browser, app):
-    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True,
-                                  color_scheme="dark")
-    page = context.new_page()
-    page.goto(f"{app.address}/heads?model=induction&text=k7Qx2bVk7Q&predict=cover&token=9&layer=1&head=0&lens=text")
-    words = page.locator(".st-key-covered .words .token")
-    expect(words.first).to_be_visible(timeout=PATIENCE)
-    words.nth(4).tap()
-    expect(page.get_by_text("1 marked")).to_be_visible(timeout=PATIENCE)
-    words.nth(10).tap()
-    expect(page.get_by_text("1 marked")).to_be_visible()   # the last sign, which stands behind
-    page.get_by_role("button", name="Reveal").tap()
-    metrics = page.locator("[data-testid=stMetricValue]")
-    expect(metrics).to_have_count(3, timeout=PATIENCE)
-    record = sources.ask(sources.open_query("induction", "k7Qx2bVk7Q"), "test").result(120)
-    row = heads.weights(record[Kind.CAUSAL].layer(1), 0)[9].astype(float)
-    np.testing.assert_allclose([float(each) for each in metrics.all_inner_texts()], [row[4], row.max(), 1 / 10],
-                               atol=0.0006)
-    context.close()

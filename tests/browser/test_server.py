@@ -201,11 +201,6 @@ def test_log_is_bounded_and_has_no_typed_text(strangers):
     assert MARKER not in told and len(told) - before < 20_000
 
 
-def test_metrics_are_closed(strangers):
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(strangers.address + "/_stcore/metrics")
-
-
 def test_server_stops_when_told(strangers):
     strangers.process.terminate()
     assert strangers.process.wait(20) in (0, -signal.SIGTERM)   # uvicorn sends itself the signal again at its end
