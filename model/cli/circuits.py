@@ -2,6 +2,7 @@
 from typing import Any
 
 import click
+import numpy as np
 
 from model.ask import sources
 from model.cli.commands import JSON, MODEL, answer_to, as_json, whole
@@ -90,22 +91,20 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     clearhead writes --model minilm --text "The cat sat." --other "The dog sat."
     """
     query = sources.open_query(model_id, text, target=target)
-    if other is not None:
-        found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
-    elif answer is not None:
+    if (other is None) == (answer is None):
+        raise UserError("What is split is not clear; give either --answer, or --other for a sentence model.")
+    if answer is not None:
         found = answer_to(contributions.WritesQuery(query, _position(query, position), answer, rival))
     else:
-        raise UserError("There is nothing to split; give --answer, or --other for a sentence model.")
+        found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
     if json_wanted:
-        as_json({"difference": found.difference, "total": found.total, "embedding": found.embedding,
-                 "heads": found.heads.tolist(), "cross": found.cross.tolist(),
-                 "feed_forward": found.feed_forward.tolist(), "bias": found.bias, "rest": found.rest,
-                 "others": found.others})
+        as_json({name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in vars(found).items()}
+                | {"total": found.total})
         return
-    click.echo(f"{'cosine' if answer is None else 'logit difference'} {found.difference:.4f}, the sum of all parts "
-               f"{found.total:.4f}")
+    what = "cosine" if answer is None else "logit" if rival is None else "logit difference"
+    click.echo(f"{what} {found.difference:.4f}, the sum of all parts {found.total:.4f}")
     click.echo(f"  {found.embedding:+.4f}  embedding\n  {found.bias:+.4f}  bias")
-    for layer, value in enumerate(found.feed_forward.tolist()):
+    for layer, value in zip(found.layers, found.feed_forward.tolist(), strict=True):
         click.echo(f"  {value:+.4f}  mlp {layer}")
     for row in found.frame().head(SHOWN).itertuples():
         click.echo(f"  {row.value:+.4f}  head {head_label(int(row.layer), int(row.head))}")

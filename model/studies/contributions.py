@@ -156,6 +156,7 @@ class Writes:
     tokens: tuple[str, ...]     # the answer and its rival, in the vocabulary's spelling; for a cosine, the two texts
     difference: float           # the logit, difference or cosine computed by the model
     embedding: float            # token, position and segment embeddings together
+    layers: tuple[int, ...]     # the layers' numbers in the model, in the order of the arrays
     heads: np.ndarray           # float64 (layer, head)
     cross: np.ndarray           # cross-attention heads, float64 (layer, head); (0, 0) if there are none
     feed_forward: np.ndarray    # float64 (layer)
@@ -184,7 +185,8 @@ class Writes:
         from pandas import DataFrame
 
         layers, heads = np.indices(self.heads.shape)
-        table = DataFrame({"layer": layers.ravel(), "head": heads.ravel(), "value": self.heads.ravel()})
+        table = DataFrame({"layer": np.take(self.layers, layers.ravel()), "head": heads.ravel(),
+                           "value": self.heads.ravel()})
         return table.sort_values("value", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
 
 
@@ -209,7 +211,7 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     return Stream(stream.names, stream.parts * transform.slope[position]).through(transform.norm, np.array([position]))
 
 
-Parts = tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float, float]
+Parts = tuple[float, tuple[int, ...], np.ndarray, np.ndarray, np.ndarray, float, float, float]
 
 
 def writes(record: AttentionRecord, trace: Trace, position: int, ids: list[int]) -> Parts:
@@ -228,16 +230,16 @@ def writes(record: AttentionRecord, trace: Trace, position: int, ids: list[int])
 
 
 def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) -> Parts:
-    """Sort the writers' contributions into embedding, heads, cross, feed-forward layers, bias, rest and others."""
+    """Sort the writers' contributions by the fields of `Writes` after `difference`."""
     kind = trace.blocks[-1].kind
     grids = [np.array([[values.pop(prefix + head_label(layer.index, head)) for head in range(layer.heads)]
                        for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
              for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
-    layers = [block.index for block in trace.blocks if block.kind is kind]
+    layers = tuple(block.index for block in trace.blocks if block.kind is kind)
     feed_forward = np.array([values.pop(f"mlp {layer}") for layer in layers])
     bias, rest = values.pop(BIAS, 0.0), values.pop(REST, 0.0)
     others = sum(values.pop(name) for name in [*values] if name.startswith(BEFORE))
-    return sum(values.values()), grids[0], grids[1], feed_forward, bias, rest, others
+    return sum(values.values()), layers, grids[0], grids[1], feed_forward, bias, rest, others
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.heads import head_frame
+from model.core.heads import head_frame, head_ids
 from model.core.models import Models, OpenModel, check_lengths
-from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
+from model.core.query import HeadId, Kind, Progress, Query, UserError, head_label, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.core.trace import Trace, same_numbers, turned
 from model.studies.contributions import token_id
@@ -86,10 +86,15 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
         raise UserError(f"The twin has {lengths[1]} tokens and the sentence {lengths[0]}, and a path is patched token "
                         f"by token; choose a twin of as many tokens.")
     ids = np.array([token_id(opened, each) for each in (asked.token, asked.rival)])
-    layers = [layer.index for layer in records[0][kind].layers]
-    last = len(layers) if asked.receiver is None else layers.index(asked.receiver[0])
-    senders = asked.senders or tuple((layer.index, head) for layer in records[0][kind].layers[:last]
-                                     for head in range(layer.heads))
+    heads, receiver = head_ids(records[0][kind]), asked.receiver
+    if missing := {*asked.senders, *([] if receiver is None else [receiver])} - {*heads}:
+        raise UserError(f"{opened.card.title} has no head {head_label(*min(missing))}; choose one from "
+                        f"{head_label(*heads[0])} to {head_label(*heads[-1])}.")
+    earlier = tuple(head for head in heads if receiver is None or head[0] < receiver[0])
+    senders = asked.senders or earlier
+    if receiver is not None and not (senders and {*senders} <= {*earlier}):
+        raise UserError(f"No path leads into {head_label(*receiver)} from its own layer or a later one; choose a "
+                        f"receiver behind the sender.")
     given = opened.tokens(asked.query)
     plain, twin = (_difference(opened, each, ids, asked.position) for each in (asked.query, asked.twin))
     outputs: dict[int, np.ndarray] = {}

@@ -40,6 +40,7 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}\n\n{words['lead']}", width=READABLE_WIDE)
     question = MechanismsQuery(model, sources.revision(model))
     found: Mechanisms = page.ask(question)
+    page.record()   # an error in the text is then shown once, not in every section
     measured_line(question, "circuits", "mechanisms")
     fragment(page, _heads, found)
     fragment(page, _pairs, found)

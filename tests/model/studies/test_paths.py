@@ -68,6 +68,15 @@ def _written(network, family: str, layer: int, head: int, heads) -> torch.Tensor
         return project(swapped.reshape(len(own), -1)) - project(own.reshape(len(own), -1))
 
 
+@pytest.mark.parametrize(("changes", "says"), [
+    ({"receiver": (1, 9)}, "no head 1·9"), ({"senders": ((7, 0),)}, "no head 7·0"),
+    ({"receiver": (0, 1)}, "No path leads into 0·1"), ({"receiver": (1, 0), "senders": ((1, 1),)}, "No path leads")])
+def test_heads_without_a_path_are_refused(changes, says):
+    query, twin = (sources.open_query("induction", text) for text in ("a b x c d y a", "c b x a d y a"))
+    with pytest.raises(UserError, match=says):
+        sources.ask(PathsQuery(query, twin, 7, "b", "d", **changes)).result()
+
+
 @pytest.mark.parametrize("receiver", [(1, 0), (1, 1)])
 def test_one_path_carries_the_repeat(receiver):
     """The keys of the induction heads read the previous-token head 0·1; no other path moves the answer as far."""
