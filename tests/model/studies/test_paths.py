@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from model.ask import sources
-from model.core.query import Kind, Patch, Silence, quiet
+from model.core.query import Kind, Patch, Silence, UserError, quiet
 from model.studies.paths import AblationQuery, PathsQuery
 from tests.model import tiny
 
