@@ -44,3 +44,14 @@ def test_splits_share_no_places():
     assert not places["test"] & places["validation"]
     assert {place for each in places["train"] for place in each} == set(range(PLACES))
     assert {len(each) for each in places["train"]} == {1, 2, 3} and {len(each) for each in places["test"]} == {2, 3}
+
+
+def test_digit_read_in_place_is_itself():
+    ink = digits().ink[:5]
+    still = np.broadcast_to(np.eye(2), (5, 2, 2))
+    np.testing.assert_allclose(canvas.warped(ink, still, np.zeros((5, 2))), ink, atol=1e-6)
+    down = canvas.warped(ink, still, np.tile([1.0, 0.0], (5, 1)))
+    np.testing.assert_allclose(down[:, :-1], ink[:, 1:], atol=1e-6)
+    assert (down[:, -1] == 0).all()
+    half = canvas.warped(ink, still, np.tile([0.0, 0.5], (5, 1)))
+    np.testing.assert_allclose(half[:, :, :-1], (ink[:, :, :-1] + ink[:, :, 1:]) / 2, atol=1e-6)

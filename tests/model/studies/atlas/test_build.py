@@ -5,7 +5,7 @@ import torch
 from pyarrow import parquet
 
 from model.ask import sources
-from model.core.query import Kind, UserError
+from model.core.query import Kind, UserError, quiet
 from model.studies.atlas.build import (
     SHARD,
     SHIPPED,
@@ -19,6 +19,7 @@ from model.studies.atlas.build import (
     made_of,
     versions,
 )
+from model.studies.syntax import choices_of, counts_of, join, sentences
 from tests import fabricate
 from tests.model.studies.atlas.made import summary
 
@@ -134,3 +135,12 @@ def test_texts_have_the_averages_of_the_atlas():
     atlas = sources.ask(AtlasQuery(*model, limit=8)).result(60)
     assert found.texts == 8 and "fit_even" in found.names and "confidence" not in found.names
     assert list(found.by_head("entropy").values()) == atlas.wide()["entropy"].tolist()
+
+
+def test_trees_are_counted(corpus):
+    with corpus.paths[-1].open("rb") as file:
+        both = list(sentences(file, "e.conllu"))
+    shard = tuple(Item(at, "e.conllu", each.line, each.text, each, at) for at, each in enumerate(both))
+    counts = ShardWorker(Task("fake", "0"), Model())(shard).syntax
+    whole = counts_of(join([choices_of(Model().record(item, quiet), item.sentence, item.place) for item in shard]))
+    assert (counts.right == whole.right).all() and (counts.near == whole.near).all() and counts.sentences == 2
