@@ -25,7 +25,7 @@ from model.scratch import models, train
 from model.studies import coreference
 from tests import fabricate
 from tests.fabricate import items
-from tests.model.cli.command_lines import DIGITS, LINES, PROGRAMS, command_lines
+from tests.model.cli.command_lines import LINES, PROGRAMS, command_lines
 from viz.handout import pdf as handout_pdf
 from viz.handout.files import Handout, save
 
@@ -129,24 +129,6 @@ def test_any_command_line_is_done_or_refused(stubbed, line):
     fill(stubbed)
     os.chdir(stubbed)
     ended_well(*line)
-
-
-@pytest.mark.parametrize(("program", "line", "sentence"), [
-    ("model", ["ask", "--model", "induction", "--text", "abc", "--pair", DIGITS, "1"], "choose from"),
-    ("model", ["ask", "--model", "induction", "--text", "\udcff"], "not UTF-8"),
-    ("model", ["ask", "--model", "induction", "--text", "a", "--npz", "missing/a.npz"], "no folder missing"),
-    ("model", ["atlas", "build", "latin.txt", "--model", "induction", "--out", "new"], "not UTF-8"),
-    ("viz", ["export", "--text", "a", "--layer", str(2**70), "--out", "a.png"], "not in the range"),
-    ("viz", ["export", "--model", "induction", "--text", "a", "--out", "folder.png"], "is a directory"),
-    ("viz", ["export", "--record", "good.npz", "--text", "a", "--out", "a.png"], "leave --model, --text"),
-    ("model", ["atlas", "build", "half.parquet", "--model", "induction", "--out", "new"], "cannot be read as Parquet"),
-    ("model", ["syntax", "circle.conllu", "--model", "resolver-narrow"], "line"),
-    ("model", ["ask", "--model", "marked-digit", "--image", "bomb.png"], "limit is 65,535"),
-    ("viz", ["export", "--record", "bad.safetensors", "--out", "a.png"], "bad.safetensors"),
-    ("viz", ["handout", "bad.handout.json", "--html", "a.html"], "handout")])
-def test_former_tracebacks_are_one_sentence(stubbed, program, line, sentence):
-    ran = ended_well(program, line)
-    assert ran.exit_code == (1 if line[0] == "verify" else 2) and sentence in ran.stderr
 
 
 @click.group(cls=Commands)

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from model.core.limits import one_thread
 from model.lessons import kernels, recurrent, scores
 
 PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
@@ -76,20 +75,6 @@ def test_scores_are_torchs():
     additive = torch.stack([torch.stack([torch.dot(v, torch.tanh(query[0, i] + key[0, j])) for j in range(5)])
                             for i in range(3)])
     assert torch.allclose(scores.score("additive", query, key, v)[0], additive, atol=1e-6)
-
-
-def test_unscaled_scores_fall_behind_only_at_large_d_k():
-    told = []
-    with one_thread():
-        narrow, wide = (scores.side_by_side(scores.ScoresQuery(d_k, 1), lambda fraction, text: told.append(fraction))
-                        for d_k in (8, 128))
-    end = {kind: narrow.loss[kind][-20:].mean() for kind in scores.KINDS}
-    assert max(end.values()) < 0.6
-    assert wide.loss["plain"][-20:].mean() > 0.3
-    assert max(wide.loss[kind][-20:].mean() for kind in ("additive", "scaled")) < 0.3
-    assert wide.entropy["plain"] < 0.6 and wide.entropy["scaled"] > 1.5
-    assert min(told) >= 0 and max(told) <= 1 and narrow.loss["scaled"].shape == (scores.STEPS,)
-    assert all(np.isfinite(seconds) and seconds > 0 for seconds in wide.scoring.values())
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])

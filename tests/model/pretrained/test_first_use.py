@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from model.pretrained import catalogue, files, load
+from model.pretrained import files, load
 from tests.model import tiny
 
 FIRST, SECOND = "1" * 40, "2" * 40
@@ -77,16 +77,6 @@ def test_difference_from_first_opening_is_named(cached, commit, change, says):
     assert opened() == later
     cached(FIRST)
     assert opened() == ""
-
-
-def test_what_is_of_no_hub_is_not_remembered(model, home, tmp_path):
-    own = shutil.copytree(model, tmp_path / "own")
-    assert files.remember(load.locate(str(own))) == ""
-    for mark in ({"source": "package", "id": "llm"}, {"id": "../../evil", "commit": "1"},
-                 {"id": "a\\..\\b", "commit": "1"}):
-        (own / catalogue.MARK).write_text(json.dumps(mark), encoding="utf-8")
-        assert files.remember(load.locate(str(own))) == ""
-    assert files.remember(load.locate("minilm")) == "" and not home.exists()
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"versions": [{}]}', b"\xff", b'{"versions": 1}'])

@@ -3,10 +3,9 @@ import random
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from model.scratch import canvas
-from model.scratch.canvas import COLUMNS, PLACES, ROWS, SIDE, digits
+from model.scratch.canvas import COLUMNS, PLACES, SIDE, digits
 
 SPLITS = ("train", "validation", "test")
 
@@ -15,19 +14,6 @@ def drawn(split: str, count: int = 300) -> list[canvas.Canvas]:
     rng = random.Random(split)
     return [each for _ in range(count) for each in canvas.twins(rng, split)] if split != "train" else [
         canvas.draw(rng) for _ in range(count)]
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_canvas_has_one_dot_below_its_digit(split):
-    for each in drawn(split, 40):
-        cells = (255 - each.pixels()).reshape(ROWS, SIDE, COLUMNS, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
-        inked = {place for place, cell in enumerate(cells) if cell.any()}
-        assert inked == {*each.places, each.marker} and each.marker == each.digit + COLUMNS
-        assert (cells[each.marker] == 255).sum() == 4 == np.count_nonzero(cells[each.marker])
-        assert each.answer == digits(each.split).labels[each.numbers[each.marked]]
-        assert len(set(each.labels)) == len(each.places)
-        if split != "train":
-            assert (cells[each.digit] == (digits(split).ink[each.numbers[each.marked]] * 255).round()).all()
 
 
 def test_twins_differ_in_the_place_of_the_dot_alone():

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from model.core.query import UserError
 from model.scratch import models
 from model.scratch import task as tasks
 from model.scratch import train as training
@@ -27,17 +26,6 @@ def stop_at(step: int):
         if now.step == step:
             raise InterruptedError
     return progress
-
-
-def test_training_writes_weights_and_film(task, tmp_path):
-    path = train(task, tmp_path, STEPS, seed=3)
-    said = models.read_metadata(path)
-    assert said["command"] == "python -m model train induction --steps 11 --seed 3"
-    assert said["scores"] == {"right": 0.5} and said["seed"] == 3 and tuple(said["words"]) == task.words
-    film = models.read_metadata(film_path(path))
-    assert film["frames"][0] == 0 and film["frames"][-1] == STEPS
-    assert models.contents(film_path(path), "history.")["step"].tolist() == [0, STEPS - 1]
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["induction-film.safetensors", "induction.safetensors"]
 
 
 def rounding(parameter: torch.Tensor) -> float:
@@ -80,17 +68,3 @@ def test_task_asks_within_its_vocabulary(name):
     assert len(batch.targets) == 7 and len(asked) >= 7 and asked.max() < len(task.words) == task.config.vocabulary
     assert all(torch.equal(*pair) for pair in zip(batch.inputs, again.inputs, strict=True))
     assert tasks.loss(training.TrainingRun(task, 10, 1).model, batch).item() > 1
-
-
-def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
-    with pytest.raises(UserError, match="missing"):
-        models.load(tmp_path / "induction.safetensors")
-    broken = tmp_path / "broken.safetensors"
-    broken.write_bytes(b"no weights at all")
-    with pytest.raises(UserError, match="cannot be read"):
-        models.load(broken)
-    path = train(task, tmp_path, 2)
-    with pytest.raises(UserError, match="snapshot of step 99"):
-        models.load(film_path(path), 99)
-    with pytest.raises(ValueError, match="another configuration"):
-        models.fill(training.TrainingRun(tasks.tasks()["translator"], 3, 1).model, models.contents(path))

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from model.core.masks import Causal, Full, Window
 from model.studies import rollout
 
 
@@ -55,15 +54,3 @@ def test_flow_is_the_optimum_of_a_linear_programme(layers, tokens, causal, seed)
     for rows in (np.eye(tokens)[-1], mean):
         expected = [by_programme(steps, rows, sink) for sink in range(tokens)]
         np.testing.assert_allclose(rollout.flow(steps, rows), expected, atol=2e-8)
-
-
-def test_uniform_attention_is_flat_unless_masked():
-    for layers in (1, 3):
-        full = [rollout.with_residual(rollout.uniform_weights(Full(), 5))] * layers
-        np.testing.assert_allclose(rollout.rollout(full)[2][[0, 1, 3, 4]], rollout.rollout(full)[2][0])
-    causal = rollout.uniform_weights(Causal(), 5)
-    np.testing.assert_allclose(causal[0, 3], [1 / 4] * 4 + [0])
-    steps = [rollout.with_residual(causal)] * 8
-    assert (np.diff(rollout.rollout(steps)[4][:4]) < 0).all()
-    assert (np.diff(rollout.flow(steps, np.eye(5)[4])[:4]) < 0).all()
-    np.testing.assert_allclose(rollout.uniform_weights(Window(1), 4)[0, 3], [0, 0, 0.5, 0.5])

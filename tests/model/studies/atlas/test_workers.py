@@ -81,26 +81,3 @@ def test_killed_processes_resume_to_the_same_bytes(corpus, here, tmp_path):
     assert not any(child.is_running() for child in children)   # nothing is left behind
     subprocess.run(asked, cwd=ROOT, check=True, capture_output=True)
     assert files_of(tmp_path / "out") == here and len(here) == 6
-
-
-@pytest.mark.rest
-def test_ray_gives_the_same_bytes(corpus, here, tmp_path):
-    asked = command(corpus, tmp_path / "out", "--on", "ray", "--workers", "1")
-    with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        actor_of(process).kill()
-        _, errors = process.communicate()
-    assert process.returncode == 0, errors.decode()
-    assert files_of(tmp_path / "out") == here
-
-
-def actor_of(process: subprocess.Popen) -> psutil.Process:
-    """An actor of the cluster that a process has started, as soon as there is one."""
-    while process.poll() is None:
-        for child in psutil.Process(process.pid).children(recursive=True):
-            try:
-                if any("ray::_Actor" in part for part in child.cmdline()):
-                    return child
-            except psutil.Error:
-                pass   # it has just ended
-        time.sleep(0.05)
-    pytest.fail(f"the build ended: {process.communicate()[1].decode()}")

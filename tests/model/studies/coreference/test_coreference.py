@@ -19,16 +19,12 @@ from model.studies.coreference import (
     guess,
     make_case,
     noun_weights,
-    nouns,
     pair_twins,
-    pronouns,
     read_csv,
     run_answers,
-    same_sentence,
     scored_texts,
     shipped_cases,
     substitute,
-    twin_of,
 )
 from tests import headline
 from tests.fabricate import record
@@ -94,15 +90,6 @@ def test_shipped_twins_have_opposite_answers():
 def test_own_sentence_gets_pronoun_and_nouns(sentence, words):
     case = guess(sentence)
     assert tuple(case.word(name) for name in ("pronoun", "correct", "wrong")) == words
-
-
-def test_shipped_sentences_know_their_answer_and_their_twin():
-    for case in shipped_cases("coreference")[::31]:
-        assert guess(case.sentence) == case == same_sentence(case.sentence)
-        assert twin_of(twin_of(case)) == case
-        assert {case.sentence[slice(*span)]
-                for span in nouns(case.sentence)} >= {case.word("correct"), case.word("wrong")}
-        assert case.pronoun in pronouns(case.sentence)
 
 
 def by_hand(attention_map, place: Words):

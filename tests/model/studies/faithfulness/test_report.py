@@ -6,7 +6,7 @@ from scipy import stats
 from model.core.query import Kind, Query
 from model.core.record import Tokens
 from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
-from model.studies.faithfulness import SETS, by_head, by_layer, report, texts
+from model.studies.faithfulness import by_head, by_layer, report
 
 COUNT = 9
 
@@ -59,17 +59,3 @@ def test_report_averages_texts():
     np.testing.assert_allclose(by_head(found[0])[2], agreement(found[0], 5, 0)["weight_head"].mean())
     expected = np.nanmean([agreement(one, 3, 0)["weight_layer"] for one in found])
     assert by_layer(found, "weight")[0] == pytest.approx(expected) and np.isnan(by_layer(found, "norm")[1])
-
-
-@pytest.mark.parametrize("which", [*SETS, "resolver", "induction"])
-def test_sets_have_texts_that_ask_for_a_word(which):
-    found = texts(which)
-    assert len(found) >= 60 and len({each.text for each in found}) == len(found)
-    assert len({each.group for each in found}) >= 16
-    for each in found:
-        if each.at is None:
-            assert which == "induction"
-        else:
-            assert each.at == 0 or not each.text[each.at - 1].isalnum()
-            assert each.text[each.at:].startswith({"agreement": each.word, "resolver": "it"}.get(which, ""))
-        assert which not in SETS or (each.other and each.other != each.text)
