@@ -111,7 +111,7 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
             raise UserError(f"Ray could not be started on this machine ({first_line(error, 200)}); use --on "
                             f"processes.") from error
         raise UserError(f"Ray's cluster at {address} could not be reached ({first_line(error, 200)}); start it with: "
-                        f"ray start --head, and set RAY_AUTH_MODE to the same there and here.") from error
+                        f"ray start --head, and set RAY_AUTH_MODE to the same value there and here.") from error
 
     def submit(shard: Shard) -> object:
         actors.rotate(-1)
