@@ -73,7 +73,7 @@ def _break(page: PageContext, lesson: Lesson) -> None:
         after = float(weights[-1, copy + 1])
         facts = {"answer": tokens[copy + 1], "last": tokens[-1], "weight": after}
         with left:
-            figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=330,
+            figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
                    angle=-90, title=words["matrix"].format(case=words["cases"][broken]), key="two-heads-weights",
                    alt=lesson.alt("break", case=words["cases"][broken], **facts))
         with middle:
@@ -87,7 +87,7 @@ def _break(page: PageContext, lesson: Lesson) -> None:
         with middle:
             figure(bars, [words["cases"][name] for name in BROKEN], {words["chance"]: np.array(
                 [found.chances[name] for name in BROKEN])}, axes=("", words["chance"]),
-                y_range=(0, 1), height=240, key="two-heads-chances", alt=words["alt_chances"].format(
+                y_range=(0, 1), height=220, key="two-heads-chances", alt=words["alt_chances"].format(
                     sequences=SEQUENCES, **found.chances))
         lesson.explanation("break", shown=(two_heads.sequence, two_heads.silenced),
                            shapes={"weights": weights}, sequences=SEQUENCES, **facts, **found.chances)
