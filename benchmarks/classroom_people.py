@@ -101,9 +101,11 @@ async def attend(person: Person, session: Session, hour: Hour, seat: int) -> Non
 async def _ask(person: Person, session: Session, text: str) -> None:
     begun = time.perf_counter()
     await session.type("ask_text", text)
-    await session.until(lambda: min(session.bodies["grid"][0], session.bodies["head"][0]) > begun
-                        and tokens_of(session.bodies["head"][1]) == text,
-                        PATIENCE)
+    await session.until(lambda: session.bodies["head"][0] > begun
+                        and tokens_of(session.bodies["head"][1]) == text, PATIENCE)
+    # the page draws the open head before the grid, so an earlier grid may be the previous text's
+    drawn = session.bodies["head"][0]
+    await session.until(lambda: session.bodies["grid"][0] > drawn, PATIENCE)
     person.questions.append(time.perf_counter() - begun)
     person.pictures.append((text, session.bodies["grid"][2]["cells"]))
 

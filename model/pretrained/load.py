@@ -2,6 +2,7 @@
 verification before the first answer."""
 import threading
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ def locate(model_id: str) -> ModelFiles:
     if model_id.endswith(SUFFIX):
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
     place = _place(model_id)
+    if place.entry is not None:
+        return place
     inside = files.adapters_inside(place.folder)
     return with_adapters(place, inside, _place) if inside or files.has_adapter(place.folder) else place
 
@@ -85,6 +88,13 @@ def sides(model_id: str) -> frozenset[str]:
     tokenizer has a chat template; for vision models "image", and "text" if they also read texts. Raises UserError for
     an unknown model."""
     folder = locate(model_id).folder
+    state = (folder / "config.json").stat() if (folder / "config.json").exists() else None
+    return _sides(folder, state and (state.st_size, state.st_mtime_ns))
+
+
+@cache
+def _sides(folder: Path, config_state: tuple[int, int] | None) -> frozenset[str]:
+    """Return `sides` of a folder. Every page asks this several times a run; errors are not cached."""
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):
         return pictures

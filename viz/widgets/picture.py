@@ -160,10 +160,10 @@ _PICTURE = Kept("")         # the last picture's sha256
 
 def what_it_reads(model: str) -> frozenset[str]:
     """Return what a model reads: "text", "picture" or both. For a model that is not on disk, use the catalogue."""
-    offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
     try:
         sides = sources.sides(model)
     except UserError:
+        offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
         return frozenset({"picture" if offer is not None and offer.pictures else "text"})
     if "image" not in sides:
         return frozenset({"text"})

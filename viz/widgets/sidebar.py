@@ -132,7 +132,7 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     if not first:
         st.session_state["ask_model"] = model
     names += [] if model in names else [model]
-    choose_model(page, "model", words["model"], names, **({"index": names.index(model)} if first else {}))
+    choose_model(page, "model", words["model"], names, offers, **({"index": names.index(model)} if first else {}))
     badge = st.empty()
     if model in offers:
         st.caption(offers[model].good_for)
@@ -140,9 +140,9 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     return badge
 
 
-def choose_model(page: PageContext, field: str, label: str, names: list[str], **options: Any) -> None:
-    """Draw the choice of a model by id, and pass the chosen one to page.set(field=…)."""
-    offers = {offer.id: offer for offer in sources.catalogue()}
+def choose_model(page: PageContext, field: str, label: str, names: list[str], offers: dict[str, sources.Entry],
+                 **options: Any) -> None:
+    """Draw the choice of a model by id, and pass the chosen one to page.set(field=…). offers: the catalogue by id."""
     st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field),
                  format_func=lambda name: _label(name, offers.get(name)), **options)
 

@@ -139,12 +139,13 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 def _model(page: PageContext) -> str:
     """Return the other model, which is chosen like in the sidebar: from the catalogue, or by hub id or folder."""
     wanted, mine = page.controls["against"], page.state.model
-    names = [offer.id for offer in sources.catalogue()
+    offers = {offer.id: offer for offer in sources.catalogue()}
+    names = [offer.id for offer in offers.values()
              if offer.id != mine and offer.pictures == (page.state.image is not None)]
     chosen = wanted if wanted not in ("", mine) else names[0]
     st.session_state["ask_against"] = chosen
     with st.container(horizontal=True):
-        choose_model(page, "against", strings("compare")["model"], [*names, *([] if chosen in names else [chosen])])
+        choose_model(page, "against", strings("compare")["model"], [*names, *([] if chosen in names else [chosen])], offers)
         add_model(page, "against")
     return chosen
 
