@@ -16,7 +16,6 @@ from pathlib import Path
 from benchmarks.tasks_table import table
 from model.ask import sources
 from model.ask.sources import models
-from model.cli.studies import syntax_as_object
 from model.core.files import write as write_file
 from model.core.limits import one_thread
 from model.core.query import quiet
@@ -50,7 +49,7 @@ def measured(file: Path, model: str, most: int | None = None) -> dict:
         sentences = read_treebank(opened, file.name)
     question = SyntaxQuery(model, sources.revision(model), sentences[:most])
     opened_model, begun = models.open(question, quiet), time.perf_counter()
-    found = syntax_as_object(run(question, opened_model, quiet))
+    found = run(question, opened_model, quiet).as_object()
     return found | {"of": len(sentences), "seconds": round(time.perf_counter() - begun)}
 
 
@@ -59,24 +58,24 @@ def row(name: str, relation: dict) -> list[str]:
     def share(number: float | None) -> str:
         return "–" if number is None else f"{number:.1%}"
 
-    interval = "" if relation["interval"] is None else f" ({' to '.join(map(share, relation['interval']))})"
-    chosen = [f"{each['layer']}·{each['head']} from the {each['from']}" for each in relation["chosen"]]
-    return [name, f"{relation['n']:,}", share(relation["held_out"]) + interval, share(relation["offset"]),
-            share(relation["luck"]), ", ".join(dict.fromkeys(chosen)) or "–",
-            ", ".join(f"{relation['possible'][side]:.0%}" for side in ("dependent", "head"))]
+    held = relation["held_out"] or {"value": None, "low": None}
+    interval = "" if held["low"] is None else f" ({share(held['low'])} to {share(held['high'])})"
+    chosen = [f"{each['layer']}·{each['head']} from the {each['direction']}" for each in relation["chosen"]]
+    return [name, f"{relation['n']:,}", share(held["value"]) + interval, share(relation["offset"]),
+            share(relation["luck"]["mean"]), ", ".join(dict.fromkeys(chosen)) or "–",
+            ", ".join(f"{each:.0%}" for each in relation["possible"])]
 
 
 def page(figures: dict) -> str:
     """Format the page as Markdown."""
     parts = [INTRODUCTION.format(fewest=FEWEST), figures["machine"]]
     for place, found in figures["answers"].items():
-        left, shown = found["left_out"], {name: each for name, each in found["relations"].items()
-                                          if each["n"] >= FEWEST}
-        above = [name for name, each in shown.items()
-                 if each["interval"] and each["interval"][0] > max(each["offset"], each["luck_high"])]
+        shown = {name: each for name, each in found["relations"].items() if each["n"] >= FEWEST}
+        above = [name for name, each in shown.items() if each["held_out"]
+                 and (each["held_out"]["low"] or 0) > max(each["offset"], each["luck"]["high"])]
         parts += [f"\n## {place}\n",
                   f"{found['sentences']:,} of {found['of']:,} sentences, {found['seconds']:,} s. Left out: "
-                  f"{left['form_not_found']} with a form that is not in the text, {left['too_long']} longer than the "
+                  f"{found['not_found']} with a form that is not in the text, {found['too_long']} longer than the "
                   f"model reads. {found['alone']} have a length that no other has, and keep their trees. In "
                   f"{len(above)} of {len(shown)} relations the whole interval lies above the offset and above the 95th "
                   f"percentile of luck: {', '.join(above) or 'none'}.",

@@ -16,7 +16,7 @@ class Comparison:
     """How much every head differs between two records, or between two models over many texts."""
 
     def __init__(self, table: "DataFrame") -> None:
-        self._table = table.sort_values("divergence", ascending=False, kind="stable").reset_index()
+        self._table = table.reset_index()
 
     def __repr__(self) -> str:
         most = self._table.iloc[0]
@@ -50,4 +50,4 @@ def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[st
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
     asked = comparison.ComparisonQuery(first.answer.query, second.answer.query, kinds)
     found = comparison.compare(asked, first.answer, second.answer, quiet)
-    return Comparison(found.frame().rename(columns={"changed": "divergence"}))
+    return Comparison(found.frame())

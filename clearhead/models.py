@@ -123,11 +123,11 @@ def open(model: Any, tokenizer: Any = None) -> Model:
 
 
 def look(network: Any, inputs: Any, *, tokens: Sequence[str] | tuple[Sequence[str], Sequence[str]] | None = None,
-         tokenizer: Any = None, batch: int = 0) -> Record:
+         batch: int = 0) -> Record:
     """Return the record of one forward pass of any torch module. Every layer is verified against its own output.
 
-    inputs: a tensor, a tuple of tensors, a dictionary of keyword arguments, or, with a tokenizer, a text. tokens: a
+    inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments, such as a tokenizer's output. tokens: a
     name for each position, or (source, target) names. batch: index of the item in the batch. Raises Error if no
     attention is found and verified.
     """
-    return Record(module.look(network, inputs, tokens=tokens, tokenizer=tokenizer, batch=batch))
+    return Record(module.look(network, inputs, tokens=tokens, batch=batch))

@@ -169,14 +169,10 @@ class Record:
         """
         from viz import notebook
 
-        chosen, wanted = self.map_named(map), dict(view)
+        chosen = self.map_named(map)
         if layer is not None:
-            wanted |= {"layer": layer, "head": 0 if head is None else head}
-        if query is not None:
-            wanted["token"] = chosen.queries.index(query)
-        if query is not None and key is not None:
-            wanted["pair"] = (chosen.queries.index(query), chosen.keys.index(key))
-        return notebook.show(self.answer, kind=chosen.kind, **wanted)
+            view |= {"layer": layer, "head": 0 if head is None else head}
+        return notebook.show(self.answer, kind=chosen.kind, **view | _focus(chosen, query, key))
 
     def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
                width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
@@ -187,16 +183,12 @@ class Record:
         the figure names its heads and model. The text of the caption is `Figure.caption`.
         """
         chosen = self.map_named(map)
-        wanted = dict(view)
-        if query is not None:
-            wanted["token"] = chosen.queries.index(query)
-        if query is not None and key is not None:
-            wanted["pair"] = (chosen.queries.index(query), chosen.keys.index(key))
         drawn = [heads] if isinstance(heads, tuple) else list(heads or ())
         for layer, head in drawn:
             self._head(layer, head, map)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
-        return Figure(self.answer, View(chosen.kind, *first, **wanted), tuple(drawn), width, title)
+        shown = View(chosen.kind, *first, **view | _focus(chosen, query, key))
+        return Figure(self.answer, shown, tuple(drawn), width, title)
 
     def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
         """Decompose one score before the softmax into a sum over what wrote its query and what wrote its key.
@@ -297,6 +289,14 @@ class Record:
 
     def _reported_only(self, what: str) -> UserError:
         return UserError(f"{self.model} reports its weights only, so there are no {what}; choose a verified model.")
+
+
+def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict[str, Any]:
+    """Return the fields of a view that select a token, or a pair of tokens."""
+    if query is None:
+        return {}
+    row = chosen.queries.index(query)
+    return {"token": row} | ({} if key is None else {"pair": (row, chosen.keys.index(key))})
 
 
 def map_shape(shape: tuple[int, int, int]) -> str:

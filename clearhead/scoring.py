@@ -25,12 +25,7 @@ class Score:
 
     def summary(self) -> str:
         """Summarise the result in one line: held-out accuracy, the best head, the best offset and the null."""
-        best = self.answer.accuracy_of_best
-        layer, head = self.answer.best
-        held = "" if self.answer.held_out is None else f"held out {self.answer.held_out.accuracy.value:.1%}; "
-        offset, share = self.answer.offset
-        return (f"{held}best head {layer}·{head} {best.value:.1%}; best offset {offset:+d}: {share:.1%}; null "
-                f"{self.answer.null.mean:.1%} (p = {self.answer.null.p_value:.3f})")
+        return repr(self.answer)
 
     @property
     def best(self) -> HeadId:

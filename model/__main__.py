@@ -2,33 +2,33 @@
 
 Exit codes: 0 done, 2 not possible (one sentence on standard error says why) or wrong usage; `verify` has more.
 """
-import json
 import math
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
-import numpy as np
 
 from model.ask import sources
-from model.cli.atlas import atlas_command, measures_command
+from model.cli.atlas import atlas_command
 from model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
 from model.cli.commands import (
+    JSON,
+    MODEL,
     READ,
     WRITE,
     Commands,
     Refused,
     answer_to,
+    as_json,
     kept_picture,
     limits_command,
-    refuse_overwriting,
     run,
+    tell,
 )
 from model.cli.heads import compare_command, score_command
 from model.cli.studies import claims_command, coref_command, syntax_command, train_command
 from model.core import pictures
+from model.core.files import refuse_overwriting
 from model.core.query import NotOnDisk, UserError
 from model.core.record import AttentionRecord, Tokens
 
@@ -59,39 +59,28 @@ def main() -> None:
     """
 
 
-main.add_command(why_command)
-main.add_command(writes_command)
-main.add_command(lens_command)
-main.add_command(paths_command)
-main.add_command(circuits_command)
-main.add_command(compare_command)
-main.add_command(score_command)
-main.add_command(coref_command)
-main.add_command(claims_command)
-main.add_command(syntax_command)
-main.add_command(train_command)
-main.add_command(measures_command)
-main.add_command(atlas_command)
+for _command in (why_command, writes_command, lens_command, paths_command, circuits_command, compare_command,
+                 score_command, coref_command, claims_command, syntax_command, train_command, atlas_command,
+                 limits_command):
+    main.add_command(_command)
 atlas_command.add_command(score_command)
-main.add_command(limits_command)
 
 
 @main.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON list, for scripts.")
-def list_models(as_json: bool) -> None:
+@JSON
+def list_models(json_wanted: bool) -> None:
     """List the catalogue's models: name, size, licence, whether on disk, and what each is good for."""
     offers = sources.catalogue()
-    if as_json:
-        click.echo(json.dumps([asdict(offer) for offer in offers], ensure_ascii=False, indent=1))
-        return
-    for offer in offers:
+    if json_wanted:
+        as_json(offers, indent=1)
+    for offer in () if json_wanted else offers:
         size = f"{offer.size / 1e6:,.0f} MB" if offer.size else "made on the spot"
         place = "on disk" if offer.on_disk else "to fetch"
         click.echo(f"{offer.id:<14} {place:<9} {size:>17}  {offer.licence:<14} {offer.title}\n{'':14} {offer.good_for}")
 
 
 @main.command()
-@click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
+@MODEL
 @click.option("--text", help="What the model reads; with --image the texts that CLIP compares it with, a line each.")
 @click.option("--image", type=READ, help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
@@ -99,17 +88,16 @@ def list_models(as_json: bool) -> None:
 @click.option("--chat", is_flag=True, help="The text is a user's turn in the model's own chat template.")
 @click.option("--pair", nargs=2, metavar="FROM TO",
               help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
+@JSON
 @click.option("--npz", type=WRITE,
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,
-        chat: bool, pair: tuple[str, str] | None, **output: Any) -> None:
+        chat: bool, pair: tuple[str, str] | None, json_wanted: bool, npz: Path | None) -> None:
     """Ask a model about a text or a picture."""
     if text is None and image is None:
         raise click.UsageError("Give --text, or --image for a model that reads pictures.")
-    npz = Path(output["npz"]) if output["npz"] else None
     if npz:
-        refuse_overwriting(npz, model_id, *([image] if image else []))
+        refuse_overwriting(npz, *([image] if image else []))
     query = sources.open_query(model_id, text or "", text_b, target, image=kept_picture(image) if image else None,
                                chat=chat)
     record = answer_to(query)
@@ -118,8 +106,8 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
         from model.core.npz import write_npz
 
         write_npz(record, npz)
-    if output["as_json"]:
-        click.echo(json.dumps(_as_json(record, ranking), ensure_ascii=False, allow_nan=False))
+    if json_wanted:
+        as_json(_as_object(record, ranking))
     else:
         click.echo(_as_text(record, ranking))
 
@@ -146,11 +134,7 @@ def fetch(model_id: str) -> None:
 
     After Ctrl-C, the same command resumes.
     """
-    def report(fraction: float, text: str) -> None:
-        if sys.stderr.isatty():
-            click.echo(f"\r{fraction:4.0%} {text:<90.90}", nl=False, err=True)
-
-    folder = sources.fetch_now(model_id, report)
+    folder = sources.fetch_now(model_id, lambda fraction, text: tell(f"\r{fraction:4.0%} {text:<90.90}"))
     click.echo(f"{model_id} is in {folder}")
     try:
         sources.revision(model_id)
@@ -193,30 +177,21 @@ def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]
     return sorted(ranking, key=lambda entry: -entry["weight"])
 
 
-def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
-    numbers = {name: None if isinstance(value, float) and not math.isfinite(value) else value
-               for name, value in asdict(record.verification).items()}
+def _as_object(record: AttentionRecord, ranking: list[dict] | None) -> dict:
     maps = [{"kind": str(each.kind), "layers": [{"index": layer.index, "heads": layer.heads} for layer in each.layers],
              "queries": each.queries.texts, "keys": each.keys.texts} for each in record.maps]
     answer = {"model": record.query.model, "chat": record.query.chat,
               "revision": record.query.revision, "title": record.card.title,
-              "card": record.card.note, "maps": maps, "verification": numbers,
-              "omitted": None if record.omitted is None else asdict(record.omitted), "notes": record.notes}
+              "card": record.card.note, "maps": maps, "verification": record.verification,
+              "omitted": record.omitted, "notes": record.notes}
     if record.prediction is not None and record.prediction.kind != "vector":
-        shown = record.prediction
-        names = ("kind", "positions", "ids", "texts", "probabilities", *(("cosines",) if shown.cosines else ()))
-        answer["prediction"] = {name: getattr(shown, name) for name in names}
+        names = ("kind", "positions", "ids", "texts", "probabilities", "cosines")
+        answer["prediction"] = {name: getattr(record.prediction, name) for name in names}
     if record.query.image is not None:
-        answer["image"] = _image_as_json(record)
+        picture = pictures.find(record.query.image)
+        answer["image"] = {"sha256": picture.sha256, "width": picture.width, "height": picture.height,
+                           "patches": record.maps[0].keys.grid}
     return answer if ranking is None else {**answer, "ranking": ranking}
-
-
-def _image_as_json(record: AttentionRecord) -> dict:
-    """Return the picture's hash, its size as opened, and the grid of its patches."""
-    picture = pictures.find(record.query.image or "")
-    grids = [each.keys.grid for each in record.maps if each.keys.grid]
-    return {"sha256": picture.sha256, "width": picture.width, "height": picture.height,
-            "patches": grids[0] if grids else None}
 
 
 def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
@@ -232,21 +207,11 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
     lines += record.notes
     for entry in (ranking or [])[:10]:
         lines.append(f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}")
-    if record.prediction is not None and record.prediction.vectors is not None:
-        lines.append(_like_first(record, record.prediction.vectors))
     if record.prediction is not None and record.prediction.texts:
         last = zip(record.prediction.texts[-1][:5], record.prediction.probabilities[-1][:5], strict=True)
         lines.append(f"{record.prediction.kind}: "
                      + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
     return "\n".join(lines)
-
-
-def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
-    """Return the patches whose last-layer vectors have the largest cosines with the first token's, usually [CLS]."""
-    tokens, lengths = record.maps[0].keys, np.linalg.norm(vectors, axis=1)
-    cosines = vectors @ vectors[0] / np.maximum(lengths * lengths[0], 1e-30)
-    best = sorted((patch for patch in tokens.patches if patch), key=lambda patch: -cosines[patch])[:5]
-    return f"most like {tokens.texts[0]}: " + ", ".join(f"{tokens.texts[patch]} {cosines[patch]:.3f}" for patch in best)
 
 
 def _verdict(record: AttentionRecord) -> str:

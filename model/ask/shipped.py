@@ -11,10 +11,8 @@ import json
 import math
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from model.core.files import ASSETS
 from model.core.files import write as write_file
 from model.core.limits import parse_json
 from model.core.query import UserError
+from model.core.record_file import Reader
 
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
@@ -115,37 +114,11 @@ def encode(value: Any, question: Any = None) -> Any:
 def decode(kind: Any, given: Any, question: Any = None) -> Any:
     """Convert `encode`'s output back to a value of this type. Raises ValueError, KeyError or TypeError for anything
     else."""
-    parts = get_args(kind)
-    if given == ASKED and isinstance(question, kind):
-        return question
-    if get_origin(kind) in (UnionType, Union):
-        if given is None and type(None) in parts:
-            return None
-        named = [part for part in parts if part is not type(None)]
-        return decode(next((part for part in named if part is type(given)), named[0]), given)
-    if get_origin(kind) is tuple:
-        of = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
-        return tuple(decode(part, each) for part, each in zip(of, given, strict=True))
-    if get_origin(kind) in (list, dict, frozenset):
-        made = [decode(parts[0], each) if len(parts) == 1 else tuple(map(decode, parts, each)) for each in given]
-        return get_origin(kind)(made)
-    if kind is np.ndarray or get_origin(kind) is np.ndarray:
-        dtype = np.dtype(given["dtype"])
-        if dtype.kind not in "fiubU":
-            raise ValueError(f"{dtype} is neither a numeric nor a string type")
-        return np.frombuffer(b64decode(given["bytes"]), dtype).reshape(given["shape"])
-    if dataclasses.is_dataclass(kind):
-        hints = get_type_hints(kind)
-        made_of: Any = kind
-        return made_of(**{field.name: decode(hints[field.name], given[field.name], question)
-                          for field in dataclasses.fields(kind) if field.init})
-    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        hints = get_type_hints(kind)
-        return kind(*(decode(hints[name], each) for name, each in zip(kind._fields, given, strict=True)))
-    if kind is float:
-        return math.nan if given is None else float(given)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(given)
-    if kind is Any or (isinstance(kind, type) and isinstance(given, kind)):
-        return given
-    raise TypeError(f"expected {kind}, got {str(given)[:40]}")
+    return Reader(_array, (ASKED, question)).made(kind, given)
+
+
+def _array(given: Any, _type: str) -> np.ndarray:
+    dtype = np.dtype(given["dtype"])
+    if dtype.kind not in "fiubU":
+        raise ValueError(f"{dtype} is neither a numeric nor a string type")
+    return np.frombuffer(b64decode(given["bytes"]), dtype).reshape(given["shape"])

@@ -21,11 +21,15 @@ from model.core.query import Edit, Progress, Query, UnknownModel, UserError, pic
 from model.core.record import AttentionRecord
 from model.core.trace import Trace
 from model.imported import source as imported_source
+from model.pretrained import catalogue as pretrained_catalogue
+from model.pretrained.catalogue import catalogue_only
 from model.scratch import source as scratch
 from model.scratch import vocabulary as scratch_vocabulary
 from model.scratch.vocabulary import Swap
 from model.training import processes as training_film
 from model.training.processes import Film
+
+__all__ = ["Swap", "catalogue_only"]
 
 
 class Source(Protocol):
@@ -124,19 +128,8 @@ def scores(model: str) -> dict[str, float]:
     return found
 
 
-def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
-    """Return a small model's vocabulary as {group: phrases}; empty for a model that reads any word."""
-    return scratch_vocabulary.groups(model) if scratch.is_scratch(model) else {}
-
-
-def join_phrases(model: str, chosen: Iterable[str]) -> str:
-    """Join phrases of the model's vocabulary into a text."""
-    return scratch_vocabulary.join_phrases(model, list(chosen))
-
-
-def swap(text: str) -> Swap | None:
-    """Return a small-world sentence with the adjectives that can replace its own, or None for any other text."""
-    return scratch_vocabulary.swap(text)
+# a small model's vocabulary as {group: phrases}, phrases joined into a text, and the swaps in a small-world sentence
+vocabulary, join_phrases, swap = scratch_vocabulary.groups, scratch_vocabulary.join_phrases, scratch_vocabulary.swap
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
@@ -176,22 +169,11 @@ def may_fetch() -> bool:
 
 def handout_folder() -> Path | None:
     """Return the folder in CLEARHEAD_HOME that keeps handouts across restarts, or None if CLEARHEAD_HANDOUTS=0."""
-    from model.pretrained import catalogue
-
-    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else catalogue.home() / "handouts"
-
-
-def catalogue_only() -> bool:
-    """Return whether only the catalogue is offered, as on a public server (CLEARHEAD_CATALOGUE_ONLY=1)."""
-    from model.pretrained import catalogue
-
-    return catalogue.catalogue_only()
+    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else pretrained_catalogue.home() / "handouts"
 
 
 def catalogue() -> tuple[Entry, ...]:
     """Return every catalogue model available here, those on this disk first."""
-    from model.pretrained import catalogue as pretrained_catalogue
-
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
                         pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
                         entry.pictures)
@@ -338,22 +320,12 @@ def with_nearest(error: UserError, model: str) -> UserError:
     return type(error)(f"{str(error).removesuffix('.')}; nearest by name are {names}.")
 
 
-def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """Store attention that another tool saved as NPZ and return the (model, text) that query it. The file is held in
-    memory only, until newer files need the space.
-
-    Raises UserError for a file without attention.
-    """
-    from model.imported import source
-
-    return source.store(content, name, session)
+import_file = imported_source.store   # store attention that another tool saved; returns the (model, text) to query
 
 
 def imported_name(model: str) -> str | None:
     """Return the file name of an imported file's model id, or None for any other model."""
-    from model.imported import source
-
-    return source.title(model) if source.is_imported(model) else None
+    return imported_source.title(model) if imported_source.is_imported(model) else None
 
 
 def untrained(model: str) -> str:

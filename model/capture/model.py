@@ -23,7 +23,7 @@ from model.core.query import (
     no_last_keys,
     quiet,
 )
-from model.core.record import AttentionMap, AttentionRecord, Card, Prediction, Verification
+from model.core.record import CANDIDATES, AttentionMap, AttentionRecord, Card, Prediction, Verification
 from model.core.trace import Trace
 
 if TYPE_CHECKING:
@@ -83,13 +83,31 @@ class NetworkModel:
         """Extract logits (row, token, vocabulary) or sentence vectors (row, d) from the network's output."""
         raise NotImplementedError
 
-    def answer(self, asked: ModelInput, output: object, row: int = 0) -> PassAnswer:
-        """Return the model's answer for one row of a pass. Raises UserError if it gives none."""
+    def answered(self, asked: ModelInput, output: Any, row: int = 0) -> "tuple[Tensor, list[int]]":
+        """Return the logits (position, vocabulary) at the positions where the model answers in one row of a pass, and
+        these positions."""
         raise NotImplementedError
 
-    def prediction(self, query: Query, asked: ModelInput, output: object) -> Prediction | None:
-        """Return the model's answer in readable form, or None if it predicts nothing."""
-        raise NotImplementedError
+    def answer(self, asked: ModelInput, output: Any, row: int = 0) -> PassAnswer:
+        """Return the model's answer for one row of a pass. Raises UserError if it gives none."""
+        if self.task == "none":
+            raise UserError(f"{self.card.title} has no answer that could change; choose a model that predicts words or "
+                            f"sentence vectors.")
+        logits, positions = self.answered(asked, output, row)
+        return PassAnswer(self.task, tuple(positions), logits.float().numpy())
+
+    def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
+        """Return the best CANDIDATES words or classes at the positions where the model answers, or None if it predicts
+        nothing."""
+        logits, positions = (None, []) if self.task == "none" else self.answered(asked, output)
+        if logits is None or not positions:
+            return None
+        logits, name = logits.float(), self.vocabulary.name
+        normaliser, best = logits.logsumexp(-1), logits.topk(min(CANDIDATES, logits.shape[-1]))
+        ids, chances = best.indices.tolist(), (best.values - normaliser[:, None]).exp().tolist()
+        return Prediction(self.task, tuple(positions), tuple(map(tuple, ids)),
+                          tuple(tuple(map(name, row)) for row in ids), tuple(map(tuple, chances)),
+                          tuple(normaliser.tolist()))
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
         """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain, differentiable pass."""

@@ -5,6 +5,7 @@ import platform
 import shlex
 import sys
 import time
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
@@ -12,12 +13,11 @@ import click
 import psutil
 
 from model.ask import sources
-from model.cli.commands import FOLDER, MODEL, READ, Commands, as_json, refuse_overwriting, tell, whole
-from model.core.files import make_folder
+from model.cli.commands import FOLDER, JSON, MODEL, READ, Commands, as_json, tell, whole
+from model.core.files import ASSETS, make_folder, refuse_overwriting
 from model.core.query import Kind, UserError, quiet
 from model.studies.atlas import files
 from model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
-from model.studies.atlas.measured import COLUMNS
 from model.studies.atlas.summary import Summary, atlas_of
 from model.studies.atlas.workers import ENGINES, summaries
 from model.studies.corpus import FIELD
@@ -66,7 +66,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     texts = Corpus(corpus, field, limit)
     make_folder(out)
     for name in (*files.TABLES, *files.MORE):
-        refuse_overwriting(out / f"{name}.parquet", model_id, *corpus)
+        refuse_overwriting(out / f"{name}.parquet", *corpus)
     said, begin, part = made_of(task, texts), time.perf_counter(), out / files.PART
     with files.alone(out):
         if _is_there(out, said):
@@ -124,22 +124,14 @@ def csv_command(folder: Path, out: Path | None) -> None:
 
 
 @atlas_command.command("columns")
-@click.option("--json", "json_wanted", is_flag=True,
-              help="Print one JSON object: {table: {column: meaning}}.")
+@JSON
 def columns_command(json_wanted: bool) -> None:
     """Describe every column of an atlas's files, file by file."""
+    said = tomllib.loads((ASSETS / "text" / "en" / "atlas_columns.toml").read_text(encoding="utf-8"))
     if json_wanted:
-        as_json(COLUMNS, indent=1)
+        as_json(said, indent=1)
         return
-    for table, columns in COLUMNS.items():
+    for table, columns in said.items():
         click.echo(f"{table}.parquet")
         for name, meaning in columns.items():
             click.echo(f"  {name:<11} {meaning}")
-
-
-@click.command("measures", hidden=True, context_settings={"ignore_unknown_options": True})
-@click.argument("words", nargs=-1)
-def measures_command(words: tuple[str, ...]) -> None:
-    """Name the commands that replaced this one."""
-    raise UserError("The atlas now measures text files; use: python -m model atlas build FILE --model ID --out "
-                    "FOLDER, and for CSV: python -m model atlas csv FOLDER.")

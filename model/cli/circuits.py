@@ -1,19 +1,15 @@
-"""python -m model why | writes | circuits: explain scores, logits, and what heads do according to their weights."""
-from typing import Any
-
+"""python -m model why | writes | lens | paths | circuits: explain scores, logits, and what heads do according to their
+weights."""
 import click
-import numpy as np
 
 from model.ask import sources
-from model.cli.commands import JSON, MODEL, answer_to, as_json, whole
-from model.core.heads import json_rows
-from model.core.query import Kind, Query, UserError, head_label
+from model.cli.commands import JSON, MODEL, answer_to, as_json, echo_table, show, whole
+from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord
 from model.studies import circuits, contributions
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.paths import READS, PathsQuery
 
-SHOWN = 10   # maximum number of rows in a table
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
 
@@ -47,28 +43,15 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     """
     query = sources.open_query(model_id, text, target=target)
     record = answer_to(query)
-    chosen = _kind(record, kind)
-    sizes = {each.index: each.heads for each in record[chosen].layers}
+    chosen = record[_kind(record, kind)]
+    sizes = {each.index: each.heads for each in chosen.layers}
     if head >= sizes.get(layer, 0):
-        raise UserError(f"There is no head {head} in {chosen} layer {layer}; choose a layer of "
+        raise UserError(f"There is no head {head} in {chosen.kind} layer {layer}; choose a layer of "
                         f"{', '.join(map(str, sizes))} and a head from 0 to {max(sizes.values()) - 1}.")
-    places = _place(record[chosen].queries, looking), _place(record[chosen].keys, looked_at)
-    found = answer_to(circuits.WhyQuery(query, chosen, layer, head, *places))
-    table = found.frame()
-    if json_wanted:
-        as_json({"score": found.score, "total": found.total, "terms": dict(found.terms),
-                 "parts": table.to_dict("records")})
-        return
-    click.echo(f"score {found.score:.4f}, the sum of all parts {found.total:.4f}")
-    for name, value in found.terms:
-        click.echo(f"  {value:+.4f}  {name}")
-    for row in table.head(SHOWN).itertuples():
-        click.echo(f"  {row.value:+.4f}  {row.query_from} × {row.key_from}")
-
-
-def _place(tokens: Any, wanted: str) -> int:
-    """Return the position of a token given as a number or a string."""
-    return int(tokens.index(int(wanted) if wanted.isdecimal() else wanted))
+    found = answer_to(circuits.WhyQuery(query, chosen.kind, layer, head, chosen.queries.index(looking),
+                                        chosen.keys.index(looked_at)))
+    show(found, found.frame(), json_wanted and {"score": found.score, "total": found.total,
+                                                "terms": dict(found.terms), "parts": found.frame()})
 
 
 @click.command("writes")
@@ -97,17 +80,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
         found = answer_to(contributions.WritesQuery(query, _position(query, position), answer, rival))
     else:
         found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
-    if json_wanted:
-        as_json({name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in vars(found).items()}
-                | {"total": found.total})
-        return
-    what = "cosine" if answer is None else "logit" if rival is None else "logit difference"
-    click.echo(f"{what} {found.difference:.4f}, the sum of all parts {found.total:.4f}")
-    click.echo(f"  {found.embedding:+.4f}  embedding\n  {found.bias:+.4f}  bias")
-    for layer, value in zip(found.layers, found.feed_forward.tolist(), strict=True):
-        click.echo(f"  {value:+.4f}  mlp {layer}")
-    for row in found.frame().head(SHOWN).itertuples():
-        click.echo(f"  {row.value:+.4f}  head {head_label(int(row.layer), int(row.head))}")
+    show(found, found.frame(), json_wanted and vars(found) | {"total": found.total})
 
 
 def _position(query: Query, position: int) -> int:
@@ -126,7 +99,8 @@ def _position(query: Query, position: int) -> int:
 @click.option("--position", type=whole(), default=-1, show_default=True, help="The position to read; -1 = last.")
 @JSON
 def lens_command(model_id: str, text: str, target: str | None, position: int, json_wanted: bool) -> None:
-    """Read the residual stream after every layer with the model's own unembedding (logit lens).
+    """Read the residual stream after every layer with the model's own unembedding (logit lens). Layer -1 is the
+    embedding.
 
     Entropy and the divergence from the final answer are in bits. In the early layers of many models, the residual
     stream is not aligned with the unembedding: a token listed there need not be one that the model considers.
@@ -136,13 +110,7 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
     """
     query = sources.open_query(model_id, text, target=target)
     found = answer_to(contributions.LensQuery(query, _position(query, position)))
-    table = found.frame()
-    if json_wanted:
-        as_json({"layers": json_rows(table)})
-        return
-    for row in table.itertuples():
-        click.echo(f"{'embedding' if row.layer < 0 else f'layer {row.layer}':>10}  {row.entropy:6.2f} bits, "
-                   f"{row.divergence:6.2f} from the final answer  {' '.join(row.tokens)}")
+    show(found, found.frame().drop(columns="probabilities"), json_wanted and {"layers": found.frame()}, rows=None)
 
 
 @click.command("paths")
@@ -168,13 +136,7 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
     query, other = (sources.open_query(model_id, each) for each in (text, twin))
     found = answer_to(PathsQuery(query, other, _position(query, position), answer, rival, receiver,
                                  (reads,) if reads else READS))
-    table = found.frame()
-    if json_wanted:
-        as_json({"plain": found.plain, "twin": found.twin, "paths": json_rows(table)})
-        return
-    click.echo(f"logit difference {found.plain:.4f}, in the twin {found.twin:.4f}")
-    for row in table.head(SHOWN).itertuples():
-        click.echo(f"  {row.effect:+.4f}  {head_label(row.layer, row.head)}")
+    show(found, found.frame(), json_wanted and {"plain": found.plain, "twin": found.twin, "paths": found.frame()})
 
 
 @click.command("circuits")
@@ -189,10 +151,8 @@ def circuits_command(model_id: str, json_wanted: bool) -> None:
     found = answer_to(MechanismsQuery(model_id, sources.revision(model_id)))
     heads, pairs = found.frame().reset_index(), found.pairs()
     if json_wanted:
-        as_json({"model": model_id, "heads": json_rows(heads), "pairs": json_rows(pairs),
+        as_json({"model": model_id, "heads": heads, "pairs": pairs,
                  "null": {kind: {"mean": mean, "high": high} for kind, (mean, high) in found.null.items()}})
         return
-    click.echo(heads.round(3).to_string(index=False, max_rows=40))
-    click.echo("\npairs above random heads, by composition:")
-    click.echo(pairs.head(SHOWN).round(3).to_string(index=False))
-
+    show(found, pairs, None)
+    echo_table(heads)

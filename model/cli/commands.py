@@ -11,15 +11,20 @@ import traceback
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from model.ask import sources
-from model.core import files, pictures
+from model.core import pictures
 from model.core.limits import LIMITS, as_rows
 from model.core.query import UserError
+from model.core.record_file import plain
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHOWN = 10   # number of rows of a table
 READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 WRITE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -40,16 +45,6 @@ class _Whole(click.IntRange):
 def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
     """Return the click type of an integer within these bounds, by default all 64-bit integers."""
     return _Whole(low, high)
-
-
-def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
-    """Raise UserError if `out` cannot be written, or if it is one of the files in `read` or of the model, under any
-    name or link."""
-    of_model: tuple[Path, ...] = ()
-    with suppress(OSError, ValueError, RuntimeError):   # strings that are not valid paths
-        place = Path(model_id).expanduser()
-        of_model = tuple(place.iterdir()) if place.is_dir() else (place,)
-    files.refuse_overwriting(out, *read, *of_model)
 
 
 class Refused(click.ClickException):
@@ -121,20 +116,6 @@ class Commands(click.Group):
             ctx.exit()
         return super().parse_args(ctx, args)
 
-    def resolve_command(self, ctx: click.Context,
-                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Like click.Group. Raises click.UsageError for repeated options; click would use the last one."""
-        name, command, rest = super().resolve_command(ctx, args)
-        given: list[click.Parameter] = []
-        if command is not None and not isinstance(command, click.Group):
-            with suppress(click.UsageError):   # raised again during parsing, with the command's own usage line
-                own = click.Context(command, ctx, name)
-                given = command.make_parser(own).parse_args(list(rest))[2]
-        for option in given:
-            if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and given.count(option) > 1:
-                raise click.UsageError(f"{option.opts[0]} is given more than once; give it once.", own)
-        return name, command, rest
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors are one sentence long."""
         with errors_as_sentences():
@@ -173,8 +154,22 @@ def tell(text: str) -> None:
 
 
 def as_json(content: object, indent: int | None = None) -> None:
-    """Print an object as JSON."""
-    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
+    """Print an object as JSON; see `model.core.record_file.plain`."""
+    click.echo(json.dumps(plain(content), ensure_ascii=False, allow_nan=False, indent=indent))
+
+
+def echo_table(table: "DataFrame", rows: int | None = SHOWN) -> None:
+    """Print the first rows of a table, or all of them."""
+    click.echo(table.head(len(table) if rows is None else rows).round(4).to_string(index=False))
+
+
+def show(answer: object, table: "DataFrame", content: object, rows: int | None = SHOWN) -> None:
+    """Print `content` as JSON if there is any, else the answer in one line and its table."""
+    if content:
+        as_json(content)
+    else:
+        click.echo(repr(answer).strip("<>"))
+        echo_table(table, rows)
 
 
 @click.command("limits")
@@ -184,7 +179,6 @@ def limits_command(json_wanted: bool) -> None:
     rows = as_rows(LIMITS)
     if json_wanted:
         as_json(rows, indent=1)
-        return
-    for row in rows:
+    for row in () if json_wanted else rows:
         other = "" if row["value"] == row["default"] else f" (default {row['default']:,.10g})"
         click.echo(f"{row['setting']:<30} {row['value']:>12,.10g}  {row['of']}{other}")

@@ -1,15 +1,13 @@
 """python -m model compare | score: compare heads between two models or texts, and score heads by a custom rule."""
+from itertools import islice
 from pathlib import Path
 
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, whole
-from model.core.heads import json_rows
-from model.core.query import Kind, UserError, head_label
+from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, echo_table, whole
+from model.core.query import Kind, UserError
 from model.studies import comparison, corpus, rule
-
-SHOWN = 10   # maximum number of heads in a table
 
 
 @click.command("compare")
@@ -39,8 +37,7 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
     pair = [(name, sources.revision(name)) for name in (model_id, other or model_id)]
     if file is not None:
         with file.open("rb") as opened:
-            texts = tuple(each for number, (_, each) in enumerate(corpus.texts(opened, file.name))
-                          if limit is None or number < limit)
+            texts = tuple(each for _, each in islice(corpus.texts(opened, file.name), limit))
         table = answer_to(comparison.ModelsQuery(pair[0], pair[1], texts, chosen)).frame()
     else:
         records = [answer_to(sources.open_query(name, each or ""))
@@ -49,14 +46,11 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
         if any(wanted not in record.kinds for record in records):
             raise UserError(f"There is no {wanted} attention in both.")
         table = answer_to(comparison.ComparisonQuery(records[0].query, records[1].query, (wanted, wanted))).frame()
-        table = table.rename(columns={"changed": "divergence"})
-    table = table.sort_values("divergence", ascending=False, kind="stable").reset_index()
+    table = table.reset_index()
     if json_wanted:
-        as_json({"models": [name for name, _ in pair], "heads": json_rows(table)})
-        return
-    for row in table.head(SHOWN).itertuples():
-        span = f" ({row.low:.4f} to {row.high:.4f})" if "low" in table else ""
-        click.echo(f"{head_label(row.layer, row.head):>6}  {row.divergence:.4f} bits{span}")
+        as_json({"models": [name for name, _ in pair], "heads": table})
+    else:
+        echo_table(table)
 
 
 @click.command("score")
@@ -91,25 +85,7 @@ def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untr
     if json_wanted:
         as_json({"model": model_id} | report.as_object() | {"untrained": untrained and untrained.as_object()})
         return
-    click.echo(as_text(report, untrained))
-
-
-def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
-    """Format the report as text, most important numbers first."""
-    lines = []
-    if report.held_out is not None:
-        held = report.held_out.accuracy
-        names = " and ".join(head_label(*head) for head in report.chosen)
-        lines.append(f"held out: {held.value:.1%} ({held.low:.1%} to {held.high:.1%}), by {names}")
-    offset, share = report.offset
-    lines.append(f"best fixed offset: {offset:+d}, {share:.1%}")
-    lines.append(f"null: the best head reaches {report.null.mean:.1%}, 95th percentile {report.null.high:.1%}; "
-                 f"p = {report.null.p_value:.3f}")
+    click.echo(f"{report.pairs:,} pairs in {report.sentences:,} sentences, {report.left_out:,} left out: {report}")
     if untrained is not None:
-        lines.append(f"untrained model: its best head {head_label(*untrained.best)} reaches "
-                     f"{untrained.accuracy_of_best.value:.1%}")
-    lines.append(f"{report.pairs:,} pairs in {report.sentences:,} sentences; {report.left_out:,} left out")
-    for (layer, head), row in report.frame().head(SHOWN).iterrows():
-        lines.append(f"{head_label(layer, head):>6}  {row['accuracy']:.1%} ({row['low']:.1%} to {row['high']:.1%}), "
-                     f"weight {row['weight']:.3f}")
-    return "\n".join(lines)
+        click.echo(f"untrained model: {untrained}")
+    echo_table(report.frame().reset_index())

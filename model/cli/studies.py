@@ -1,18 +1,17 @@
 """python -m model coref | claims | syntax | train: test heads on coreference, claims and grammar; train models."""
-import math
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from model.ask import sources
-from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, whole
+from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table, whole
 from model.core.files import make_folder
-from model.core.query import UserError, head_label
-from model.core.statistics import MeanInterval, accuracy_intervals
+from model.core.query import UserError
+from model.core.statistics import accuracy_intervals
 from model.studies import coreference, syntax
 from model.studies.claims import catalogue as claims
 from model.studies.claims.claim import Finding, judge
@@ -40,94 +39,46 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
     python -m model coref --model minilm
     python -m model coref --model minilm --cases mine.csv --select-on other.csv --json
     """
-    revision = sources.revision(model_id)
+    revision, twin = sources.revision(model_id), sources.untrained(model_id)
     chosen, left_out = ((coreference.shipped_cases("coreference"), ()) if cases is None
-                        else coreference.read_file(cases))
+                        else coreference.read_cases(cases.read_bytes(), cases.name))
     answer = answer_to(coreference.CasesQuery(model_id, revision, chosen))
     select = None
     if select_on is not None:
-        others, more = coreference.read_file(select_on)
+        others, more = coreference.read_cases(select_on.read_bytes(), select_on.name)
         select, left_out = answer_to(coreference.CasesQuery(model_id, revision, others)), (*left_out, *more)
     rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
     reports = {row: coreference.report(answer, row, select) for row in rows}
-    untrained, answers = _untrained(model_id, chosen, rows[-1]), _answers(model_id, revision, chosen)
+    untrained = _or_reason(coreference.CasesQuery(twin, sources.revision(twin), chosen),
+                           lambda found: coreference.report(found, rows[-1]).summary())
+    answers = _or_reason(coreference.AnswersQuery(model_id, revision, chosen), lambda found: {
+        "way": found.way, "accuracy": accuracy_intervals(coreference.correctness(found.scores)[:, None],
+                                                         coreference.frames_of(chosen))[0]})
     if json_wanted:
         as_json({"model": model_id, "revision": revision, "cases": cases.name if cases else "coreference.csv",
-                 "unknown": answer.unknown, "left_out": left_out} | coref_as_object(reports["pronoun"])
-                | {"later": coref_as_object(reports["later"]) if "later" in reports else None,
-                   "untrained": untrained, "answers": answers})
+                 "unknown": answer.unknown, "left_out": left_out, **reports["pronoun"].summary(),
+                 "heads": reports["pronoun"].heads, "later": reports["later"].summary() if "later" in reports else None,
+                 "untrained": untrained, "answers": answers})
         return
     for report in reports.values():
-        click.echo(coref_as_text(report) + "\n")
-    click.echo("untrained twin: " + (untrained.get("reason") or f"best head {untrained['best']['accuracy']:.1%}, "
-                                     f"p = {untrained['luck']['p_value']:.4f}"))
-    click.echo(f"the model's own answers: {answers.get('reason') or format(answers['accuracy'], '.1%') + ' right'}")
+        click.echo(report)
+        echo_table(report.frame().reset_index())
+    click.echo("untrained twin: " + (untrained.get("reason") or f"best head {untrained['best'].accuracy.value:.1%}, "
+                                     f"p = {untrained['luck'].p_value:.4f}"))
+    right = answers.get("reason") or f"{answers['accuracy'].value:.1%} right"
+    click.echo(f"the model's own answers: {right}")
     if answer.unknown:
         click.echo(f"{answer.unknown} sentences contain a word that is not in the model's vocabulary")
     if left_out:
         click.echo("\n  ".join([f"{len(left_out)} rows left out:", *left_out[:SHOWN]]))
 
 
-def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) -> dict[str, Any]:
-    """Run the same test on the model's untrained twin. If there is none, return the reason."""
-    twin = sources.untrained(model_id)
+def _or_reason(question: Hashable, found: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return what `found` makes of the answer, or the reason why the model has none."""
     try:
-        short = coref_as_object(coreference.report(
-            answer_to(coreference.CasesQuery(twin, sources.revision(twin), cases)), rows))
+        return found(answer_to(question))
     except UserError as error:
         return {"reason": str(error)}
-    return {name: short[name] for name in ("rows", "best", "held_out", "luck")}
-
-
-def _answers(model_id: str, revision: str, cases: tuple[coreference.Case, ...]) -> dict[str, Any]:
-    """Return how often the model itself answers correctly. If it does not predict words, return the reason."""
-    try:
-        answers = answer_to(coreference.AnswersQuery(model_id, revision, cases))
-    except UserError as error:
-        return {"reason": str(error)}
-    right = coreference.correctness(answers.scores)[:, None]
-    return {"way": answers.way, **_interval(accuracy_intervals(right, coreference.frames_of(cases))[0])}
-
-
-def _interval(mean: MeanInterval) -> dict[str, object]:
-    return {"accuracy": mean.value, "interval": None if math.isnan(mean.low) else [mean.low, mean.high]}
-
-
-def _head(score: coreference.HeadScore) -> dict[str, object]:
-    return {"kind": score.kind, "layer": score.layer, "head": score.head, **_interval(score.accuracy),
-            "mass": score.mass, "both": None if math.isnan(score.both) else score.both, "received": score.received}
-
-
-def coref_as_object(result: coreference.Report) -> dict[str, object]:
-    """Return the report as a JSON object."""
-    held_out = None if result.held_out is None else _interval(result.held_out.accuracy) | {
-        "chosen": [{name: getattr(result.named(number), name) for name in ("kind", "layer", "head")}
-                   for number in result.held_out.chosen]}
-    return {"rows": result.rows, "n": result.n, "pairs": result.pairs, "frames": result.frames,
-            "heads": [_head(head) for head in result.heads],
-            "best": _head(result.best), "held_out": held_out, "luck": asdict(result.luck),
-            "baselines": dict(result.baselines)}
-
-
-def _percent(mean: MeanInterval) -> str:
-    span = "no interval: only one frame" if math.isnan(mean.low) else f"{mean.low:.1%} to {mean.high:.1%}"
-    return f"{mean.value:.1%} ({span})"
-
-
-def coref_as_text(result: coreference.Report) -> str:
-    """Format the report as text."""
-    where = "from the pronoun" if result.rows == "pronoun" else "from the words after the pronoun"
-    lines = [f"{result.n} sentences in {result.frames} frames, {len(result.heads)} heads, looking {where}"]
-    for head in sorted(result.heads, key=lambda head: (-head.accuracy.value, -head.mass))[:SHOWN]:
-        lines.append(f"  {head_label(head.layer, head.head)}: {_percent(head.accuracy)}, weight on both nouns "
-                     f"{head.mass:.3f}, both twins right {head.both:.1%}")
-    if result.held_out is not None:
-        heads = " and ".join(head_label(head.layer, head.head) for head in map(result.named, result.held_out.chosen))
-        lines.append(f"  chosen on other sentences ({heads}): {_percent(result.held_out.accuracy)}")
-    lines.append(f"  chance: the best of as many random heads reaches {result.luck.mean:.1%} on average, 95th "
-                 f"percentile {result.luck.high:.1%}; p = {result.luck.p_value:.4f}")
-    lines.append("  baselines: " + ", ".join(f"{name} {value:.1%}" for name, value in result.baselines.items()))
-    return "\n".join(lines)
 
 
 @click.command("claims")
@@ -210,59 +161,12 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
     except UserError as error:
         raise UserError(f"{file.name}: {error}") from error
     if json_wanted:
-        as_json({"model": model_id, "revision": revision, "file": file.name} | syntax_as_object(report))
-    else:
-        click.echo(syntax_as_text(report))
-
-
-def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, object]:
-    """Return the report as a JSON object. Missing values are null, such as the held-out accuracy of a relation that
-    only occurs in one half.
-
-    left_out, relations_left_out: numbers by reason. alone: number of sentences that keep their trees in the exchange.
-    possible: share of tests that the mask allows in each direction.
-    """
+        as_json({"model": model_id, "revision": revision, "file": file.name} | report.as_object())
+        return
     counts = report.counts
-    return {"sentences": counts.sentences,
-            "left_out": {"form_not_found": counts.not_found, "too_long": counts.too_long},
-            "relations_left_out": counts.unplaced, "alone": report.alone,
-            "relations": {score.name: _relation(score) for score in report.relations}}
-
-
-def _relation(score: syntax.RelationScore) -> dict[str, object]:
-    held_out = score.held_out
-    interval = None if held_out is None or math.isnan(held_out.low) else [held_out.low, held_out.high]
-    return {"n": score.n, "held_out": None if held_out is None else held_out.value, "interval": interval,
-            "offset": score.offset, "luck": score.luck.mean, "luck_high": score.luck.high,
-            "possible": dict(zip(syntax.DIRECTIONS, score.possible, strict=True)),
-            "chosen": [_choice(each) for each in score.chosen],
-            "best": _choice(score.best) | {"accuracy": score.accuracy}}
-
-
-def _choice(choice: syntax.Choice) -> dict[str, object]:
-    return {"from": choice.direction, "layer": choice.layer, "head": choice.head}
-
-
-def syntax_as_text(report: syntax.SyntaxReport) -> str:
-    """Format the report as text."""
-    counts = report.counts
-    lines = [f"{counts.sentences:,} sentences, {len(counts.heads)} heads, looking from the dependent or from its head"]
-    if counts.not_found + counts.too_long + counts.unplaced:
-        lines.append(f"left out: {counts.not_found:,} sentences with a word missing from the text, "
-                     f"{counts.too_long:,} longer than the model reads; {counts.unplaced:,} relations of words "
-                     f"without a position")
-    lines.append(f"{'relation':<12} {'n':>6} {'held out':>8} {'interval':>17} {'offset':>7} {'luck':>7}  best over all "
-                 f"sentences, possible from the dependent, from the head")
-    for score in report.relations:
-        held_out = score.held_out or syntax.UNMEASURED
-        offset = math.nan if score.offset is None else score.offset
-        lines.append(f"{score.name:<12} {score.n:>6,} {held_out.value:>8.1%} "
-                     f"{f'{held_out.low:.1%} to {held_out.high:.1%}':>17} {offset:>7.1%} {score.luck.mean:>7.1%}  "
-                     f"{score.accuracy:.1%} {head_label(score.best.layer, score.best.head)} from the "
-                     f"{score.best.direction}, {score.possible[0]:.0%}, {score.possible[1]:.0%}")
-    lines.append("held out: the head chosen on half of the sentences, tested on the others; offset: the best fixed "
-                 "one, likewise; luck: the best of all heads with exchanged trees; possible: what the mask allows")
-    return "\n".join(lines)
+    click.echo(f"{counts.sentences:,} sentences, {len(counts.heads)} heads; {counts.not_found + counts.too_long:,} "
+               f"sentences and {counts.unplaced:,} relations left out")
+    echo_table(report.frame().reset_index(), rows=None)
 
 
 @click.command("train")

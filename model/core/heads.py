@@ -7,7 +7,7 @@ same mask.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -132,21 +132,23 @@ def overview(attention_map: AttentionMap) -> Overview:
     """Compute a thumbnail of every head, at most 64 × 64 cells for any length, max-pooled so that a single strong
     weight never disappears."""
     pool = -(-len(attention_map.queries) // THUMBNAIL), -(-len(attention_map.keys) // THUMBNAIL)
-    cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
+    cells = tuple(np.round(255 * np.sqrt(pooled_weights(layer, pool))).astype(np.uint8)
+                  for layer in attention_map.layers)
     masked_out = tuple((layer.index, int(head)) for layer in attention_map.layers
                        for head in np.flatnonzero(layer.sees_nothing.all(1)))
     return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool, masked_out)
 
 
-def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
-    heads, n_queries, n_keys = layer.shape
-    high, wide = (-(-n // size) for n, size in zip((n_queries, n_keys), pool))
-    cells = np.zeros((heads, high, wide), np.float32)
-    for rows, keys, block in weight_blocks(layer, size=max(1, ROWS // pool[0]) * pool[0]):
+def pooled_weights(layer: Layer | Reported, pool: tuple[int, int], heads: slice = slice(None)) -> np.ndarray:
+    """Return the largest weight in each cell of `pool` queries × keys, float32 (head, row, column), in blocks that
+    avoid n² memory."""
+    high, wide = (-(-n // size) for n, size in zip(layer.shape[1:], pool))
+    cells = np.zeros((len(range(layer.heads)[heads]), high, wide), np.float32)
+    for rows, keys, block in weight_blocks(layer, heads, size=max(1, ROWS // pool[0]) * pool[0]):
         top, first = rows.start // pool[0], keys.start // pool[1]
         pooled = _pooled(block, pool, keys.start % pool[1])
         cells[:, top:top + pooled.shape[1], first:first + pooled.shape[2]] = pooled
-    return np.round(255 * np.sqrt(cells)).astype(np.uint8)
+    return cells
 
 
 def _pooled(block: np.ndarray, pool: tuple[int, int], before: int) -> np.ndarray:
@@ -175,17 +177,18 @@ def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]
     return {head: number for head, number in zip(heads, numbers.tolist(), strict=True) if not math.isnan(number)}
 
 
-def json_rows(table: "DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a frame for JSON, with NaN as null."""
-    return [{name: None if value != value else value for name, value in row.items()}
-            for row in table.to_dict("records")]
-
-
 def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "DataFrame":
     """Build a frame with one row per head, indexed by (layer, head), and these columns, (head) each."""
     from pandas import DataFrame, MultiIndex
 
     return DataFrame(dict(columns), MultiIndex.from_tuples(heads, names=["layer", "head"]))
+
+
+def ranked_frame(columns: Mapping[str, object], by: str) -> "DataFrame":
+    """Build a frame of these columns, the rows with the largest magnitude in the column `by` first."""
+    from pandas import DataFrame
+
+    return DataFrame(columns).sort_values(by, key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
 
 
 def as_csv(frame: "DataFrame", provenance: str) -> str:

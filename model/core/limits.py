@@ -46,7 +46,6 @@ class Limits:
     tokens: int = 4_096
     json_bytes: int = 64 * MB
     json_values: int = 5_000_000             # estimated from its characters
-    depth: int = 64                          # nested lists and objects
     case_rows: int = 20_000                  # per file of cases
     corpus_text: int = 20_000                # characters per text in a file of texts
     corpus_line: int = 1_000_000             # bytes
@@ -97,9 +96,11 @@ class Limits:
         most = getattr(self, name)
         if amount > most:
             more = f", or set {setting_of(name)} higher" if name in SETTINGS else ""
-            has, limit = _written(amount, name), _written(most, name)
-            same = f" {_unit(name)}" if has.endswith(_unit(name)) else ""   # do not repeat the unit
-            raise UserError(f"{whose} has {has} and the limit is {limit.removesuffix(same)}; {way_out}{more}.")
+            unit = UNITS.get(name, name.rpartition("_")[2])
+            scale, unit = (MB, "MB") if unit == "bytes" and most >= MB else (1, unit)
+            # a file can declare any number
+            has, limit = (f"{math.ceil(100 * min(each, 2**60) / scale) / 100:,.15g}" for each in (amount, most))
+            raise UserError(f"{whose} has {has} {unit} and the limit is {limit}; {way_out}{more}.")
 
 
 # the settings an operator can change, and what each limits
@@ -121,7 +122,7 @@ SETTINGS = {
     "trainings": "trainings at once on one server"}
 # units of limits whose names do not end in one
 UNITS = {"corpus_line": "bytes", "link_text": "bytes", "link_unpacked": "bytes",
-         "depth": "levels", "picture_growth": "pixels a byte",
+         "picture_growth": "pixels a byte",
          "picture_length": "pixels", "picture_kept": "pixels", "handout_items": "figures", "record_cells": "weights",
          "longest_wait": "seconds", **dict.fromkeys(("corpus_text", "handout_title", "handout_caption", "handout_about",
                                                      "handout_source", "handout_text", "longest_text", "link_length"),
@@ -131,17 +132,6 @@ UNITS = {"corpus_line": "bytes", "link_text": "bytes", "link_unpacked": "bytes",
 def setting_of(name: str) -> str:
     """Return the environment variable that sets this limit."""
     return f"CLEARHEAD_{name.upper().removesuffix('_BYTES')}{'_MB' if name.endswith('_bytes') else ''}"
-
-
-def _unit(name: str) -> str:
-    return UNITS.get(name, name.rpartition("_")[2])
-
-
-def _written(amount: float, name: str) -> str:
-    unit, amount = _unit(name), min(amount, 2**60)   # a file can declare any number
-    if unit == "bytes" and amount >= MB:
-        amount, unit = math.ceil(100 * amount / MB) / 100, "MB"
-    return f"{amount:,.2f}".rstrip("0").rstrip(".") + f" {unit}"
 
 
 def from_environment(environment: Mapping[str, str]) -> Limits:
@@ -172,28 +162,15 @@ def as_rows(limits: Limits) -> list[dict[str, object]]:
 
 
 def parse_json(content: bytes, whose: str) -> Any:
-    """Parse JSON. Raises UserError, beginning with `whose`, above the limits on bytes, values and depth, and ValueError
-    for invalid JSON."""
+    """Parse JSON. Raises UserError, beginning with `whose`, above the limits on bytes and values, and ValueError for
+    invalid or deeply nested JSON."""
     smaller = "choose a smaller one"
     LIMITS.refuse_above("json_bytes", len(content), whose, smaller)
     LIMITS.refuse_above("json_values", sum(map(content.count, (b"[", b"{", b","))), whose, smaller)
     try:
-        value = json.loads(content)
-    except RecursionError:
-        value, levels = None, sys.getrecursionlimit()   # a lower bound
-    else:
-        levels = depth_of(value)
-    LIMITS.refuse_above("depth", levels, whose, "choose one that Clearhead or transformers wrote")
-    return value
-
-
-def depth_of(value: object) -> int:
-    """Return how deeply lists and objects are nested: 0 for a number, 1 for a list of numbers."""
-    level, depth = [value], 0
-    while level := [each for each in level if isinstance(each, dict | list)]:
-        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
-        depth += 1
-    return depth
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 FLOAT = 4  # bytes

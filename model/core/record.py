@@ -6,6 +6,7 @@ arrays are read-only, and each type validates itself on creation.
 """
 import functools
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,6 +140,24 @@ def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after:
     numbers = tuple(-1 if special[token] else token - first for token in range(count))
     return Tokens((*before, *patches, *after), numbers, special, ((0, 0),) * count, numbers, (-1,) * count,
                   (False,) * count, (*(None for _ in before), *boxes, *(None for _ in after)))
+
+
+SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
+UNKNOWN = ("[UNK]", "<unk>")
+
+
+def tokens_of_texts(texts: Sequence[str]) -> Tokens:
+    """Build tokens from texts alone: equal texts share an id, brackets mark special tokens, and ## continues a word."""
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
+    words: list[int] = []
+    for index, text in enumerate(texts):
+        continues = text.startswith("##") and words and words[-1] >= 0
+        words.append(-1 if special[index] else words[-1] if continues else index)
+    starts = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1].tolist()
+    return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
+                  tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),
+                  tuple(-1 if added else 0 for added in special), tuple(text in UNKNOWN for text in texts))
 
 
 if TYPE_CHECKING:

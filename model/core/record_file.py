@@ -8,17 +8,24 @@ fields, and masks and biases are read the same way, so new types need no code he
 import dataclasses
 import json
 import math
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from model.core import files
 from model.core.limits import LIMITS
+from model.core.masks import Mask
 from model.core.query import UserError
 
 SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
+TOO_LARGE = 1e30   # bound of any number, far above any model's and far below the limit of float32
+LARGEST = 2**53    # bound of any integer
 FIELDS = ("card", "verification", "omitted", "notes", "picture")   # the record's parts besides query and maps
 
 
@@ -56,7 +63,7 @@ def encode(record: Any, **more: Any) -> bytes:
 
     arrays = _Arrays()
     about = {"format": FORMAT, "query": query_of(record.query), "maps": [
-        {"kind": str(part.kind), "queries": _plain(part.queries), "keys": _plain(part.keys),
+        {"kind": str(part.kind), "queries": plain(part.queries), "keys": plain(part.keys),
          "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
         for part in record.maps]}
     about |= {name: _value(value, name, arrays)
@@ -84,15 +91,76 @@ def _value(value: Any, name: str, arrays: _Arrays) -> Any:
         return arrays.add(name, value)
     if dataclasses.is_dataclass(value):
         return _typed(value, name, arrays)
-    return _plain(value)
+    return plain(value)
 
 
-def _plain(value: Any) -> Any:
-    """Convert to JSON types; NaN, which means "not measured", becomes null."""
+def plain(value: Any) -> Any:
+    """Convert to JSON types: dataclasses to objects, arrays to lists, tables to lists of rows. NaN, which means "not
+    measured", becomes null."""
     if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif hasattr(value, "to_dict"):
+        value = value.to_dict("records")
+    elif isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: plain(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+        return [plain(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+class Reader:
+    """Build typed values from JSON: an object with "type" and fields for one of several types, whatever `array` accepts
+    for arrays, lists of pairs for dictionaries, null for NaN. Any value of a wrong type raises an error.
+
+    array(given, type): returns an array of a type of safetensors. known: (what stands in the JSON for it, a value).
+    """
+
+    def __init__(self, array: Callable[[Any, str], np.ndarray], known: tuple[str, object] = ("", None)) -> None:
+        self.array, self.known = array, known
+
+    def made(self, kind: Any, given: Any, of: str = "F32") -> Any:
+        """Return a value of this type; `of` is the type of its arrays."""
+        parts, origin = get_args(kind), get_origin(kind)
+        if given == self.known[0] and type(self.known[1]) is kind:
+            return self.known[1]
+        if origin in (UnionType, Union):
+            if given is None and type(None) in parts:
+                return None
+            options = [part for part in parts if part is not type(None)]
+            name = given.get("type", "") if isinstance(given, dict) else type(given).__name__
+            return self.made(next((each for each in options if getattr(each, "__name__", "") == name), options[0]),
+                             given, "BOOL" if kind == Mask else of)
+        if origin is tuple:
+            kinds = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
+            return tuple(self.made(part, value, of) for part, value in zip(kinds, typed(given, list), strict=True))
+        if origin in (list, dict, frozenset):
+            pair = parts[0] if len(parts) == 1 else tuple[parts]   # type: ignore[valid-type]
+            return origin([self.made(pair, each) for each in given])
+        if np.ndarray in (kind, origin):
+            return self.array(given, of)
+        if is_dataclass(kind):
+            fields: Any = kind
+            return fields(**{name: self.made(part, given[name], of) for name, part in get_type_hints(fields).items()
+                             if name in given})
+        if hasattr(kind, "_fields"):
+            return kind(*map(self.made, get_type_hints(kind).values(), typed(given, list)))
+        if kind is float:
+            if given is not None and (type(given) not in (int, float) or not abs(given) < TOO_LARGE):
+                raise ValueError(f"expected a number, got {str(given)[:40]}")
+            return math.nan if given is None else float(given)
+        if kind is int and abs(typed(given, int)) > LARGEST:
+            raise ValueError(f"{str(given)[:40]} is not a valid number")
+        if kind is str:
+            given.encode("utf-8")   # rejects lone surrogates
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return kind(given)
+        return given if kind is Any else typed(given, kind)
+
+
+def typed(value: Any, kind: type) -> Any:
+    """Return the value. Raises ValueError unless it has exactly this type."""
+    if type(value) is not kind:
+        raise ValueError(f"expected {kind.__name__}, got {str(value)[:40]!r}")
+    return value

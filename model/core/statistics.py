@@ -6,6 +6,7 @@ scipy.stats takes half a second to import, so the functions that need it import 
 import functools
 import math
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,6 +101,12 @@ class MeanInterval:
 UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0)
 
 
+def interval_columns(name: str, intervals: Iterable[MeanInterval]) -> dict[str, np.ndarray]:
+    """Return the columns of a table: the means under this name, low and high."""
+    return dict(zip((name, "low", "high"),
+                    np.array([(each.value, each.low, each.high) for each in intervals]).T, strict=True))
+
+
 def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Sum over the texts of each group: (text, …) to (group, …). `groups`, (text), holds each text's group number."""
     total = np.zeros((groups.max() + 1, *values.shape[1:]))
@@ -172,14 +179,22 @@ def best_column(correct: np.ndarray, weight: np.ndarray) -> int:
     return int(np.lexsort((weight.mean(0), correct.mean(0)))[-1])
 
 
+def on_other_half(values: np.ndarray, half: np.ndarray,
+                  best: Callable[[np.ndarray], int]) -> tuple[np.ndarray, tuple[int, int]]:
+    """Return each text's value in the column that was chosen on the other half, (text), and the columns chosen on the
+    texts marked by `half`, bool (text), and on the rest. best(part): chooses a column on these texts. values: (text,
+    column)."""
+    chosen = best(half), best(~half)
+    return np.where(half, values[:, chosen[1]], values[:, chosen[0]]), chosen
+
+
 def held_out_accuracy(correct: np.ndarray, weight: np.ndarray, groups: np.ndarray, half: np.ndarray) -> HeldOut | None:
     """Score each half of the texts with the column that was best on the other half. `half`, bool (text), marks one
     half; `chosen` holds its best column, then that of the rest. Return None if one half is empty. correct and weight:
     (text, column)."""
     if half.all() or not half.any():
         return None
-    chosen = tuple(best_column(correct[part], weight[part]) for part in (half, ~half))
-    scored = np.where(half, correct[:, chosen[1]], correct[:, chosen[0]])
+    scored, chosen = on_other_half(correct, half, lambda part: best_column(correct[part], weight[part]))
     return HeldOut(accuracy_intervals(scored[:, None].astype(np.float64), groups)[0], chosen)
 
 

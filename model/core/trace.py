@@ -5,7 +5,7 @@ A `Trace` answers a `TraceQuery` (model/core/models.py). It comes from the same 
 agree to the last bit. Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are
 read-only views of the model's memory; `nbytes` counts only what belongs to the trace.
 """
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,11 +34,6 @@ class LastVectors:
     def __post_init__(self) -> None:
         _freeze(self, vectors=2)
         check_finite("in the vectors of its last block", self.vectors)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the vectors in bytes."""
-        return self.vectors.nbytes
 
 
 def _freeze(owner: object, **axes: int) -> None:
@@ -173,6 +168,16 @@ class Block:
         check_finite(f"behind block {self.index}", self.after)
 
 
+def norm_of(norms: Iterable[Norm], read: np.ndarray) -> Norm | None:
+    """Return the norm that reads these vectors (t, d_model), or None."""
+    return next((norm for norm in norms if same_numbers(norm.input, read)), None)
+
+
+def norm_giving(norms: Iterable[Norm], given: np.ndarray) -> Norm | None:
+    """Return the norm that gives these vectors (t, d_model), or None."""
+    return next((norm for norm in norms if same_numbers(norm.output, given)), None)
+
+
 @dataclass(frozen=True, eq=False)
 class Embedded:
     """A stack's embedding layer."""
@@ -265,7 +270,7 @@ class Trace:
         """Return the last block of a stack and the norm of its output; for cross-attention, the decoder's."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
         block = [block for block in self.blocks if block.kind is stack][-1]
-        return block, next((norm for norm in self.final if same_numbers(norm.input, block.after)), None)
+        return block, norm_of(self.final, block.after)
 
     @property
     def nbytes(self) -> int:

@@ -248,18 +248,10 @@ def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
 
 
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
-    """Max-pool a head with more than MAX_UNPOOLED tokens over size × size tokens, in blocks that avoid n² memory."""
+    """Max-pool a head with more than MAX_UNPOOLED tokens over size × size tokens."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
-    weights = np.zeros((len(rows), len(columns)), np.float32)
-    step = max(1, heads.ROWS // size) * size
-    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=step):
-        # a window's block may start inside a pool
-        starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})
-        by_column = np.maximum.reduceat(block[0], starts, axis=1)
-        pooled = np.maximum.reduceat(by_column, range(0, some.stop - some.start, size), axis=0)
-        first = keys.start // size
-        weights[some.start // size:some.start // size + len(pooled), first:first + pooled.shape[1]] = pooled
+    weights = heads.pooled_weights(layer, (size, size), slice(view.head, view.head + 1))[0]
     note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
             "the first of them; words, filters and quadrants are for texts of up to 2,048 tokens")
     return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))

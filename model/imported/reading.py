@@ -8,7 +8,6 @@ Files are untrusted: their unpacked size is read from the directory before anyth
 which are pickles, are refused.
 """
 import io
-import re
 import sys
 import tokenize
 import zipfile
@@ -22,8 +21,8 @@ import numpy as np
 
 from model.core.limits import LIMITS
 from model.core.masks import Causal, Full
-from model.core.query import Kind, UserError, first_line
-from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
+from model.core.query import Kind, NotFinite, UserError, first_line
+from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens, tokens_of_texts
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
           OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)
@@ -33,8 +32,6 @@ HEADER = 10_000         # maximum size of an array's header in bytes
 WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest, by accepted numpy kinds
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
-SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
-UNKNOWN = ("[UNK]", "<unk>")
 LAYER_BYTES = 300   # overhead of Python objects
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
@@ -151,8 +148,9 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     LIMITS.refuse_above("heads", sum(layer.heads for layer in layers), name, "save fewer layers")
     if all(layer.sees_nothing.all() for layer in layers):
         raise arrays.refused(f"all weights are zero; {WAY_OUT}")
-    error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max(initial=0))
-                for layer in layers)
+    sums = [layer.weights.sum(-1) + (0 if layer.sink_share is None else layer.sink_share) for layer in layers]
+    error = max(float(np.abs(each - 1)[~layer.sees_nothing].max(initial=0))
+                for each, layer in zip(sums, layers, strict=True))
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
     notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
              ) if rounded and error > ROW_SUM_TOLERANCE else ()
@@ -183,36 +181,28 @@ def _ours(arrays: Arrays, kind: Kind) -> AttentionMap:
 
 
 def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, np.ndarray], sink: str) -> AttentionMap:
-    shares = _shares(arrays, sink, layers) if sink in arrays else {}
-    for index, weights in layers.items():
-        _check(arrays, kind, index, weights, shares.get(index))
+    shares = arrays.weights(sink, "layer, head, query") if sink in arrays else [None] * len(layers)
+    if len(shares) != len(layers):
+        raise arrays.refused(f"{sink} has {len(shares)} layers instead of {len(layers)}; save one number per row")
     shape = next(iter(layers.values())).shape
     queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
     if kind.base is not Kind.CROSS and queries != keys:
         raise arrays.refused(f"{kind} attention has the same tokens on both sides, but here they differ; save "
                              f"different keys as queries and keys")
-    allowed = Causal() if kind.base is Kind.CAUSAL else Full()
     return AttentionMap(kind, queries, queries if queries == keys else keys, tuple(
-        Reported(index, weights, allowed, shares.get(index), _rounding(weights)[1])
-        for index, weights in layers.items()))
+        _layer(arrays, kind, index, weights, None if share is None else np.ascontiguousarray(share[:len(weights)]))
+        for (index, weights), share in zip(layers.items(), shares, strict=True)))
 
 
-def _shares(arrays: Arrays, array: str, layers: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-    """Return the sink's share of each row, {layer number: (head, query)}."""
-    values, queries = arrays.weights(array, "layer, head, query"), next(iter(layers.values())).shape[1]
-    if len(values) != len(layers) or values.shape[1] < max(map(len, layers.values())) or values.shape[2] != queries:
-        raise arrays.refused(f"{array} has the shape {values.shape}, but (layer, head, query) of the weights is "
-                             f"expected; save one number per row")
-    shares = {index: np.ascontiguousarray(share[:len(weights)])
-              for (index, weights), share in zip(layers.items(), values, strict=True)}
-    if not all(np.isfinite(share).all() and share.min() >= 0 for share in shares.values()):
-        raise arrays.refused(f"{array} has numbers outside 0 to 1; {WAY_OUT}")
-    return shares
-
-
-def _sums(weights: np.ndarray, share: np.ndarray | None) -> np.ndarray:
-    """Return the row sums including the sink's share, (head, query)."""
-    return weights.sum(-1) if share is None else weights.sum(-1) + share
+def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> Reported:
+    """Return a layer with the sink's share of each row, (head, query). Raises UserError unless the numbers are softmax
+    weights."""
+    try:
+        return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, _rounding(weights)[1])
+    except NotFinite as error:
+        raise arrays.refused(f"layer {index} has NaN or infinite weights; {WAY_OUT}") from error
+    except ValueError as error:
+        raise arrays.refused(f"{str(error).partition(';')[0]}; {WAY_OUT}") from error
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:
@@ -228,69 +218,8 @@ def _rounding(weights: np.ndarray) -> tuple[str, float]:
     return ("", ROW_SUM_TOLERANCE) if (bits & 0xFFFF).any() else ("bfloat16", 2**-7)
 
 
-def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> None:
-    """Raise UserError, with location and likely cause, unless the numbers are softmax weights."""
-    low, high, tolerance = float(weights.min()), float(weights.max()), _rounding(weights)[1]
-    if not np.isfinite(weights).all():
-        raise arrays.refused(f"layer {index} has NaN or infinite weights; {_not_finite(weights)}")
-    sums = _sums(weights, share)
-    if low < 0 or high > 1 + tolerance:
-        raise arrays.refused(f"layer {index} has numbers from {low:.3g} to {high:.3g}, but weights are from 0 to 1; "
-                             f"{_cause(weights, sums, tolerance)}")
-    off = np.abs(sums - 1) * (sums > 0)   # a row of zeros is fully masked
-    if off.max() > tolerance:
-        head, row = np.unravel_index(off.argmax(), sums.shape)
-        raise arrays.refused(f"row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
-                             f"{_cause(weights, sums, tolerance)}")
-    if kind.base is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
-        raise arrays.refused(f"layer {index} attends to later tokens, which a decoder's (causal) attention never does; "
-                             f"name the array self")
-
-
-def _not_finite(weights: np.ndarray) -> str:
-    """Explain why some numbers are not finite, and what to do."""
-    if np.isneginf(weights).any() and not np.isnan(weights).any():
-        return "-inf is what a mask adds before the softmax, so save them after it"
-    if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all():
-        return "whole rows are NaN, as of padding that may look at nothing, so save 0 there"
-    return WAY_OUT
-
-
-def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
-    """Explain why finite numbers are not rows of weights that sum to 1, and what to do."""
-    if weights.max() <= 0 and np.abs(np.exp(weights).sum(-1) - 1).max() < 0.01:
-        return "they are logarithms of weights, so save their exponential"
-    if weights.min() < 0:
-        return "save them after the softmax"
-    if weights.max() <= 1 and np.abs(weights.sum(-2) - 1).max() <= tolerance:
-        return "the columns sum to 1, so exchange the last two axes: rows are queries"
-    seen = sums[sums > 0]
-    if np.ptp(seen) <= 0.02 * seen.mean():
-        return f"every row sums to {seen.mean():.4g}, so divide by that, or save all keys and a sink's share"
-    # ignore the zeros above a causal diagonal, which do not come from dropout
-    causal = weights.shape[1] == weights.shape[2] and not np.triu(weights.max(0), 1).any()
-    cells = weights[:, *np.tril_indices(weights.shape[1])] if causal else weights
-    if (cells == 0).any() and (seen > 1.02).any() and abs(float(seen.mean()) - 1) < 0.3:
-        return "zeros among them and the rest scaled up are dropout's, so save them in evaluation mode"
-    if (seen <= 1 + tolerance).all():
-        return "a share of some rows is missing: save all keys, and what a sink takes as an array sink"
-    return WAY_OUT
-
-
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
-    """Build tokens from texts alone: equal texts share an id, brackets mark special tokens, and ## continues a word."""
     texts = arrays.texts(array)
     if len(texts) != count:
         raise arrays.refused(f"{array} has {len(texts)} texts for {count} rows or columns; save one text per token")
-    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
-    words: list[int] = []
-    for index, text in enumerate(texts):
-        if special[index]:
-            words.append(-1)
-        else:
-            words.append(words[-1] if text.startswith("##") and words and words[-1] >= 0 else index)
-    starts = np.cumsum([0, *(len(text) + 1 for text in texts)])[:-1].tolist()
-    return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
-                  tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),
-                  tuple(-1 if added else 0 for added in special), tuple(text in UNKNOWN for text in texts))
+    return tokens_of_texts(texts)

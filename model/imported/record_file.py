@@ -1,18 +1,17 @@
 """Read a record that another Clearhead saved (model/core/record_file.py), validating every value."""
 import io
 import json
-import math
 import re
-from dataclasses import dataclass, is_dataclass, replace
-from types import UnionType
-from typing import Any, BinaryIO, get_args, get_origin, get_type_hints
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from model.core import pictures
 from model.core.limits import LIMITS, parse_json
-from model.core.masks import Mask
-from model.core.query import Box, Kind, Query, UserError, first_line
+from model.core.query import Kind, Query, UserError, first_line
 from model.core.record import (
     AttentionMap,
     AttentionRecord,
@@ -24,15 +23,13 @@ from model.core.record import (
     Tokens,
     Verification,
 )
-from model.core.record_file import FORMAT, query_of
+from model.core.record_file import FORMAT, TOO_LARGE, Reader, query_of, typed
 from model.imported.reading import ImportedFile
 
 SAVE_AGAIN = "save the record again with record.save"
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 HASH = re.compile("[0-9a-f]{64}")
-FINITE = 1e37      # bound of any number
-TOO_LARGE = 1e30   # bound of scores and values, far above any model's and far below the limit of float32
-LARGEST = 2**53    # bound of any integer
+FINITE = 1e37      # bound of any number of an array
 OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
 
 
@@ -45,20 +42,25 @@ class Tensors:
         self.name, content = name, file.read()
         length = min(int.from_bytes(content[:8], "little"), len(content))
         LIMITS.refuse_above("header_bytes", length, f"The header of {name}", SAVE_AGAIN)
-        try:
+        with self.read():
             self._arrays = safetensors.numpy.load(content)   # validates the whole header
             header = parse_json(content[8:8 + length], name)
             self.about = parse_json(header.get("__metadata__", {})["clearhead"].encode("utf-8"), name)
-        except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
-            raise self.damaged(first_line(error, 150)) from error
         if not isinstance(self.about, dict) or self.about.get("format") != FORMAT:
             raise UserError(f"{name} is a record of another version; open it with the Clearhead that saved it.")
         self.nbytes = len(content) + 2 * len(json.dumps(self.about))
 
-    def damaged(self, why: str) -> UserError:
-        """Return the error for a file that is not a valid record."""
-        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # the message may quote the file
-        return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
+    @contextmanager
+    def read(self) -> Iterator[None]:
+        """Convert any error about the file's content within the block to UserError."""
+        try:
+            yield
+        except (UserError, MemoryError):
+            raise
+        except Exception as error:   # safetensors' own, and any that a value of a wrong type causes
+            # the message may quote the file
+            why = "".join(sign if sign.isprintable() else " " for sign in first_line(error, 150))
+            raise UserError(f"{self.name} is not a record that can be read ({why}); {SAVE_AGAIN}.") from error
 
     def array(self, name: Any, kind: str = "F32") -> np.ndarray:
         """Return a tensor of this type with one to three axes and at least one number."""
@@ -91,22 +93,16 @@ class RecordFile(ImportedFile):
 def read_record(file: BinaryIO, name: str) -> RecordFile:
     """Read the record in a safetensors file. Raises UserError if the file has none, is damaged or is too large."""
     tensors = Tensors(file, name)
-    try:
+    with tensors.read():
         return _Reader(tensors).record()
-    except UserError:
-        raise
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-        raise tensors.damaged(first_line(error, 150)) from error
 
 
 def read_kept(content: bytes, query: Query) -> AttentionRecord:
     """Read a cached record of this query, including its prediction. Raises UserError for a file that is damaged or
     belongs to another query."""
     tensors = Tensors(io.BytesIO(content), "a kept record")
-    try:
+    with tensors.read():
         return _Reader(tensors).kept(query)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
-        raise tensors.damaged(first_line(error, 150)) from error
 
 
 class _Reader:
@@ -114,6 +110,7 @@ class _Reader:
 
     def __init__(self, tensors: Tensors) -> None:
         self.tensors, self.about, self.name = tensors, tensors.about, tensors.name
+        self._made = Reader(lambda given, kind: tensors.array(given["array"], kind)).made
 
     def record(self) -> RecordFile:
         self._check_size()
@@ -162,7 +159,7 @@ class _Reader:
         if kind.base is not Kind.CROSS and queries != keys:
             raise ValueError(f"{kind} attention has the same tokens on both sides, but here they differ")
         return AttentionMap(kind, queries, queries if queries == keys else keys,
-                            tuple(map(self._layer, _typed(part["layers"], list))))
+                            tuple(map(self._layer, typed(part["layers"], list))))
 
     def _tokens(self, given: dict[str, Any]) -> Tokens:
         LIMITS.refuse_above("tokens", len(given["texts"]), self.name, "look at a shorter text")
@@ -183,37 +180,6 @@ class _Reader:
             return replace(layer, softcap=layer.softcap or None)
         return layer
 
-    def _made(self, kind: Any, given: Any, array: str = "F32") -> Any:
-        """Build a value of this type from JSON in the format of `model.core.record_file`: an object with "type" and
-        fields for one of several types, {"array": tensor} for arrays, null for NaN. array: the tensors' type."""
-        parts = get_args(kind)
-        if isinstance(kind, UnionType):
-            if given is None and type(None) in parts:
-                return None
-            named = {part.__name__: part for part in parts if part is not type(None)}
-            return self._made(named[given["type"]] if is_dataclass(next(iter(named.values()))) and "type" in given
-                              else next(iter(named.values())), given, "BOOL" if kind == Mask else array)
-        if get_origin(kind) is tuple:
-            of = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
-            return tuple(self._made(part, value, array) for part, value in zip(of, _typed(given, list), strict=True))
-        if kind is np.ndarray:
-            return self.tensors.array(given["array"], array)
-        if is_dataclass(kind):
-            made: Any = kind
-            return made(**{name: self._made(part, given[name], array) for name, part in get_type_hints(made).items()
-                           if name in given})
-        if kind is Box:
-            return Box(*(self._made(float, value) for value in _typed(given, list)))
-        if kind is float:
-            if given is not None and (type(given) not in (int, float) or not abs(given) < TOO_LARGE):
-                raise ValueError(f"expected a number, got {str(given)[:40]}")
-            return math.nan if given is None else float(given)
-        if kind is int and not -1 <= _typed(given, int) <= LARGEST:
-            raise ValueError(f"{str(given)[:40]} is not a valid number")
-        if kind is str:
-            given.encode("utf-8")   # rejects lone surrogates
-        return _typed(given, kind)
-
     def _card(self) -> Card:
         card: Card = self._made(Card, self.about["card"])
         return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])), changed="")
@@ -224,12 +190,6 @@ class _Reader:
         stated: Verification = self._made(Verification, self.about["verification"])
         proved = stated.status in ("verified", "recorded") and 0 <= stated.max_error <= stated.tolerance <= 0.1
         return replace(stated, status="recorded" if proved else "imported", reasons=stated.reasons[:20])
-
-
-def _typed(value: Any, kind: type) -> Any:
-    if type(value) is not kind:
-        raise ValueError(f"expected {kind.__name__}, got {str(value)[:40]!r}")
-    return value
 
 
 def _asked(query: dict[str, Any], tokens: Tokens) -> str:

@@ -1,70 +1,18 @@
 """Arrange a module's attention calls into maps (kind, layer, tokens) and name their positions."""
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.masks import Causal, Full
-from model.core.query import MOST_STREAMS, Kind, Span, UserError
-from model.core.record import AttentionMap, Layer, Reported, Tokens, special_ids
-
-SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies encode spaces and line breaks
-
-
-def named(texts: Sequence[str]) -> Tokens:
-    """Return tokens with these texts, each a separate word. Raises UserError unless `texts` is a list of strings."""
-    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
-        raise UserError("tokens must be a list of strings, one per position, or a pair of lists (source, target); "
-                        "write tokens=[\"a\", \"b\"].")
-    starts = [0]
-    for text in texts:
-        starts.append(starts[-1] + len(text) + 1)
-    count = len(texts)
-    spans = tuple((start, start + len(text)) for start, text in zip(starts, texts))
-    return Tokens(tuple(texts), tuple(range(count)), (False,) * count, spans, tuple(range(count)), (0,) * count,
-                  (False,) * count)
+from model.core.query import MOST_STREAMS, Kind, UserError
+from model.core.record import AttentionMap, Layer, Reported, Tokens, tokens_of_texts
 
 
 def numbered(count: int) -> Tokens:
     """Return tokens named by their positions."""
-    return named([str(number) for number in range(count)])
-
-
-def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens:
-    """Return the tokens in a tokenizer's encoding of `texts`, a single text or a pair."""
-    ids = [int(number) for number in encoding["input_ids"]]
-    raw, marks = tokenizer.convert_ids_to_tokens(ids), special_ids(tokenizer)
-    flags = [bool(flag) for flag in encoding.get("special_tokens_mask", [0] * len(ids))]
-    special = tuple(flag or number in marks for flag, number in zip(flags, ids, strict=True))
-    if getattr(tokenizer, "is_fast", False):
-        spans: list[Span] = [(int(start), int(end)) for start, end in encoding["offset_mapping"]]
-        sides = [-1 if side is None else side for side in encoding.sequence_ids(0)]
-        words = [-1 if word is None else word for word in encoding.word_ids(0)]
-    else:
-        spans, sides, words = [(0, 0)] * len(ids), [0] * len(ids), list(range(len(ids)))
-    sides = [-1 if added else side for side, added in zip(sides, flags, strict=True)]
-    words = [-1 if mark else word for word, mark in zip(words, special, strict=True)]
-    first = 1 + max((word for word, side in zip(words, sides, strict=True) if side == 0), default=-1)
-    labels = tuple(_label(piece, texts[side][slice(*span)] if side >= 0 else "")
-                   for piece, side, span in zip(raw, sides, spans, strict=True))
-    return Tokens(labels, tuple(ids), special, tuple(spans),
-                  tuple(-1 if side < 0 or word < 0 else word + first * side
-                        for word, side in zip(words, sides, strict=True)),
-                  tuple(sides), tuple(number == tokenizer.unk_token_id for number in ids))
-
-
-def _label(raw: str, typed: str) -> str:
-    """Return a token's label: the typed characters, or the vocabulary's string with visible spaces."""
-    text = typed.removeprefix(" ") if typed.strip() else ""
-    if not text:
-        text = raw
-        for sign, meant in SPACES:
-            text = text.replace(sign, meant)
-        text = text if text.strip() else text.replace(" ", "␣").replace("\n", "⏎")
-        text = text.strip(" ") or "∅"
-    return text
+    return tokens_of_texts([str(number) for number in range(count)])
 
 
 if TYPE_CHECKING:
@@ -111,14 +59,6 @@ def _looks_ahead(attention: "Attention") -> bool:
 
 
 @dataclass(frozen=True)
-class Side:
-    """Names for the positions of one side."""
-
-    tokens: Tokens
-    inputs: frozenset[int] | None = None   # numbers of the inputs that they name; None if not stated
-
-
-@dataclass(frozen=True)
 class Positions:
     """The positions of one side of an attention call: the rows or columns of a map."""
 
@@ -137,7 +77,7 @@ class Positions:
         return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
 
 
-def arrange(found: "list[Attention]", source: Side | None, target: Side | None, called: "Inputs") -> Arranged:
+def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None, called: "Inputs") -> Arranged:
     """Build the maps of the observed calls, one for each kind of attention and stream of tokens. source, target: names
     for either side, or None to number the positions. Raises UserError if the number of names does not fit any
     positions."""
@@ -167,17 +107,16 @@ def arrange(found: "list[Attention]", source: Side | None, target: Side | None, 
         notes.append(_note(name, layers))
     if left:
         notes.append(f"Not shown: {len(left)} more calls, over {_sizes(left)} positions.")
-    if any(side.tokens not in names.values() for side in (source, target) if side is not None):
+    if any(side not in names.values() for side in (source, target) if side is not None):
         notes.append("Not all tokens are proved to name positions that are shown here; the others are numbered.")
     return Arranged(tuple(maps), shown, tuple(notes))
 
 
 def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
-           sides: tuple[Side | None, Side | None], called: "Inputs") -> dict[Positions, Tokens]:
-    """Assign names to positions if they provably describe them, which requires positions of a single input. Names from
-    a tokenizer state their input. A caller's pair is (keys of cross-attention, its queries), or without cross-attention
-    (first input, second input). For a module with one input, names that differ from it in number describe derived
-    positions, such as patches and [CLS]."""
+           sides: tuple[Tokens | None, Tokens | None], called: "Inputs") -> dict[Positions, Tokens]:
+    """Assign names to positions if they provably describe them, which requires positions of a single input. A caller's
+    pair is (keys of cross-attention, its queries), or without cross-attention (first input, second input). For a module
+    with one input, names that differ from it in number describe derived positions, such as patches and [CLS]."""
     every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
     attended = {keys.stream for _, keys in crossed} | {each.stream for each in every if each.attended}
@@ -190,10 +129,8 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
     for number, side in enumerate(sides):
         if side is None:
             continue
-        fitting = [each for each in every if each.count == len(side.tokens) and each not in names]
-        if side.inputs is not None:
-            meant = [each for each in fitting if each.stream <= side.inputs]
-        elif crossed and attended.isdisjoint(looking):
+        fitting = [each for each in every if each.count == len(side) and each not in names]
+        if crossed and attended.isdisjoint(looking):
             meant = [each for each in fitting if each.stream in (attended, looking)[number]]
         elif crossed and attended == looking and len(looking) == 1:   # both sides read the same input
             read = {keys for _, keys in crossed} | {each for each in every if each.attended}
@@ -202,12 +139,12 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
             meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
         # leave out positions where two inputs are mixed
         meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]
-        if len(fitting) == 1 and len(side.tokens) not in sizes and all(each.inputs <= fitting[0].inputs
+        if len(fitting) == 1 and len(side) not in sizes and all(each.inputs <= fitting[0].inputs
                                                                        for each in every):
             meant = fitting
         if len({each.stream for each in meant}) == 1:
-            names.update(dict.fromkeys(meant, side.tokens))
-    lengths = [len(side.tokens) for side in sides if side is not None]
+            names.update(dict.fromkeys(meant, side))
+    lengths = [len(side) for side in sides if side is not None]
     if lengths and not any(each.count in lengths for each in every):
         raise UserError(f"tokens has {' and '.join(map(str, sorted(lengths)))} texts, but the module attends over "
                         f"{_sizes(found)} positions; give one text per position.")

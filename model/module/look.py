@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from model.core.query import Query, UserError, first_line
-from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
-from model.module import inputs as module_inputs
-from model.module.arrange import Arranged, Side, arrange, named
-from model.module.inputs import Inputs
+from model.core.record import (
+    ROW_SUM_TOLERANCE,
+    AttentionRecord,
+    Card,
+    Layer,
+    Tokens,
+    Verification,
+    tokens_of_texts,
+)
+from model.module.arrange import Arranged, arrange
+from model.module.inputs import Inputs, given
 
 if TYPE_CHECKING:
     from torch import nn
@@ -22,14 +29,13 @@ PREFIX = "module:"
 Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # one list for all positions, or (source, target)
 
 
-def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: object = None,
-         batch: int = 0) -> AttentionRecord:
+def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, batch: int = 0) -> AttentionRecord:
     """Return the record of one pass of a torch module. Each layer is verified against the module's real output, and the
     module is left unchanged.
 
-    inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a Hugging Face tokenizer, a text or
-    a pair. tokens: a name for each position, or (source, target) for a module with two sides, which are the keys and
-    queries of cross-attention, or else the first and second input. Positions without a provable name are numbered.
+    inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments. tokens: a name for each
+    position, or (source, target) for a module with two sides, which are the keys and queries of cross-attention, or
+    else the first and second input. Positions without a provable name are numbered.
     batch: the batch item to show. Raises UserError if the module has no attention that can be observed and verified, or
     does not accept the inputs.
     """
@@ -37,9 +43,8 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, t
 
     network = getattr(network, "_orig_mod", network)   # torch.compile's original module, uncompiled
     _check(network, batch)
-    called = module_inputs.given(network, inputs) if tokenizer is None else module_inputs.read(network, tokenizer,
-                                                                                               inputs)
-    source, target = _names(tokens, called)
+    called = given(network, inputs)
+    source, target = _names(tokens)
     name = name_of(network)
     try:
         seen = observe(network, lambda: network(*called.args, **called.kwargs), batch, called.tensors())
@@ -76,13 +81,18 @@ def _check(network: object, batch: int) -> None:
         raise UserError(f"batch is {batch} but must be the number of an item, from 0.")
 
 
-def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | None]:
+def _names(tokens: Names | None) -> tuple[Tokens | None, Tokens | None]:
     """Return the names of source and target positions."""
-    if tokens is None:
-        return called.source, called.target
     if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(side, str) for side in tokens):
-        return Side(named(tokens[0])), Side(named(tokens[1]))
-    return Side(named(tokens)), None   # type: ignore[arg-type]
+        return _named(tokens[0]), _named(tokens[1])
+    return None if tokens is None else _named(tokens), None
+
+
+def _named(texts: object) -> Tokens:
+    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
+        raise UserError("tokens must be a list of strings, one per position, or a pair of lists (source, target); "
+                        "write tokens=[\"a\", \"b\"].")
+    return tokens_of_texts(texts)
 
 
 def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[Attention], list[str]]":

@@ -46,7 +46,11 @@ def foreign() -> dict[str, Any]:
 def check_folder(folder: Path) -> None:
     """Raise UserError for another program's folder, naming the program and how to view its model."""
     if not (folder / "config.json").exists():
-        raise _without_config(folder)
+        names = {path.name for path in folder.iterdir()}
+        for known in foreign()["known_by_files"]:
+            if set(known["files"]) <= names:
+                raise _foreign(folder, known["what"], known["way"])
+        raise UserError(f"{folder} has no config.json; give a folder that save_pretrained wrote, or a GGUF file.")
     config = files.read_json(folder / "config.json")
     if isinstance(config.get("quantization"), dict):
         raise UserError(f"{folder} holds weights that are quantised for MLX, which transformers cannot read; give "
@@ -69,34 +73,15 @@ def _foreign(folder: Path, what: str, way: str) -> UserError:
                      f"notebook with look({way}, inputs).")
 
 
-def _without_config(folder: Path) -> UserError:
-    names = {path.name for path in folder.iterdir()}
-    inside = next((path.parent for pattern in ("*", "*/*") for path in sorted(folder.glob(f"{pattern}/config.json"))
-                   if "model_index.json" not in names and any(path.parent.glob("*.safetensors"))), None)
-    if inside is not None:
-        return UserError(f"{folder} has no config.json, and a folder in it has one; give {inside}.")
-    for known in foreign()["known_by_files"]:
-        if set(known["files"]) <= names:
-            return _foreign(folder, known["what"], known["way"])
-    return UserError(f"{folder} has no config.json; give a folder that save_pretrained wrote, or a GGUF file.")
-
-
 def _without_weights(folder: Path) -> UserError:
     """Return the error for a folder with a configuration but no readable weights."""
     formats = foreign()["formats"]
-    names = sorted(path.name for path in folder.iterdir() if path.name != "training_args.bin")
-    other = next((name for name in names if name.endswith((".safetensors", ".gguf", *formats))), "")
-    if "-of-" in other:
-        return UserError(f"{folder} holds parts of weights, {other} first, and no {files.INDEX}, which says what is in "
-                         f"which; copy that file, too.")
-    if other.endswith(".gguf"):
-        return UserError(f"{folder} holds its model as GGUF; give the file itself: {folder / other}")
-    if other.endswith(".safetensors"):
-        return UserError(f"{folder} has no {files.WEIGHTS}; if {other} holds the model's weights, rename it.")
-    if other:
-        return UserError(f"{folder} holds its weights for {formats[Path(other).suffix]} ({other}), and none as "
-                         f"safetensors; save them again with save_pretrained of transformers.")
-    return UserError(f"{folder} has no {files.WEIGHTS}; give a folder that save_pretrained wrote.")
+    other = next((name for name in sorted(path.name for path in folder.iterdir() if path.name != "training_args.bin")
+                  if name.endswith((".safetensors", ".gguf", *formats))), "")
+    program = formats.get(Path(other).suffix)
+    found = (f", only {other}" if other else "") + (f" (for {program})" if program else "")
+    return UserError(f"{folder} has no {files.WEIGHTS}{found}; give a folder that save_pretrained wrote, with all its "
+                     f"files, or a GGUF file.")
 
 
 def check_type(folder: Path, config: dict) -> None:
@@ -190,9 +175,6 @@ def no_attention(title: str, model_type: str) -> UserError:
     """Return the error for a network without attention, such as a convolutional or recurrent one."""
     return UserError(f"{title}, of the type {model_type}, has no attention to show; choose a Transformer.")
 
-
-if TYPE_CHECKING:
-    from model.pretrained import Config, Network
 
 CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # extensions of executable files
 SHOWN = 3      # names listed in a clause before the rest is counted

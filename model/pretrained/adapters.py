@@ -200,7 +200,6 @@ class Adapter:
                 if lacking or unexpected:
                     raise ValueError(f"it lacks {lacking[0]}" if lacking else f"there is no place for {unexpected[0]}")
                 adapted.merge_and_unload()
-        files.check_numbers(str(path), network, lambda name: path)
 
     def _fit_embeddings(self, network: "Network", names: dict[str, str]) -> None:
         """Resize the network's embeddings to the adapter's. If the adapter changes only the embeddings, untie the

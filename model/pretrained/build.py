@@ -33,7 +33,6 @@ from model.pretrained.files import (
     ModelFiles,
     Weights,
     blame,
-    check_generation,
     check_weights,
     origin_of,
     read_json,
@@ -50,9 +49,7 @@ PROBE_COST = 3e12   # operations, about a minute; if testing a window takes more
 SEED = 2017   # seed of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
 PERMUTED = frozenset({"xlnet"})  # decoders that attend to later tokens by design if no permutation is passed
-PACKED = 8          # maximum number of parameters packed into one number of a checkpoint
 SHARED = 100        # maximum number of layers that may share weights
-SPARE = 25_000_000  # numbers that a model may compute besides its weights, such as masks
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # types whose stored and computed precision are the same
 
 
@@ -106,8 +103,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
         except (KeyError, ValueError):
             network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
         replaced = set() if adapter is None else adapter.replaced(network)
-        check_weights(place, weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
-        check_generation(place.folder, network)
+        check_weights(weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
     head = head_of(type(network).__name__)
     # a missing pooler does not affect attention, but an adapter's classifier needs the pooler's output
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
@@ -219,8 +215,8 @@ def _config(folder: Path) -> "Config":
 
 def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Config",
                                      weights: Weights, title: str) -> None:
-    """Raise UserError if the configured network needs more memory than is free, or far more parameters than the weights
-    contain."""
+    """Raise UserError if the configured network has far more layers than the weights, or needs more memory than is
+    free."""
     import torch
 
     layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
@@ -231,11 +227,7 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
         network = made_of(network_class, copy.deepcopy(config), "eager")
     tied = tied_names(network)
     needed = sum(parameter.numel() for name, parameter in network.named_parameters() if name not in tied)
-    needed += sum(buffer.numel() for buffer in network.buffers())
     limits.refuse_weights(needed, title)
-    if needed > PACKED * weights.parameters + SPARE:
-        raise UserError(f"The configuration of {title} describes {needed:,} parameters, but its weights hold "
-                        f"{weights.parameters:,}; copy or download the model again.")
 
 
 @contextmanager
@@ -314,9 +306,6 @@ def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> li
     return limits.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
                        tuple(examined.shapes), examined.wiring is None)
 
-
-if TYPE_CHECKING:
-    from model.pretrained import Config, Network, Output, Tokenizer
 
 UNLIMITED = 1_000_000  # for models with unlimited positions, limited only by memory and time
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")

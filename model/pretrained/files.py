@@ -9,7 +9,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +33,6 @@ LFS = b"version https://git-lfs"   # start of a Git LFS pointer
 PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
 LONGEST = 200              # maximum number of characters of another package's message
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
-IDS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
 
 # path: ((size, modification time), sha256)
 _hashes: dict[str, tuple[tuple[int, int], str]] = {}
@@ -88,17 +87,6 @@ class Weights:
     def dtypes(self) -> tuple[str, ...]:
         """The stored types, in safetensors' names."""
         return tuple(sorted({dtype for _, dtype, _ in self.tensors.values()}))
-
-    def key_of(self, name: str) -> str:
-        """Return a parameter's stored name: `name` itself, or with the base model's prefix added or removed."""
-        ends = (name, name.partition(".")[2])
-        return next((key for key in ends if key in self.tensors), "") or next(
-            (key for key in self.tensors if key.endswith(f".{name}")), name)
-
-    def file_of(self, name: str) -> Path:
-        """Return the file that holds a parameter."""
-        key = self.key_of(name)
-        return self.tensors[key][0] if key in self.tensors else self.files[0]
 
 
 def path_named(model_id: str) -> Path:
@@ -246,44 +234,19 @@ def blame(path: Path, expected: str) -> Iterator[None]:
                         f"choose another model.") from error
 
 
-def check_weights(place: ModelFiles, weights: Weights, network: "Network",
-                  mismatched: Iterable[tuple]) -> None:
-    """Raise UserError, naming file and tensor, for weights of the wrong shape or of an integer type.
+def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tuple]) -> None:
+    """Raise UserError, naming the tensor, for weights of the wrong shape or of an integer type.
 
     mismatched: (tensor, its shape, the shape in config.json), as reported by transformers.
     """
     for name, shape, wanted in mismatched:
-        raise UserError(f"{weights.file_of(name)} holds {name} as {tuple(shape)}, where config.json says "
+        raise UserError(f"{weights.files[0].parent} holds {name} as {tuple(shape)}, where config.json says "
                         f"{tuple(wanted)}; copy or download both again.")
-    if getattr(network.config, "quantization_config", None) is None:
-        for name, _ in network.named_parameters():
-            path, dtype, _ = weights.tensors.get(weights.key_of(name), (None, "F32", ()))
-            if not dtype.startswith(DECIMALS):
-                raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; copy or "
-                                f"download it again.")
-    check_numbers(place.title, network, weights.file_of)
-
-
-def check_numbers(title: str, network: "Network", file_of: Callable[[str], Path]) -> None:
-    """Raise UserError for NaN or infinity in any weight; file_of(name) returns the file that holds it."""
-    import torch
-
-    for name, parameter in network.named_parameters():
-        if parameter.numel() and not all(torch.isfinite(end) for end in torch.aminmax(parameter)):
-            raise UserError(f"{title} was not opened because {file_of(name)} holds NaN or infinity in {name}; copy or "
-                            f"download it again, or choose another model.")
-
-
-def check_generation(folder: Path, network: "Network") -> None:
-    """Raise UserError if the special tokens in generation_config.json are not ids."""
-    path = folder / "generation_config.json"
-    if path.exists():
-        read_json(path)
-    for name in IDS:
-        ids = getattr(getattr(network, "generation_config", None), name, None)
-        if not all(isinstance(number, int) for number in (ids if isinstance(ids, list) else [ids or 0])):
-            raise UserError(f"{path} gives {ids!r} as {name}, where a token id is expected; copy or download it "
-                            f"again.")
+    for name, (path, dtype, _) in weights.tensors.items():
+        if name.endswith(".weight") and not dtype.startswith(DECIMALS) and (
+                getattr(network.config, "quantization_config", None) is None):
+            raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; copy or "
+                            f"download it again.")
 
 
 # Trust on first use: the hub's files are unsigned, and its names follow the newest commit. So the commit and the sha256

@@ -13,7 +13,7 @@ from model.capture.model import NetworkModel, maps_of
 from model.core import limits
 from model.core.models import ModelInput, PassAnswer
 from model.core.query import Progress, Query, UserError, largest, quiet
-from model.core.record import CANDIDATES, AttentionMap, Prediction, Tokens, Verification
+from model.core.record import AttentionMap, Prediction, Tokens, Verification
 from model.pretrained import files
 from model.pretrained.accounting import MODULES, wrong_input
 from model.pretrained.files import blame
@@ -23,7 +23,7 @@ from model.pretrained.tokens import bytes_by_sign, visible
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from model.pretrained import Config, Tokenizer
+    from model.pretrained import Config, Output, Tokenizer
 
 
 @dataclass(frozen=True)
@@ -69,19 +69,6 @@ def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
     return Prediction("vector", vector=numbers)
 
 
-def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "Tokenizer") -> Prediction:
-    """Return the best CANDIDATES tokens at some positions. logits: (position, vocabulary), one row per entry of
-    `positions`."""
-    logits = logits.float()
-    normaliser = logits.logsumexp(-1)
-    best = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
-    probabilities = (best.values - normaliser[:, None]).exp()
-    ids = best.indices.tolist()
-    return Prediction(kind, tuple(positions), tuple(map(tuple, ids)),
-                      tuple(tuple(text_of(tokenizer, number) for number in row) for row in ids),
-                      tuple(map(tuple, np.asarray(probabilities).tolist())), tuple(normaliser.tolist()))
-
-
 def text_of(tokenizer: "Tokenizer", number: int) -> str:
     """Return a token of the vocabulary in readable form. Its leading space is made visible, since no text surrounds
     it."""
@@ -110,22 +97,6 @@ def bytes_in_hex(raw: str) -> str:
 def label_of(config: "Config", number: int) -> str:
     """Return a class's name, with its spaces unchanged."""
     return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
-
-
-def top_classes(logits: "Tensor", config: "Config") -> Prediction:
-    """Return the classes of a classifier, most probable first. logits: (class)."""
-    normaliser = logits.float().logsumexp(-1)
-    best = logits.float().topk(min(CANDIDATES, len(logits)))
-    ids = tuple(best.indices.tolist())
-    return Prediction("label", (0,), (ids,),
-                      (tuple(label_of(config, number) for number in ids),),
-                      (tuple((best.values - normaliser).exp().tolist()),), (float(normaliser),))
-
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from model.pretrained import Output
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,26 +148,16 @@ class PretrainedModel(NetworkModel):
     def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
         """Return the logits or the sentence vector in one row of a pass. Raises UserError for a network with
         neither."""
-        if self.pooling is not None:
-            vector = sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
-            return PassAnswer("vector", (), cast(np.ndarray, vector))
-        if self.task == "none":
-            raise UserError(f"{self.card.title} has no answer that could change; choose a model that "
-                            f"predicts words or sentence vectors.")
-        logits, positions = self._logits_to_predict(asked, output.logits[row])
-        return PassAnswer(self.task, tuple(positions), logits.float().numpy())
+        if self.pooling is None:
+            return super().answer(asked, output, row)
+        vector = sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
+        return PassAnswer("vector", (), cast(np.ndarray, vector))
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
         """Return the answer from the captured pass's output, or None if the model predicts nothing."""
-        if self.pooling is not None:
-            return sentence_vector(output.last_hidden_state, self.pooling)
-        if self.task == "none":
-            return None
-        logits, positions = self._logits_to_predict(asked, output.logits[0])
-        if self.task == "label":
-            return top_classes(logits[0], self.network.config)
-        words = target_tokenizer(self.network, self.tokenizer)
-        return top_tokens(self.task, logits, positions, words) if positions else None
+        if self.pooling is None:
+            return super().prediction(query, asked, output)
+        return sentence_vector(output.last_hidden_state, self.pooling)
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
         """Return the weights that the model itself reports, and its output. Raises UserError if they cannot be
@@ -216,9 +177,10 @@ class PretrainedModel(NetworkModel):
         return maps_of(members, asked), Verification("reported", row_sum_error=error_of_rows,
                                                    reasons=self.reasons), output
 
-    def _logits_to_predict(self, asked: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
-        """Select the logits (position, vocabulary) at the positions where the network predicts, from all logits (token,
-        vocabulary) or (class); return both."""
+    def answered(self, asked: ModelInput, output: "Output", row: int = 0) -> "tuple[Tensor, list[int]]":
+        """Return the logits (position, vocabulary or class) at the positions where the network predicts in one row of a
+        pass, and these positions."""
+        logits = output.logits[row]
         if self.task == "next":
             return logits[-1:], [len(asked.source) - 1]
         if self.task == "mask":

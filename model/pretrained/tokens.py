@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from model.capture.transformers_internals import vocabulary_files
 from model.core.query import Span, UserError
 from model.core.record import Tokens
+from model.core.words import JOINER, NON_JOINER, word_numbers
 from model.pretrained.files import blame, read_json
 
 if TYPE_CHECKING:
@@ -158,9 +159,8 @@ def has_vocabulary(folder: Path) -> bool:
 
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
-JOINER = "\u200d"
 # zero-width joiner and non-joiner: kept between letters or emoji, because they affect their shape
-INSIDE = (JOINER, "\u200c")
+INSIDE = (JOINER, NON_JOINER)
 LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -278,24 +278,6 @@ def _renumber(words: list[int]) -> tuple[int, ...]:
     return tuple(order.get(word, -1) for word in words)
 
 
-def word_numbers(text: str) -> list[int]:
-    """Return each character's word number, -1 for white space.
-
-    Consecutive letters, digits and inner apostrophes form one word. Each Chinese or Japanese character, symbol or emoji
-    is a word of its own, including the marks and joiners that follow it.
-    """
-    numbers, current, before, held = [], -1, " ", False
-    for character, after in zip(text, text[1:] + " ", strict=False):
-        if character.isspace():
-            numbers.append(-1)
-        else:
-            held = _joins(before, character, after, held)
-            current += not held
-            numbers.append(current)
-        before = character
-    return numbers
-
-
 @functools.cache
 def bytes_by_sign() -> dict[str, int]:
     """Return {character: byte} for byte-level vocabularies (Radford et al. 2019, encoder.py): printable Latin-1
@@ -303,23 +285,3 @@ def bytes_by_sign() -> dict[str, int]:
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
-
-
-@functools.lru_cache(1 << 14)
-def _joins(before: str, character: str, after: str, held: bool) -> bool:
-    """Return whether a character continues its predecessor's word. held: whether the predecessor continued one."""
-    if before.isspace():
-        return False
-    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    if unicodedata.category(character)[0] == "M" or character in INSIDE or before == JOINER or skin_tone:
-        return True
-    if character in "'’":
-        return _runs(before) and _runs(after)
-    bridge = unicodedata.category(before)[0] == "M" or before in INSIDE or (before in "'’" and held)
-    return _runs(character) and (_runs(before) or bridge)
-
-
-def _runs(character: str) -> bool:
-    """Return whether a character belongs to a script written with spaces; Chinese and Japanese are not."""
-    chinese = "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000"
-    return (character.isalnum() or character == "_") and not chinese

@@ -16,9 +16,9 @@ from model.capture.model import NetworkModel
 from model.capture.verify import Wiring
 from model.core import files, pictures
 from model.core.limits import Plan, Shape, seeded, stop_between_layers
-from model.core.models import ModelInput, PassAnswer
+from model.core.models import ModelInput
 from model.core.query import Progress, Query, UserError, quiet
-from model.core.record import CANDIDATES, Card, Omission, Prediction, Tokens, patch_tokens
+from model.core.record import Card, Omission, Tokens, patch_tokens
 from model.core.trace import Embedded, Trace
 from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
@@ -243,24 +243,10 @@ class ScratchModel(NetworkModel):
         """Return the positions at which the model answers: all of the target, or of the source if there is none."""
         return list(range(len(asked.target or asked.source)))
 
-    def answer(self, asked: ModelInput, output: Tensor, row: int = 0) -> PassAnswer:
-        """Return the logits at the answer positions. Raises UserError for the untrained model."""
-        if self.task == "none":
-            raise UserError(f"{self.card.title} has no answer that could change; choose a trained model.")
+    def answered(self, asked: ModelInput, output: Tensor, row: int = 0) -> tuple[Tensor, list[int]]:
+        """Return the logits at the answer positions, and these positions."""
         positions = self.positions(asked)
-        return PassAnswer(self.task, tuple(positions), output[row][positions].numpy())
-
-    def prediction(self, query: Query, asked: ModelInput, output: Tensor) -> Prediction | None:
-        """Return the most probable words at the answer positions, or None for the untrained model."""
-        positions = [] if self.task == "none" else self.positions(asked)
-        if not positions:
-            return None
-        chosen = output[0][positions]
-        best = chosen.log_softmax(-1).topk(min(CANDIDATES, chosen.shape[-1]))
-        ids = tuple(map(tuple, best.indices.tolist()))
-        return Prediction(self.task, tuple(positions), ids,
-                          tuple(tuple(self.tokenizer.words[number] for number in row) for row in ids),
-                          tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
+        return output[row][positions], positions
 
     def trace(self, query: Query, report: Progress) -> Trace:
         """Return the trace with the embeddings' parts, which are known even if they are not separate modules."""

@@ -3,19 +3,17 @@
 Spans count code points of the typed text. Text is not normalised, so a token's text is always `text[start:end]`.
 """
 import hashlib
-import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
 from model.core.query import Span
 from model.core.record import Tokens
+from model.core.words import APOSTROPHES, sort_of, word_spans
 
-APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")
 # French words that are elided: l'animal is split into l' and animal
 ELISIONS = frozenset(("l", "d", "n", "qu", "puisqu", "lorsqu", "jusqu", "s", "c", "j", "m", "t"))
-SPACES = frozenset(" \t\n\r\f\v\u00a0\u2028\u2029\u3000\ufeff")
 
 
 @dataclass(frozen=True)
@@ -27,36 +25,6 @@ class Piece:
     span: Span              # position in the text
     unknown: bool = False   # whether the vocabulary lacks it
     special: bool = False   # whether it was added rather than typed
-
-
-def _sort(character: str) -> str:
-    """Return the character's class: word, mark (attached to its predecessor), space or sign (a separate token)."""
-    if character in SPACES or unicodedata.category(character) == "Zs":
-        return "space"
-    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    if unicodedata.category(character)[0] == "M" or character in (JOINER, NON_JOINER) or skin_tone:
-        return "mark"
-    if "\u2e80" <= character <= "\u9fff" or "\U00020000" <= character <= "\U0003ffff":
-        return "sign"  # CJK is written without spaces, so each character is a token
-    return "word" if unicodedata.category(character)[0] in "LN" or character == "_" else "sign"
-
-
-def word_spans(text: str) -> list[Span]:
-    """Return (start, end) of each word and each symbol. "don't" is one word. Combining marks, emoji joiners and skin
-    tones stay with the character that they modify."""
-    spans: list[Span] = []
-    before = "space"
-    for i, character in enumerate(text):
-        sort = _sort(character)
-        if character in APOSTROPHES and before == "word" and _sort(text[i + 1:i + 2] or " ") == "word":
-            sort = "word"
-        joined = before != "space" and (sort == "mark" or (text[i - 1] == JOINER and sort == "sign"))
-        if joined or sort == before == "word":
-            spans[-1] = (spans[-1][0], i + 1)
-        elif sort != "space":
-            spans.append((i, i + 1))
-        before = before if joined and sort == "mark" else sort
-    return spans
 
 
 @dataclass(frozen=True)
@@ -137,7 +105,7 @@ class SignTokenizer:
         """Return the characters of a text with their spans."""
         numbers = {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
         return [Piece(sign, numbers.get(sign, UNKNOWN), (i, i + 1), unknown=sign not in numbers)
-                for i, sign in enumerate(text) if _sort(sign) != "space"]
+                for i, sign in enumerate(text) if sort_of(sign) != "space"]
 
 
 def _elided(text: str, span: Span) -> list[Span]:

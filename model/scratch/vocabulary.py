@@ -1,11 +1,12 @@
 """Present our models' vocabularies as groups of phrases that can be combined by clicking. Does not need torch."""
 import re
 import string
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.scratch import lexicon, story_grammar
 from model.scratch.grammar import join_words
-from model.scratch.source import SNAPSHOT
+from model.scratch.source import SNAPSHOT, is_scratch
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
@@ -18,7 +19,7 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
     name = model_id.split(SNAPSHOT)[0]
     if name == "induction":
         return {"signs": tuple(string.ascii_lowercase + string.ascii_uppercase + string.digits)}
-    if name in ("scratch", "marked-digit"):
+    if not is_scratch(model_id) or name in ("scratch", "marked-digit"):
         return {}
     if name == "stories":
         return story_grammar.phrases()
@@ -69,7 +70,7 @@ def swap(text: str) -> Swap | None:
     return None
 
 
-def join_phrases(model_id: str, chosen: list[str]) -> str:
+def join_phrases(model_id: str, chosen: Sequence[str]) -> str:
     """Join phrases into a text: characters without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)

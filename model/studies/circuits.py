@@ -19,10 +19,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.heads import ranked_frame
 from model.core.models import Models
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord, Layer
-from model.core.trace import CLOSE, AttentionTrace, Block, Norm, Projection, Trace, same_numbers, turned
+from model.core.trace import (
+    CLOSE,
+    AttentionTrace,
+    Block,
+    Norm,
+    Projection,
+    Trace,
+    norm_giving,
+    norm_of,
+    same_numbers,
+    turned,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -119,7 +131,7 @@ class Walk:
     def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
         """Add an attention layer's heads to the stream, through the norm of the layer's output if there is one (Gemma
         2). In a post-LN block, also apply the norm of the sum."""
-        after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
+        after = norm_of(block.norms, output)
         if after is not None:
             added = added.through(after, self.tokens)
         stream = stream.join(added)
@@ -185,11 +197,6 @@ class Why:
         """The sum of all parts and terms, equal to `score` up to rounding."""
         return float(self.parts.sum() + sum(value for _, value in self.terms))
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the parts in bytes."""
-        return self.parts.nbytes
-
     def grouped(self, most: int) -> "Why":
         """Keep the `most` largest writers of each side and sum the others."""
         parts, names = self.parts, []
@@ -203,12 +210,9 @@ class Why:
 
     def frame(self) -> "DataFrame":
         """Return one row per pair with query_from, key_from and value, sorted by absolute value in descending order."""
-        from pandas import DataFrame
-
-        table = DataFrame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
-                           "key_from": np.tile(self.key_writers, len(self.query_writers)),
-                           "value": self.parts.ravel()})
-        return table.sort_values("value", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
+        return ranked_frame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
+                             "key_from": np.tile(self.key_writers, len(self.query_writers)),
+                             "value": self.parts.ravel()}, "value")
 
 
 def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
@@ -221,12 +225,10 @@ def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
     allowed = layer.allowed.block(row, column)
     if not bool(allowed[asked.head if allowed.ndim == 3 else ...].reshape(-1)[0]):
         raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
-    shared = layer.heads // len(layer.key)
-    same_stack = asked.kind is not Kind.CROSS
+    group = asked.head // (layer.heads // len(layer.key))
     queries = _side(record, trace, asked.kind, block, attention.x, asked.looking)
-    keys = _side(record, trace, asked.kind, block, attention.memory, asked.looked_at) if same_stack else \
-        _memory(record, trace, attention.memory, asked.looked_at)
-    group = asked.head // shared
+    keys = (_memory(record, trace, attention.memory, asked.looked_at) if asked.kind is Kind.CROSS
+            else _side(record, trace, asked.kind, block, attention.memory, asked.looked_at))
     query = _projected(queries, attention.query, attention.query_scale, asked.looking, asked.head,
                        layer.query[asked.head, asked.looking], attention.pairs)
     key = _projected(keys, attention.key, attention.key_scale, asked.looked_at, group,
@@ -255,7 +257,7 @@ def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: i
     """Return the stream, after a norm if necessary, if it equals read[token]; otherwise None."""
     if same_numbers(stream.total, read[[token]].astype(np.float64)):
         return stream
-    norm = next((norm for norm in norms if same_numbers(norm.output, read)), None)
+    norm = norm_giving(norms, read)
     normed = None if norm is None else stream.through(norm, np.array([token]))
     return normed if normed is not None and same_numbers(normed.total, read[[token]].astype(np.float64)) else None
 

@@ -14,7 +14,7 @@ from model.core import heads, statistics
 from model.core.models import Models
 from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted, quiet, quoted
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.statistics import jensen_shannon, mean_intervals
+from model.core.statistics import interval_columns, jensen_shannon, mean_intervals
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.studies.alignment import Group, align
 
@@ -67,8 +67,12 @@ class Comparison:
     changed: np.ndarray         # mean Jensen–Shannon divergence of a head's rows in bits, float64 (head)
 
     def frame(self) -> "DataFrame":
-        """Return one row per head of the first record with the column `changed`, in bits."""
-        return heads.head_frame(self.heads, {"changed": self.changed})
+        """Return one row per head of the first record, most different first, with the divergence in bits."""
+        return _ranked(self.heads, {"divergence": self.changed})
+
+
+def _ranked(ids: tuple[HeadId, ...], columns: dict[str, np.ndarray]) -> "DataFrame":
+    return heads.head_frame(ids, columns).sort_values("divergence", ascending=False, kind="stable")
 
 
 def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
@@ -228,11 +232,9 @@ class Divergences:
         return cls(first.heads, np.concatenate([first.changed, *(each.changed for each in others)]))
 
     def frame(self) -> "DataFrame":
-        """Return one row per head: the divergence in bits, averaged over texts, with low and high (95 % interval)."""
-        intervals = mean_intervals(self.changed)
-        return heads.head_frame(self.heads, {"divergence": np.array([each.value for each in intervals]),
-                                             "low": np.array([each.low for each in intervals]),
-                                             "high": np.array([each.high for each in intervals])})
+        """Return one row per head, most different first: the divergence in bits, averaged over texts, with low and high
+        (95 % interval)."""
+        return _ranked(self.heads, interval_columns("divergence", mean_intervals(self.changed)))
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:

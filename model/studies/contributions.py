@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.attention import softmax
+from model.core.heads import ranked_frame
 from model.core.models import Models, OpenModel
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord
 from model.core.statistics import entropy
-from model.core.trace import Trace, same_numbers
+from model.core.trace import Trace, norm_of, same_numbers
 from model.studies.circuits import BEFORE, BIAS, REST, Stream, Walk
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ class Adds:
     promoted: tuple[tuple[str, float], ...]   # tokens with the largest change in logit; () without an unembedding
     demoted: tuple[tuple[str, float], ...]    # tokens with the smallest (most negative) change in logit
 
-    nbytes = 1000
-
 
 def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Callable[[int], str]) -> Adds:
     """Compare a head's vector with the residual stream, and compute its direct contribution to the logits.
@@ -71,7 +71,7 @@ def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Calla
         if (attention.kind, attention.index) == (asked.kind, asked.layer):
             break
         stream = walk.added(wanted, stream, added, attention.output)
-    after = next((norm for norm in wanted.norms if same_numbers(norm.input, attention.output)), None)
+    after = norm_of(wanted.norms, attention.output)
     added = added if after is None else added.through(after, walk.tokens)
     whole, own = stream.total[0] + added.total[0], added.parts[asked.head, 0]
     promoted: tuple[tuple[str, float], ...] = ()
@@ -175,19 +175,11 @@ class Writes:
         return float(self.embedding + self.heads.sum() + self.cross.sum() + self.feed_forward.sum() + self.bias
                      + self.rest + self.others)
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays in bytes."""
-        return self.heads.nbytes + self.cross.nbytes + self.feed_forward.nbytes
-
     def frame(self) -> "DataFrame":
         """Return one row per head with layer, head and value, sorted by absolute value in descending order."""
-        from pandas import DataFrame
-
         layers, heads = np.indices(self.heads.shape)
-        table = DataFrame({"layer": np.take(self.layers, layers.ravel()), "head": heads.ravel(),
-                           "value": self.heads.ravel()})
-        return table.sort_values("value", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
+        return ranked_frame({"layer": np.take(self.layers, layers.ravel()), "head": heads.ravel(),
+                             "value": self.heads.ravel()}, "value")
 
 
 def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
@@ -277,11 +269,6 @@ class Lens:
                           "probabilities": list(map(list, self.probabilities)), "entropy": self.entropy,
                           "divergence": self.divergence})
 
-    @property
-    def nbytes(self) -> int:
-        """Estimate the size of the table in bytes."""
-        return 500 * len(self.layers)
-
 
 def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
     """Apply the final norm, with its scale recomputed, and the unembedding to the stream after every block."""
@@ -292,8 +279,7 @@ def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
     vectors = np.stack([blocks[0].before[position], *(block.after[position] for block in blocks)]).astype(np.float64)
     vectors = vectors if norm is None else norm.apply(vectors)
     logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors))
-    shifted = logits - logits.max(-1, keepdims=True)
-    chances = np.exp(shifted) / np.exp(shifted).sum(-1, keepdims=True)
+    chances = softmax(logits)
     best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
     final = chances[-1]
     ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))

@@ -2,7 +2,6 @@
 
 A case consists of a sentence, a pronoun, the noun that it refers to, and another noun.
 """
-import csv
 import functools
 import hashlib
 import io
@@ -11,8 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.masks import Mask
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, counted, quiet
+from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, counted, head_label, quiet
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import (
     HeldOut,
@@ -31,9 +29,11 @@ from model.core.statistics import (
     accuracy_intervals,
     best_column,
     held_out_accuracy,
+    interval_columns,
     max_statistic_null,
 )
 from model.core.view import PRONOUNS, SUBJECTS
+from model.studies import corpus
 from model.studies.predictions import log_probability
 
 if TYPE_CHECKING:
@@ -115,38 +115,33 @@ class CaseFile(NamedTuple):
     left_out: tuple[str, ...]   # an error message for each unusable row
 
 
-def read_csv(text: str, name: str = "the file") -> CaseFile:
-    """Read cases from CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
-    pair, answer, other. Unusable rows are skipped and reported by row number; the header is row 1.
-
-    Raises UserError if no row is usable.
-    """
-    rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
-    missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
-    if missing:
-        raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least "
-                        f"{', '.join(REQUIRED)}.")
+def read_cases(content: bytes, name: str) -> CaseFile:
+    """Read cases from a CSV or JSONL file with the columns sentence, pronoun, correct, wrong, and optionally
+    pronoun_start, frame, pair, answer, other. Unusable rows are skipped and reported by line. Raises UserError if no
+    row is usable."""
     cases: list[Case] = []
     left_out: list[str] = []
-    for number, row in enumerate(rows, 2):
+    for line, row in corpus.rows(io.BytesIO(content), name):
         LIMITS.refuse_above("case_rows", len(cases) + len(left_out) + 1, name, "cut it into several files")
         try:
-            cases.append(_case({key: (value or "").strip() if key != "sentence" else value or ""
-                                for key, value in row.items() if key}))
+            cases.append(_case(row))
         except UserError as error:
-            left_out.append(f"Row {number} of {name}: {error}")
+            left_out.append(f"{name}, line {line}: {error}")
     if not cases:
         raise UserError(left_out[0] if left_out else f"{name} has no row below its header; give at least one sentence.")
     return CaseFile(pair_twins(cases), tuple(left_out))
 
 
-def _case(row: dict[str, str]) -> Case:
-    start = row.get("pronoun_start") or None
-    if start is not None and not re.fullmatch(r"\d{1,9}(\.0+)?", start, re.ASCII):
+def _case(row: dict[str, Any]) -> Case:
+    missing = [name for name in REQUIRED if name not in row]
+    if missing:
+        raise UserError(f"There is no column {', '.join(missing)}; name at least {', '.join(REQUIRED)}.")
+    sentence = str(row["sentence"])
+    start, *words = (str(row.get(name, "")).strip() for name in ("pronoun_start", *REQUIRED[1:]))
+    if not re.fullmatch("[0-9]{0,9}", start):
         raise UserError(f"pronoun_start is {start!r} but must be a whole number of characters from 0, or empty.")
-    more = {key: row.get(key, "") for key in ("frame", "pair", "answer", "other")}
-    sentence, pronoun, correct, wrong = (row[key] for key in REQUIRED)
-    return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
+    more = {name: str(row.get(name, "")).strip() for name in ("frame", "pair", "answer", "other")}
+    return make_case(sentence, words[0], words[1], words[2], int(start) if start else None, **more)
 
 
 def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
@@ -183,25 +178,7 @@ def _shared(one: str, other: str) -> float:
 @functools.cache
 def shipped_cases(name: str) -> tuple[Case, ...]:
     """Return the cases of a set in assets/cases: "coreference" or "agreement"."""
-    return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv").cases
-
-
-def read_file(path: str | Path) -> CaseFile:
-    """Read cases from a CSV file in UTF-8. Raises UserError if the file cannot be read or parsed."""
-    try:
-        return read_bytes(Path(path).read_bytes(), Path(path).name)
-    except OSError as error:
-        raise UserError(f"{path} cannot be read ({type(error).__name__}); give a CSV file.") from None
-
-
-def read_bytes(content: bytes, name: str) -> CaseFile:
-    """Read cases from the bytes of a CSV file. Raises UserError if they are not UTF-8 or have no usable row."""
-    try:
-        return read_csv(content.decode("utf-8"), name)
-    except UnicodeDecodeError:
-        raise UserError(f"{name} is not text in UTF-8; save it as CSV in UTF-8.") from None
-    except csv.Error as error:
-        raise UserError(f"{name} is not a CSV file that can be read ({error}); save it as CSV in UTF-8.") from None
+    return read_cases((FOLDER / f"{name}.csv").read_bytes(), f"{name}.csv").cases
 
 
 ARTICLES = ("the", "a", "an")
@@ -308,19 +285,8 @@ class Words:
 
 
 @dataclass(frozen=True, eq=False)
-class NounWeights:
-    """Weights of the heads of one kind on the correct and the wrong noun in one sentence, summed over the noun's
-    tokens, float32 (head, 2)."""
-
-    heads: tuple[KindHeadId, ...]   # in the order of the arrays
-    pronoun: np.ndarray             # from the pronoun
-    later: np.ndarray               # mean over the tokens after the pronoun
-    received: np.ndarray            # mean over all tokens except the pronoun and the noun itself
-
-
-@dataclass(frozen=True, eq=False)
 class SetAnswer:
-    """The `NounWeights` of all cases in a set, float32 (case, head, 2)."""
+    """The results of `noun_weights` for all cases in a set, float32 (case, head, 2)."""
 
     query: CasesQuery               # cases and model
     heads: tuple[KindHeadId, ...]   # in the order of the arrays
@@ -360,8 +326,10 @@ def map_of(record: AttentionRecord) -> AttentionMap:
     raise UserError(f"{record.card.title} has no self-attention over a sentence; choose another model.")
 
 
-def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
-    """Compute the weights of every head on both nouns. Only `received` needs more than a few rows."""
+def noun_weights(attention_map: AttentionMap, words: Words) -> dict[str, np.ndarray]:
+    """Return the weights of every head on the correct and the wrong noun, summed over the noun's tokens, float32 (head,
+    2): from the pronoun, the mean over the tokens after it ("later"), and the mean over all tokens except the pronoun
+    and the noun itself ("received")."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
     rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
@@ -369,8 +337,7 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
         rows["pronoun"].append(_to(weights, words.pronoun, words))
         rows["later"].append(_to(weights, behind, words))
         rows["received"].append(_received(weights, layer.allowed, words))
-    heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
-    return NounWeights(heads_of_kind, **{name: np.concatenate(row) for name, row in rows.items()})
+    return {name: np.concatenate(row) for name, row in rows.items()}
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
@@ -402,8 +369,9 @@ def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
         attention_map = map_of(record)
         unknown += any(attention_map.queries.unknown)
         found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
-    stacked = {name: np.stack([getattr(each, name) for each in found]) for name in ("pronoun", "later", "received")}
-    return SetAnswer(question, found[0].heads, **stacked, unknown=unknown)
+    heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
+    stacked = {name: np.stack([each[name] for each in found]) for name in found[0]}
+    return SetAnswer(question, heads_of_kind, **stacked, unknown=unknown)
 
 
 POSSESSIVE = ("his", "its", "their")
@@ -590,16 +558,31 @@ class Report:
     luck: Luck                       # null distribution of the best head
     baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
 
-    def named(self, number: int) -> HeadScore:
-        """Return the head with this index, as used in `held_out`."""
-        return self.heads[number]
+    def __repr__(self) -> str:
+        held = "" if self.held_out is None else (
+            f"chosen on other sentences {self.held_out.accuracy.value:.1%}, ")
+        return (f"{self.n} sentences in {self.frames} frames, {len(self.heads)} heads, looking from "
+                f"{'the pronoun' if self.rows == 'pronoun' else 'the words after the pronoun'}: {held}best head "
+                f"{head_label(self.best.layer, self.best.head)} {self.best.accuracy.value:.1%}; by chance the best "
+                f"reaches {self.luck.mean:.1%} (p = {self.luck.p_value:.4f}); baselines: "
+                + ", ".join(f"{name} {value:.1%}" for name, value in self.baselines.items()))
+
+    def summary(self) -> dict[str, Any]:
+        """Return the report without its cases and the table of all heads; `held_out` names its heads."""
+        held_out = self.held_out and {"accuracy": self.held_out.accuracy, "chosen": self.chosen}
+        names = ("rows", "n", "pairs", "frames", "best", "luck", "baselines")
+        return {name: getattr(self, name) for name in names} | {"held_out": held_out}
+
+    @property
+    def chosen(self) -> tuple[HeadScore, ...]:
+        """The heads of `held_out`."""
+        return () if self.held_out is None else tuple(self.heads[number] for number in self.held_out.chosen)
 
     def frame(self) -> "DataFrame":
         """Return one row per head, sorted by accuracy and mass in descending order: accuracy with its interval (low,
         high), then mass, both and received as in `HeadScore`."""
-        numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
-                             head.received) for head in self.heads])
-        columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
+        columns = interval_columns("accuracy", (head.accuracy for head in self.heads)) | {
+            name: np.array([getattr(head, name) for head in self.heads]) for name in ("mass", "both", "received")}
         frame = heads.head_frame([(head.layer, head.head) for head in self.heads], columns)
         return frame.sort_values(["accuracy", "mass"], ascending=False, kind="stable")
 

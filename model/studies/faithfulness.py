@@ -9,7 +9,7 @@ import numpy as np
 from model.core.files import ASSETS
 from model.core.models import Models
 from model.core.query import HeadId, Progress, Query, quiet
-from model.core.statistics import MeanInterval, mean_intervals, rank_correlations
+from model.core.statistics import MeanInterval, mean_intervals, on_other_half, rank_correlations
 from model.studies.attribution import (
     FEWEST,
     METHODS,
@@ -152,12 +152,9 @@ def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarr
     values = np.array([by_head(one) for one in found])
     heads = [(layer, head) for layer, rows in zip(found[0].layers, found[0].by_head["weight"], strict=True)
              for head in range(len(rows))]
-    scores, chosen = np.full(len(found), np.nan), []
-    for half in (0, 1):
-        best = int(DataFrame(values[groups % 2 == half]).mean().fillna(-2).argmax())   # -2 is below every correlation
-        chosen.append(heads[best])
-        scores[groups % 2 != half] = values[groups % 2 != half, best]
-    return scores, tuple(chosen)
+    scores, chosen = on_other_half(values, groups % 2 == 0, lambda part: int(
+        DataFrame(values[part]).mean().fillna(-2).argmax()))   # -2 is below every correlation
+    return scores, tuple(heads[column] for column in chosen)
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:

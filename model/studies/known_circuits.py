@@ -55,8 +55,6 @@ class KnownCircuits:
 
     findings: tuple[Finding, ...]
 
-    nbytes = 2000
-
 
 @dataclass(frozen=True)
 class KnownCircuitsQuery:
@@ -78,11 +76,6 @@ def _mean(name: str, values: np.ndarray, chance: float = NAN, heads: tuple[HeadI
     """Return a finding that is a mean over independent texts, with its interval, which has to be `above` a number."""
     found = mean_intervals(np.asarray(values, np.float64)[:, None])[0]
     return Finding(name, found.value, found.low, found.high, chance, holds and found.low > above, heads)
-
-
-def _layers(heads: tuple[HeadId, ...]) -> list[int]:
-    """Return the layers of these heads, in the order of a grid's rows."""
-    return sorted({layer for layer, _ in heads})
 
 
 def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
@@ -117,19 +110,16 @@ def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progre
                 share = (patched - found.plain) / (found.twin - found.plain)
                 shares.setdefault((sender, receiver, read), []).append(share)
         written = WritesQuery(text, position, answer, rival).answer(models, quiet)
-        named.append(written.heads)
+        named.append(written.heads.ravel())
     means = {path: float(np.mean(values)) for path, values in shares.items()}
     expected = [path for path in means if path[0] == previous and path[2] == "key"]
     best = max(expected, key=means.__getitem__)
     others = max(abs(mean) for path, mean in means.items() if path not in expected)
     yield _mean("path", np.array(shares[best]), others, best[:2], above=2 * others)
     grid = np.array(named)
-    layers = _layers(scores.heads)
-    layer, head = (int(place) for place in np.unravel_index(grid.mean(0).argmax(), grid.shape[1:]))
-    top = layers[layer], head
-    rest = max(float(grid[:, layers.index(one), other].mean()) for one, other in scores.heads if
-               (one, other) not in receivers)
-    yield _mean("direct", grid[:, layer, head], rest, (top,), holds=top in receivers)
+    top = int(grid.mean(0).argmax())
+    rest = max(float(mean) for head, mean in zip(scores.heads, grid.mean(0), strict=True) if head not in receivers)
+    yield _mean("direct", grid[:, top], rest, (scores.heads[top],), holds=scores.heads[top] in receivers)
 
 
 def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Iterator[tuple[Query, Query, int, int]]:
@@ -199,24 +189,23 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
         found = PathsQuery(text, twin, position, f" {receiver}", f" {subject}").answer(models, quiet)
         differences.append(written.difference)
         flipped.append(found.twin)
-        grids.append(written.heads)
-        controls.append(control.heads)
+        grids.append(written.heads.ravel())
+        controls.append(control.heads.ravel())
         moved.append(found.patched - found.plain)
     heads, difference = found.senders, np.array(differences)
     yield _mean("accuracy", difference > 0, 0.5, above=0.5)
     yield _mean("difference", difference, -float(np.mean(flipped)), above=0)
     grid, other = np.array(grids), np.array(controls)
     limit = float(np.abs(other.mean(0)).max())
-    layers, mean = _layers(heads), grid.mean(0)
-    ranked = [(layers[row], head) for row, head in
-              np.stack(np.unravel_index(np.argsort(-mean, axis=None), mean.shape), 1).tolist()]
-    yield _mean("writer", grid.reshape(len(grid), -1)[:, int(mean.argmax())], limit, tuple(ranked[:3]), above=limit)
-    strong = mean > limit
+    mean = grid.mean(0)
+    ranked, strong = np.argsort(-mean), mean > limit
+    writers = tuple(heads[place] for place in ranked[:3])
+    yield _mean("writer", grid[:, int(mean.argmax())], limit, writers, above=limit)
     yield _mean("share", grid[:, strong].sum(1) / difference.mean(), above=0, heads=tuple(
-        head for head in ranked if strong[layers.index(head[0]), head[1]])[:8])
+        heads[place] for place in ranked if strong[place])[:8])
     effects = np.array(moved)
     mover = int(effects.mean(0).argmin())
-    yield _mean("mover", effects[:, mover], heads=(heads[mover],), holds=heads[mover] in ranked[:3])
+    yield _mean("mover", effects[:, mover], heads=(heads[mover],), holds=heads[mover] in writers)
 
 
 def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
@@ -237,8 +226,7 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
         effects |= {(each, head): value - found.plain
                     for head, value in zip(found.heads, found.patched.tolist(), strict=True)}
         grid = parts.cross if each is Kind.CROSS else parts.heads
-        layers = _layers(found.heads)
-        written |= {(each, (layer, head)): float(grid[layers.index(layer), head]) for layer, head in found.heads}
+        written |= {(each, head): float(value) for head, value in zip(found.heads, grid.ravel(), strict=True)}
     patched, direct = max(effects, key=effects.__getitem__), max(written, key=written.__getitem__)
     yield Finding("patched", effects[patched], heads=(patched[1],), holds=patched == direct)
     yield Finding("written", written[direct], heads=(direct[1],), holds=patched == direct)

@@ -21,7 +21,7 @@ from model.core import heads as core_heads
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.statistics import SEED
-from model.core.trace import AttentionTrace, Block, Trace, same_numbers
+from model.core.trace import AttentionTrace, Block, Trace, norm_giving
 from model.studies.induction import RepeatsQuery, leaning, mean_scores
 
 if TYPE_CHECKING:
@@ -60,11 +60,6 @@ class Mechanisms:
 
     def __repr__(self) -> str:
         return f"<Mechanisms: {len(self.heads)} heads, {len(self.pairs())} pairs above random heads>"
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays in bytes."""
-        return sum(each.nbytes for each in self.composition.values())
 
     def frame(self) -> "DataFrame":
         """Return one row per head: copying, matching, previous, duplicate and induction."""
@@ -144,8 +139,7 @@ def _final_gain(trace: Trace, kind: Kind) -> np.ndarray:
 def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
     parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
     for block, attention in found:
-        norm = next((norm for norm in block.norms if same_numbers(norm.output, attention.x)), None) \
-            if block.norm_first else None
+        norm = norm_giving(block.norms, attention.x) if block.norm_first else None
         count = len(attention.w_output)
         for name in ("query", "key", "value"):
             weight = getattr(attention, name).weight.astype(np.float64)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.heads import head_frame, head_ids
+from model.core.heads import head_frame, head_ids, ranked_frame
 from model.core.models import Models, OpenModel, check_lengths
 from model.core.query import HeadId, Kind, Progress, Query, UserError, head_label, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
-from model.core.trace import Trace, same_numbers, turned
+from model.core.trace import Trace, norm_giving, norm_of, turned
 from model.studies.contributions import token_id
 
 if TYPE_CHECKING:
@@ -56,19 +56,11 @@ class Paths:
     def __repr__(self) -> str:
         return f"<Paths: {len(self.senders)} paths; difference {self.plain:.4f}, in the twin {self.twin:.4f}>"
 
-    @property
-    def nbytes(self) -> int:
-        """Size of the array in bytes."""
-        return self.patched.nbytes
-
     def frame(self) -> "DataFrame":
         """Return one row per sender with layer, head and effect (the change in the difference), sorted by the magnitude
         of the effect in descending order."""
-        from pandas import DataFrame
-
-        table = DataFrame({"layer": [layer for layer, _ in self.senders], "head": [head for _, head in self.senders],
-                           "effect": self.patched - self.plain})
-        return table.sort_values("effect", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
+        layers, heads = np.array(self.senders).reshape(-1, 2).T
+        return ranked_frame({"layer": layers, "head": heads, "effect": self.patched - self.plain}, "effect")
 
 
 def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], traces: list[Trace],
@@ -126,7 +118,7 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
     for record, trace in zip(records, traces, strict=True):
         block, attention = trace.find(kind, layer)
         own = record[kind].layer(layer)
-        if not isinstance(own, Layer) or any(same_numbers(norm.input, attention.output) for norm in block.norms):
+        if not isinstance(own, Layer) or norm_of(block.norms, attention.output):
             raise UserError(f"The output of layer {layer} cannot be traced; choose another decoder.")
         mixed = own.mix(own.weights(slice(None), slice(0, own.shape[1]), slice(0, own.shape[2])))
         written.append(np.einsum("htv,hvd->htd", np.asarray(mixed, np.float64),
@@ -161,8 +153,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     block, attention = trace.find(kind, layer)
     own = record[kind].layer(layer)
     assert isinstance(own, Layer)
-    norm = next((norm for norm in block.norms if same_numbers(norm.output, attention.x)), None) \
-        if block.norm_first else None
+    norm = norm_giving(block.norms, attention.x) if block.norm_first else None
     changed = block.before + change if norm is None else norm.apply(block.before + change)
     group = head // (own.heads // len(own.key))
     query, key, value = own.query.copy(), own.key.copy(), own.value.copy()
@@ -219,11 +210,6 @@ class Ablations:
     heads: tuple[HeadId, ...]
     plain: float          # without an ablation
     removed: np.ndarray   # float64 (head, way)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the array in bytes."""
-        return self.removed.nbytes
 
     def frame(self) -> "DataFrame":
         """Return one row per head with the change in the logit difference for each of WAYS: zero, mean and twin."""

@@ -13,17 +13,18 @@ The table is compared with:
 - **Interval**: the 95 % interval of `model.core.statistics.accuracy_intervals`, over sentences.
 """
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from model.core.heads import head_frame, head_ids, json_rows
+from model.core.heads import head_frame, head_ids
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Progress, Query, Span, UserError, quiet, quoted
+from model.core.query import HeadId, Progress, Query, Span, UserError, head_label, quiet, quoted
 from model.core.record import AttentionRecord
+from model.core.record_file import plain
 from model.core.statistics import (
     SEED,
     HeldOut,
@@ -32,10 +33,12 @@ from model.core.statistics import (
     accuracy_intervals,
     best_column,
     held_out_accuracy,
+    interval_columns,
 )
+from model.core.words import word_spans
 from model.studies.coreference import map_of
 from model.studies.corpus import rows, texts
-from model.studies.syntax import SUFFIX, Sentence, allowed_between, pieces_of, read_treebank, spans_of, weights_between
+from model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -45,8 +48,6 @@ REDRAWN = 20                          # attempts to find distances that fit the 
 FAR = 10**6                           # placeholder for a distance; longer than any sentence
 MOST_PAIRS = 300_000                  # maximum number of pairs times the largest number of target words in a pair
 OFFSETS = (*range(-10, 0), *range(1, 11))   # distances in words from source to target
-# a word: one Chinese or Japanese character, a run of letters, digits and apostrophes, or one other character
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
 SPAN = re.compile(r"(\d+):(\d+)")       # a span in a table, start:end
 Side = str | re.Pattern[str] | Sequence[str] | int
 
@@ -98,33 +99,21 @@ class RuleReport:
         """The heads evaluated on held-out sentences: the best one of each half."""
         return () if self.held_out is None else tuple(dict.fromkeys(self.heads[each] for each in self.held_out.chosen))
 
-    @property
-    def nbytes(self) -> int:
-        """Estimate the size of the table in bytes."""
-        return 200 * len(self.heads)
+    def __repr__(self) -> str:
+        best, (offset, share) = self.accuracy_of_best, self.offset
+        held = "" if self.held_out is None else f"held out {self.held_out.accuracy.value:.1%}; "
+        return (f"{held}best head {head_label(*self.best)} {best.value:.1%}; best offset {offset:+d}: {share:.1%}; "
+                f"null {self.null.mean:.1%} (p = {self.null.p_value:.3f})")
 
     def frame(self) -> "DataFrame":
         """Return one row per head, best first: accuracy with low and high (95 % interval), and mean weight."""
-        table = head_frame(self.heads, {"accuracy": np.array([each.value for each in self.accuracy]),
-                                        "low": np.array([each.low for each in self.accuracy]),
-                                        "high": np.array([each.high for each in self.accuracy]),
-                                        "weight": self.weight})
+        table = head_frame(self.heads, interval_columns("accuracy", self.accuracy) | {"weight": self.weight})
         return table.sort_values(["accuracy", "weight"], ascending=False, kind="stable")
 
     def as_object(self) -> dict[str, Any]:
         """Return the report as a JSON object with a table of all heads. Missing values are null."""
-        held, (offset, share) = self.held_out, self.offset
-        return {"pairs": self.pairs, "sentences": self.sentences, "left_out": self.left_out,
-                "held_out": held and {"accuracy": held.accuracy.value, "low": held.accuracy.low,
-                                      "high": held.accuracy.high, "chosen": self.chosen},
-                "best": self.best, "offset": {"words": offset, "accuracy": share},
-                "null": {"mean": self.null.mean, "high": self.null.high, "p_value": self.null.p_value},
-                "heads": json_rows(self.frame().reset_index())}
-
-
-def words_in(text: str) -> tuple[Span, ...]:
-    """Return the span of every word in a text."""
-    return tuple((found.start(), found.end()) for found in WORD.finditer(text))
+        names = ("pairs", "sentences", "left_out", "held_out", "chosen", "best", "offset", "null")
+        return plain({name: getattr(self, name) for name in names} | {"heads": self.frame().reset_index()})
 
 
 def read_cases(file: BinaryIO, name: str) -> Sequence[str | Mapping[str, Any] | Sentence]:
@@ -133,7 +122,8 @@ def read_cases(file: BinaryIO, name: str) -> Sequence[str | Mapping[str, Any] | 
     suffix = PurePath(name).suffix.lower()
     if suffix == SUFFIX:
         return read_treebank(file, name)
-    return [text for _, text in texts(file, name)] if suffix == ".txt" else list(rows(file, name))
+    read: Callable[..., Iterator[tuple[int, Any]]] = texts if suffix == ".txt" else rows
+    return [case for _, case in read(file, name)]
 
 
 def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
@@ -175,7 +165,7 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
         given = case if isinstance(case, str) else case.get("text")
         if not isinstance(given, str) or not given.strip():
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
-        text, words = given, words_in(given)
+        text, words = given, tuple(word_spans(given))
     if isinstance(find, int):
         find = ("word", find)
     if len(find) != 2 or isinstance(find[0], int):
@@ -319,13 +309,8 @@ def tests_of(record: AttentionRecord, sentence: Marked) -> _Tests:
     """Test every head on the pairs of one sentence. record: the record of its text."""
     attention = map_of(record)
     pieces = pieces_of(attention.queries, sentence.words)
-    may = np.zeros((len(pieces), len(pieces)), bool)
-    numbers = []
-    for layer in attention.layers:
-        allowed = allowed_between(layer.allowed, pieces)
-        may |= allowed.reshape(-1, *allowed.shape[-2:]).any(0)
-        numbers.append(np.where(allowed, weights_between(layer, pieces), -1))
-    weights = np.concatenate(numbers)                       # (head, word, word)
+    weights = np.concatenate(list(word_weights(attention, pieces)))   # (head, word, word)
+    may = np.asarray((weights >= 0).any(0))
     tested = [(place, tuple(each for each in wanted if may[place, each])) for place, wanted in sentence.pairs]
     kept = [(place, wanted) for place, wanted in tested if wanted]
     places = np.array([place for place, _ in kept], np.int64)

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from model.core.masks import Mask
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Progress, Query, Span, UserError, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from model.core.record_file import plain
 from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals
 from model.studies.coreference import map_of
 from model.studies.corpus import lines
@@ -200,7 +201,6 @@ def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
 ROWS = 128       # number of mask rows processed at once
 ROOT = -1        # stands for the head of a root
 NOTHING = -1     # stands for a missing word
-MOST_WORDS = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,10 +228,7 @@ def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
 
 def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
     """Return every head's choices in one sentence. record: the record of its text. number: the sentence's index in the
-    file, from 0. Raises UserError for a model without self-attention over a sentence, and for too many words."""
-    if len(sentence.words) > MOST_WORDS:
-        raise UserError(f"The sentence has {len(sentence.words):,} words, and at most {MOST_WORDS:,} can be tested; "
-                        f"split it.")
+    file, from 0. Raises UserError for a model without self-attention over a sentence."""
     spans = spans_of(sentence)
     if spans is None:
         return left_out(not_found=1)
@@ -252,17 +249,19 @@ def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.
     """Return the word that gets each head's largest weight from each word, int16 (head, word), or NOTHING if all are
     masked, and whether the mask allows attention from word to word, bool (word, word). pieces: bool (word, token)."""
     looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
+    for weights in word_weights(attention_map, pieces):
+        looked.append(np.where(weights.max(-1) < 0, NOTHING, weights.argmax(-1)).astype(np.int16))
+        anyone |= (weights >= 0).any(0)
+    return np.concatenate(looked), anyone
+
+
+def word_weights(attention_map: AttentionMap, pieces: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield each layer's weights between words, float32 (head, from word, to word), -1 where the mask forbids them."""
     known: dict[Mask, np.ndarray] = {}
     for layer in attention_map.layers:
         if layer.allowed not in known:
             known[layer.allowed] = allowed_between(layer.allowed, pieces)
-        may = known[layer.allowed]
-        numbers = np.where(may, weights_between(layer, pieces), -1)
-        best = numbers.argmax(-1)
-        best[np.broadcast_to(~may.any(-1), best.shape)] = NOTHING
-        looked.append(best.astype(np.int16))
-        anyone |= may.reshape(-1, *may.shape[-2:]).any(0)
-    return np.concatenate(looked), anyone
+        yield np.where(known[layer.allowed], weights_between(layer, pieces), -1)
 
 
 def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
@@ -305,7 +304,6 @@ def join(parts: Sequence[Choices]) -> Choices:
 
 DIRECTIONS = ("dependent", "head")   # the source word: a dependent attends to its head, or a head to its dependent
 OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in words from the dependent to its head
-BLOCK = 2**22                        # number of tests processed at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,6 +332,11 @@ class Pairs:
     dependent_place: np.ndarray   # index in the sentence, from 0, int16 (pair)
     head_place: np.ndarray      # index in the sentence, from 0, int16 (pair)
     group: np.ndarray           # 2 · index of the relation's name + half, int64 (pair)
+
+    @property
+    def ends(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The source word and the index of the correct target word for each of DIRECTIONS."""
+        return (self.dependent, self.head_place), (self.head, self.dependent_place)
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,24 +372,13 @@ def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.n
     return Pairs(words, above, trees.place[words], tree[words], group[order])
 
 
-def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int, np.ndarray]]:
-    """Yield (heads, direction, whether each head is correct on each pair, bool (head, pair)) for blocks of heads.
-    looked: int16 (head, word)."""
-    step = max(1, BLOCK // max(1, len(pairs.group)))
-    ends = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))
-    for start in range(0, len(looked), step):
-        some = slice(start, start + step)
-        for direction, (looking, wanted) in enumerate(ends):
-            yield some, direction, np.take(looked[some], looking, axis=1) == wanted
-
-
 def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
-    """Count correct answers, int64 (group, direction, head)."""
-    bounds = np.searchsorted(pairs.group, np.arange(groups + 1))
+    """Count correct answers, int64 (group, direction, head). looked: int16 (head, word)."""
+    there, starts = np.unique(pairs.group, return_index=True)
     right = np.zeros((groups, len(DIRECTIONS), len(looked)), np.int64)
-    for some, direction, answers in right_answers(looked, pairs):
-        for group in np.flatnonzero(np.diff(bounds)):
-            right[group, direction, some] = np.count_nonzero(answers[:, bounds[group]:bounds[group + 1]], axis=1)
+    for head, words in enumerate(looked if len(there) else ()):
+        for direction, (looking, wanted) in enumerate(pairs.ends):
+            right[there, direction, head] = np.add.reduceat(words[looking] == wanted, starts, dtype=np.int64)
     return right
 
 
@@ -488,7 +480,7 @@ def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: i
     for half in (0, 1):
         direction, head = divmod(numbers[1 - half], len(choices.looked))
         some = slice(*np.searchsorted(pairs.group, (2 * relation + half, 2 * relation + half + 1)))
-        looking, wanted = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))[direction]
+        looking, wanted = pairs.ends[direction]
         answers.append(choices.looked[head, looking[some]] == wanted[some])
         sentences.append(trees.sentence[pairs.dependent[some]])
     groups = np.unique(np.concatenate(sentences), return_inverse=True)[1]
@@ -570,10 +562,7 @@ class SyntaxReport:
 
     def named(self, name: str) -> RelationScore:
         """Return the relation with this name. Raises KeyError if there is none."""
-        for score in self.relations:
-            if score.name == name:
-                return score
-        raise KeyError(name)
+        return {score.name: score for score in self.relations}[name]
 
     def frame(self) -> "DataFrame":
         """Return one row per relation: n, held_out with low and high, offset, luck with luck_high; direction, layer,
@@ -587,6 +576,13 @@ class SyntaxReport:
         KeyError for an unknown relation."""
         numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
         return heads.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
+
+    def as_object(self) -> dict[str, Any]:
+        """Return the report as a JSON object. Missing values are null, such as the held-out accuracy of a relation that
+        only occurs in one half."""
+        names = ("sentences", "not_found", "too_long", "unplaced")
+        return plain({name: getattr(self.counts, name) for name in names}
+                     | {"alone": self.alone, "relations": {score.name: score for score in self.relations}})
 
 
 def _row(score: RelationScore) -> dict:
@@ -603,20 +599,14 @@ def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxRepo
     parts, size, count = [], 0, len(question.sentences)
     for number, sentence in enumerate(question.sentences):
         report(READING * number / count, f"sentence {number + 1} of {count}")
-        parts.append(_one(question, model, number, sentence))
+        try:
+            record = model.record(Query(question.model, question.revision, sentence.text), quiet)
+        except UserError as error:
+            raise UserError(f"line {sentence.line}: {error}") from error
+        parts.append(choices_of(record, sentence, number))
         size += parts[-1].looked.nbytes
         LIMITS.refuse_above("choices_bytes", size, "the answer", "take fewer sentences")
     return summary(question, join(parts), lambda done, text: report(READING + (1 - READING) * done, text))
-
-
-def _one(question: SyntaxQuery, model: OpenModel, number: int, sentence: Sentence) -> Choices:
-    if spans_of(sentence) is None:
-        return left_out(not_found=1)   # do not run the model
-    try:
-        record = model.record(Query(question.model, question.revision, sentence.text), quiet)
-    except UserError as error:
-        raise UserError(f"line {sentence.line}: {error}") from error
-    return choices_of(record, sentence, number)
 
 
 def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> SyntaxReport:

@@ -1,19 +1,17 @@
 """The list of claims, and the query that tests a claim on a model."""
 import functools
-import math
 import re
 import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from model.core.files import ASSETS
 from model.core.models import Models
 from model.core.query import Progress
+from model.core.record_file import plain
 from model.studies.claims import measured
-from model.studies.claims import measured as figures
 from model.studies.claims.claim import FEWEST, Claim, Finding, Judged, Measurement, Verdict, judge
-from model.studies.claims.claim import reason as reason_of
 
 WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "papers.bib"
 
@@ -61,7 +59,7 @@ CLAIMS = (
     Claim("induction_loss", "olsson2022", ("induction",), measured.induction_loss, slow=True),
     Claim("sink", "xiao2024", ("smollm2", "gpt2"), measured.first_token),
     Claim("window", "xiao2024", ("smollm2", "gpt2"), measured.window, slow=True),
-    Claim("figure_ground", "caron2021", ("dinov2-small",), figures.figure_and_ground),
+    Claim("figure_ground", "caron2021", ("dinov2-small",), measured.figure_and_ground),
     Claim("massive", "sun2024", ("smollm2", "gpt2"), measured.massive, slow=True),
 )
 BY_NAME = {claim.name: claim for claim in CLAIMS}
@@ -142,20 +140,11 @@ def as_object(row: Row, revision: str | None, measured: Measurement | None, erro
         verdict, why = Verdict.UNTESTED, error or missing(row)
     return {"claim": row.claim.name, "sentence": said["sentence"], "source": papers()[row.claim.paper],
             "there": said["there"], "here": said["here"], "model": row.model or None, "revision": revision,
-            "findings": [] if measured is None else [_finding(found) for found in measured.findings],
+            "findings": [] if measured is None else plain(measured.findings),
             "verdict": words()["verdicts"][verdict], "because": why,
             "fetch": fetching(row) if row.missing else None,
-            "picture": None if measured is None else asdict(measured.picture),
+            "picture": measured and plain(measured.picture),
             "measurement": None if measured is None or revision is None else bibtex(row, revision)}
-
-
-def _finding(found: Finding) -> dict[str, Any]:
-    numbers = {name: getattr(found, name) for name in ("effect", "baseline", "best", "luck")}
-    shown = {name: value if value is not None and math.isfinite(value) else None for name, value in numbers.items()}
-    interval = [found.low, found.high] if math.isfinite(found.low) and math.isfinite(found.high) else None
-    return {"name": found.name, "what": words()["findings"][found.name]["what"], **shown, "interval": interval,
-            "unit": found.unit, "n": found.n, "counted": found.counted, "heads": [list(head) for head in found.heads],
-            "reason": str(reason_of(found))}
 
 
 def bibtex(row: Row, revision: str) -> str:

@@ -4,7 +4,7 @@ import functools
 import io
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from model.core.statistics import (
     MeanInterval,
     accuracy_intervals,
     mean_intervals,
+    on_other_half,
     ratio_interval,
 )
 from model.core.trace import Trace
@@ -86,9 +87,7 @@ def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[
 def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
     """Return each text's value for the head that is best on the other half of the texts, float64 (text), and the best
     heads on the even and the odd texts. values: (text, head)."""
-    even = np.arange(len(values)) % 2 == 0
-    chosen = int(values[even].mean(0).argmax()), int(values[~even].mean(0).argmax())
-    return np.where(even, values[:, chosen[1]], values[:, chosen[0]]), chosen
+    return on_other_half(values, np.arange(len(values)) % 2 == 0, lambda part: int(values[part].mean(0).argmax()))
 
 
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
@@ -96,7 +95,7 @@ def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.
     """Build a finding for the best head, evaluated on held-out texts. values: (text, head). lucky: means of random
     heads, float64 (draw, head)."""
     scored, chosen = held_out(values)
-    found = finding(name, mean_intervals(scored[:, None])[0], baseline, counted, "share")
+    found = mean_finding(name, scored, baseline, "share", counted)
     return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
                    heads=tuple(ids[number] for number in chosen))
 
@@ -116,6 +115,12 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
     return np.concatenate(means, axis=1).astype(np.float64)
 
 
+def mean_finding(name: str, values: Sequence[float] | np.ndarray, baseline: float, unit: str,
+                 counted: str = "texts") -> Finding:
+    """Build a finding of the mean over texts."""
+    return finding(name, mean_intervals(np.asarray(values)[:, None])[0], baseline, counted, unit)
+
+
 def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
     """Return a test of whether a measure increases with depth, or decreases (way −1): its mean over heads in the upper
     half of the layers minus the mean in the lower half. The middle one of an odd number of layers is left out."""
@@ -126,7 +131,7 @@ def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
             lower, upper = halves(attention_map)
             values = heads.measure(attention_map).values[measure]
             changes.append(way * (values[upper].mean() - values[lower].mean()))
-        found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
+        found = mean_finding(measure, changes, 0.0, unit)
         return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
                                              settings=(("colour", measure),)))
 
@@ -166,9 +171,8 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     whole = set_report(run(question, opened, report))
     judged = whole.held_out.accuracy if whole.held_out is not None else UNMEASURED
     baseline = max(whole.baselines[name] for name in ("chance", "nearest", "first"))
-    chosen = () if whole.held_out is None else tuple(map(whole.named, whole.held_out.chosen))
     found = replace(finding("pronoun", judged, baseline, "frames", "share", whole.frames), best=whole.luck.best,
-                    luck=whole.luck.high, heads=tuple((head.layer, head.head) for head in chosen))
+                    luck=whole.luck.high, heads=tuple((head.layer, head.head) for head in whole.chosen))
     case = question.cases[0]
     attention_map = map_of(opened.record(Query(asked.model, asked.revision, case.sentence), report))
     words = words_of(attention_map.queries, case)
@@ -211,7 +215,7 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
             raise UserError(f"{record.card.title} has no normalisation over the sum of stream and attention; choose an "
                             f"encoder such as MiniLM.")
         falls.append(ratios[0] - ratios[1])
-    found = finding("mixing", mean_intervals(np.array(falls)[:, None])[0], 0.0, "texts", "share")
+    found = mean_finding("mixing", falls, 0.0, "share")
     return Measurement((found,), Picture("explain", asked.model, sentences()[0]))
 
 
@@ -298,7 +302,7 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
     scored = np.array(prefix)   # (snapshot, draw, head)
     chosen = int(scored[-1, ::2].mean(0).argmax())
     ids = ask(RepeatsQuery(opened.card.id, asked.revision), opened, quiet).heads
-    formed = finding("induction_formed", mean_intervals(scored[-1, 1::2, chosen][:, None])[0], FORMED, "draws", "share")
+    formed = mean_finding("induction_formed", scored[-1, 1::2, chosen], FORMED, "share", "draws")
     judged = replace(formed, heads=(ids[chosen],)), together(film, scored[:, 1::2, chosen])
     return Measurement(judged, Picture("training", settings=(("film", "induction"),)))
 
@@ -309,8 +313,8 @@ def together(film: Film, prefix: np.ndarray) -> Finding:
     windows = [emergence_interval(film.frames, column) for column in prefix.T]
     shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
     lengths = [window[1] - window[0] for window in windows if window is not None]
-    found = finding("induction_loss", mean_intervals(shares[:, None])[0], float(np.mean(lengths)) / film.frames[-1]
-                    if lengths else float("nan"), "draws", "share")
+    found = mean_finding("induction_loss", shares, float(np.mean(lengths)) / film.frames[-1] if lengths else math.nan,
+                         "share", "draws")
     if not lengths:
         return found
     length = round(float(np.mean(lengths)))
@@ -360,7 +364,7 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
     it with one half."""
     shares = [first_share(map_of(record))[LOWEST:].mean()
               for _, _, record in records(asked, models.open(asked, report), report)]
-    found = finding("first", mean_intervals(np.array(shares)[:, None])[0], MOST, "texts", "share")
+    found = mean_finding("first", shares, MOST, "share")
     return Measurement((found,), Picture("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
 
 
@@ -403,8 +407,8 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
             rows.append(-found.log_probabilities[WIDTH + SINKS:].mean())
         losses.append(rows)
     whole, without, with_sinks = np.array(losses).T
-    cost = finding("window_cost", mean_intervals((without - whole)[:, None])[0], 0.0, "passages", "nats")
-    sinks = finding("window_sinks", mean_intervals((without - with_sinks)[:, None])[0], 0.0, "passages", "nats")
+    cost = mean_finding("window_cost", without - whole, 0.0, "nats", "passages")
+    sinks = mean_finding("window_sinks", without - with_sinks, 0.0, "nats", "passages")
     back = restored(whole, without, with_sinks)
     settings = (("versus", "edit"), ("edit", "window"), ("width", WIDTH), ("first", SINKS))
     return Measurement((cost, sinks, finding("window_restored", back, MOST, "passages", "share")),

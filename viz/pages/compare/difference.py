@@ -314,7 +314,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     """Draw the grid of the first record's heads, coloured by their change, or by their similarity to the second's open
     head. choose(head=…) opens a head together with its counterpart; None if heads have no counterparts."""
     words, counterpart = strings("compare"), choose is not None
-    ranked = compared.frame()["changed"].sort_values(ascending=False, kind="stable")
+    ranked = compared.frame()["divergence"]
     one, other = map(escape_markdown, names.short)
     about = words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other))
     st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}", help=about)

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.heads import OverviewQuery, by_head, head_frame
+from model.core.heads import OverviewQuery, by_head, head_frame, head_ids
 from model.core.query import Kind, KindHeadId, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.statistics import accuracy_intervals, max_statistic_null
@@ -135,10 +135,11 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     here, there = noun_weights(attention_map, place), None
     if other is not None:
         record = page.ask(sources.open_query(page.state.model, other.sentence))
-        there = getattr(noun_weights(map_of(record), words_of(map_of(record).queries, other)), rows)[:, ::-1]
+        there = noun_weights(map_of(record), words_of(map_of(record).queries, other))[rows][:, ::-1]
     uniform = (len(place.correct) + len(place.wrong)) / len(attention_map.keys)
     looker = case.word("pronoun") if rows == "pronoun" else words["ask"]["behind"].format(it=case.word("pronoun"))
-    twins = Twins(here.heads, getattr(here, rows), there, uniform, (case.word("correct"), case.word("wrong"), looker))
+    heads = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
+    twins = Twins(heads, here[rows], there, uniform, (case.word("correct"), case.word("wrong"), looker))
     _grids(page, attention_map, case, other, twins)
     inference, counts = sentence_claims(twins)
     st.markdown("\n\n".join(inference), width=READABLE_WIDE)

@@ -13,7 +13,7 @@ from model.studies.coreference import (
     CasesQuery,
     Report,
     SetAnswer,
-    read_bytes,
+    read_cases,
     report,
     shipped_cases,
 )
@@ -79,7 +79,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
     if file is None:
         return None
     try:
-        cases, left_out = read_bytes(file.getvalue(), file.name)
+        cases, left_out = read_cases(file.getvalue(), file.name)
         if left_out:
             words, rows = strings("coreference")["set"], " ".join(left_out[:ROWS])
             st.warning(escape_markdown(words["left_out"].format(count=len(left_out), rows=rows)))
@@ -147,7 +147,7 @@ def set_claims(set_report: Report) -> list[str]:
         facts["held_out"] = percent(held_out.accuracy)
         facts["chosen"] = words["and"].join(
             head_label(head.layer, head.head)
-            for head in map(set_report.named, dict.fromkeys(held_out.chosen)))
+            for head in dict.fromkeys(set_report.chosen))
     names = ["set_alone" if held_out is None else "set_held_out", "set_best",
              *([] if np.isnan(best.both) else ["set_both"]), "set_baselines"]
     return [words[name].format(**facts) for name in names]
