@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core.query import UserError
-from model.studies.coreference import read_bytes
+from model.studies.coreference import read_cases
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
 from tests.viz.export.readers import unguard_cell
@@ -70,7 +70,7 @@ def test_changed_figure_is_read_or_refused(data):
                   + "\r\n".join(",".join(row) for row in rows)).encode("utf-8", "replace")))
 def test_any_cases_are_read_or_refused_in_one_sentence(content):
     try:
-        assert read_bytes(content, "mine.csv")
+        assert read_cases(content, "mine.csv")
     except UserError as error:
         assert sentence(error), str(error)
 

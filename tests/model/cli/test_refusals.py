@@ -31,10 +31,7 @@ def run(program: str, line: Sequence[str]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(("program", "line", "said", "way"), [
-    ("viz", (*OURS, "--layer", "0", "--layer", "1"), "--layer is given more than once", (*OURS, "--layer", "1")),
     ("viz", (*OURS, "--head", "0", "--head", "1"), "Give several heads as LAYER.HEAD", (*OURS, "--head", "0.1")),
-    ("model", (*ASK, "--pair", "0", "1", "--pair", "1", "0"), "--pair is given more than once", ASK),
-    ("model", (*ATLAS, "induction", "--model", "minilm"), "--model is given more than once", (*ATLAS, "induction")),
     ("model", (*ATLAS, "marked-digit"), "choose a model that reads text", (*ATLAS, "induction")),
     ("model", ("fetch", "induction"), "nothing to fetch; use it directly", ASK),
     ("model", ("ask", "--model", "induction@x", "--text", "abc"), "'induction@x' is not a snapshot",

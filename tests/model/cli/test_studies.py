@@ -25,7 +25,7 @@ def test_verdict_follows_the_measured_row():
     rows = json.loads(ran.stdout)
     assert rows[0]["model"] == "minilm" and all(set(row) == FIELDS for row in rows)
     found = rows[0]["findings"][0]
-    above = found["interval"][0] > found["baseline"]
+    above = found["low"] > found["baseline"]
     assert rows[0]["verdict"] == words()["verdicts"]["holds" if above else "fails"]
     assert rows[0]["revision"] == sources.revision("minilm") and rows[0]["revision"] in rows[0]["measurement"]
     assert "special minilm" in ran.stderr, "progress is on standard error"
@@ -64,18 +64,20 @@ def test_json_has_everything_and_agrees_with_itself(files):
     found = json.loads(ran.output)
     assert found["n"] == 20 and found["pairs"] == 10 and len(found["heads"]) == 72 and found["later"] is None
     assert set(found["baselines"]) == {"chance", "nearest", "first", "received"} and found["baselines"]["first"] == 0.5
-    head = max(found["heads"], key=lambda each: (each["accuracy"], each["mass"]))
-    assert found["best"] == head and found["luck"]["best"] == head["accuracy"]
-    assert head["interval"][0] <= head["accuracy"] <= head["interval"][1] and 0 < head["mass"] < 1
+    head = max(found["heads"], key=lambda each: (each["accuracy"]["value"], each["mass"]))
+    accuracy = head["accuracy"]
+    assert found["best"] == head and found["luck"]["best"] == accuracy["value"]
+    assert accuracy["low"] <= accuracy["value"] <= accuracy["high"] and 0 < head["mass"] < 1
     assert 0 < found["luck"]["p_value"] <= 1 and len(found["held_out"]["chosen"]) == 2
-    assert found["untrained"]["best"]["accuracy"] <= 1 and "does not predict words" in found["answers"]["reason"]
+    assert found["untrained"]["best"]["accuracy"]["value"] <= 1
+    assert "does not predict words" in found["answers"]["reason"]
 
 
 def test_select_on_scores_one_head_of_the_other_file(files):
     both = json.loads(coref("--cases", files / "one.csv", "--select-on", files / "two.csv", "--json").output)
     other = json.loads(coref("--cases", files / "two.csv", "--json").output)
     (chosen,) = both["held_out"]["chosen"]
-    assert chosen == {name: other["best"][name] for name in ("kind", "layer", "head")}
+    assert all(chosen[name] == other["best"][name] for name in ("kind", "layer", "head"))
     same = next(head for head in both["heads"] if (head["layer"], head["head"]) == (chosen["layer"], chosen["head"]))
     assert both["held_out"]["accuracy"] == same["accuracy"]
 
@@ -137,7 +139,7 @@ def test_rule_has_every_head_and_an_untrained_twin(folder, tmp_path):
     cases.write_text("text,verb,subject\na cat sat on mat,sat,cat\nthe animal was tired,was,animal\n", encoding="utf-8")
     found = run("score", "--model", folder, "--cases", cases, "--from", "verb", "--to", "subject")
     assert found["pairs"] == 2 and len(found["heads"]) == len(found["untrained"]["heads"]) == 12
-    assert found["offset"] == {"words": -1, "accuracy": 1.0}
+    assert found["offset"] == [-1, 1.0]
 
 
 def test_equal_models_do_not_differ(folder, tmp_path):
@@ -157,5 +159,5 @@ def test_syntax_is_the_report():
     assert set(found["relations"]) == {score.name for score in report.relations}
     for name, relation in found["relations"].items():
         score = report.named(name)
-        assert (relation["n"], relation["best"]["accuracy"], relation["luck"]) == (
+        assert (relation["n"], relation["accuracy"], relation["luck"]["mean"]) == (
             score.n, score.accuracy, score.luck.mean)

@@ -95,10 +95,11 @@ def test_made_up_files_are_refused_for_what_is_wrong(good):
     assert "nowhere" in said(about=about | {"maps": [part | {"layers": [loose]}]})
     far = {**part["layers"][0], "scale": 1e29}
     assert "overflow float32" in said(about=about | {"maps": [part | {"layers": [far]}]})
-    nested = {"type": "Full"}
-    for _ in range(70):
-        nested = {"type": "Hidden", "base": nested, "hidden": []}
-    assert "levels" in said(about=about | {"maps": [part | {"layers": [{**part["layers"][0], "allowed": nested}]}]})
+    deep = '{"type": "Hidden", "base": ' * 5_000 + "0" + ', "hidden": []}' * 5_000
+    layer = json.dumps({**part["layers"][0], "allowed": 0}).replace('"allowed": 0', f'"allowed": {deep}')
+    text = json.dumps(about | {"maps": [part | {"layers": ["HERE"]}]}).replace('"HERE"', layer)
+    header = json.dumps(header | {"__metadata__": {"clearhead": text}}).encode()
+    assert "nested too deeply" in said(content=struct.pack("<Q", len(header)) + header + data)
 
 
 @pytest.mark.parametrize(("limit", "value", "setting"), [

@@ -79,7 +79,6 @@ REFUSED = {   # what is handed over, and a part of the sentence
     **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "") for batch in (2, -1)},
     **{f"tokens {index}": (lambda given=given: look(ONE, STATE, tokens=given), "") for index, given in enumerate((
         ["a"], [], "abcd", [1, 2, 3, 4], (["a"], ["b"])))},
-    "no tokenizer": (lambda: look(ONE, "a text", tokenizer=3), "tokenizer could not read"),
 }
 
 

@@ -1,5 +1,6 @@
 """The folder: what is written is read again, and nothing half-written is taken for whole."""
 import json
+import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 
 from model.ask import sources
+from model.core.files import ASSETS
 from model.core.query import UserError
 from model.studies.atlas import files
 from model.studies.atlas.files import (
@@ -20,9 +22,10 @@ from model.studies.atlas.files import (
     save,
     write_atlas,
 )
-from model.studies.atlas.measured import COLUMNS
 from model.studies.atlas.summary import Atlas, atlas_of, merge, tables_of
 from tests.model.studies.atlas.made import COUNTS, SAID, summary
+
+COLUMNS = tomllib.loads((ASSETS / "text" / "en" / "atlas_columns.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
