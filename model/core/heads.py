@@ -59,6 +59,12 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
             yield rows, keys, layer.weights(heads, rows, keys)
 
 
+def allowed_cells(allowed: Mask, rows: slice, keys: slice, head: int | None = None) -> np.ndarray:
+    """Return which cells a mask allows, bool (row, key): for one head, or for any head."""
+    block = allowed.block(rows, keys)
+    return np.asarray(block if block.ndim == 2 else block.any(0) if head is None else block[head])
+
+
 def whole(layer: Layer | Reported) -> np.ndarray:
     """Return the weights of all heads of a layer, float32 (head, query, key)."""
     found = np.zeros(layer.shape, np.float32)
@@ -90,9 +96,8 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
         return None
     rows = rows or slice(0, layer.shape[1])
     keys = slice(0, layer.shape[2])
-    allowed = layer.allowed.block(rows, keys)
     numbers = layer.scores(slice(head, head + 1), rows, keys)[0]
-    return np.where(allowed[head] if allowed.ndim == 3 else allowed, numbers, np.float32("nan"))
+    return np.where(allowed_cells(layer.allowed, rows, keys, head), numbers, np.float32("nan"))
 
 
 def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Capture the attention of any torch module and verify each layer against the module's real output."""
 import hashlib
 import math
-import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -169,14 +169,11 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
     if by_hand:
         reasons.append(f"The softmax of {', '.join(by_hand[:3])}{' …' if len(by_hand) > 3 else ''} was seen, and what "
                        f"is done with it was not: these weights are as the module computed them{_rounded(members)}.")
-    if seen.difference is None:
-        reasons.append("The module puts out no numbers that could be compared with those of a pass that nobody "
-                       "observed, so that these weights are of the observed pass alone.")
-    elif math.isnan(seen.difference):
-        reasons.append("The module puts out NaN or infinity, so that nothing of it is called verified.")
-    elif not seen.agrees:
-        reasons.append(f"In a pass that nobody observed the module put out something else (by {seen.difference:.2g} of "
-                       f"the largest number), so that these weights are of the observed pass alone.")
+    if not seen.agrees:
+        how = "no numbers that could be compared" if seen.difference is None else (
+            f"something else, by {seen.difference:.2g} of the largest number")
+        reasons.append(f"In a pass that nobody observed the module put out {how}, so that these weights are of the "
+                       f"observed pass alone.")
     mine = [proofs[each] for each in members]
     unproved = [each.module for each in members if each.call is not None and not proofs[each].rows]
     if unproved:
@@ -229,7 +226,7 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
 
 
 def _fingerprint(network: "nn.Module") -> str:
-    """Hash a module's parameters, buffers and tensor attributes: names, shapes, types and bytes."""
+    """Hash a module's parameters, buffers and tensor attributes: names, shapes, types and, of plain tensors, bytes."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())
@@ -237,8 +234,6 @@ def _fingerprint(network: "nn.Module") -> str:
                   for name, values in vars(module).items() if isinstance(values, torch.Tensor))
     for name, values in (*network.named_parameters(), *network.named_buffers(), *attributes):
         digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
-        try:
+        with suppress(RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
             digest.update(values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-        except (RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or another tensor class
-            digest.update(pickle.dumps(values.detach().cpu()))
     return digest.hexdigest()[:40]

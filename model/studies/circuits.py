@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.heads import ranked_frame
+from model.core.heads import allowed_cells, ranked_frame
 from model.core.models import Models
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord, Layer
@@ -35,6 +35,7 @@ from model.core.trace import (
     same_numbers,
     turned,
 )
+from model.studies.rollout import apply_norm
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -73,8 +74,7 @@ class Stream:
 
     def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
         """Apply a norm with frozen scale to every contribution; the norm's bias becomes a writer."""
-        parts = self.parts - self.parts.mean(-1, keepdims=True) if norm.kind == "layer" else self.parts
-        scaled = Stream(self.names, parts * norm.scales[tokens, None] * norm.gain.astype(np.float64))
+        scaled = Stream(self.names, apply_norm(norm, tokens, self.parts))
         return scaled if norm.bias is None else scaled.add(BIAS, norm.bias.astype(np.float64))
 
 
@@ -222,8 +222,7 @@ def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
     if not isinstance(layer, Layer):
         raise UserError("The model only reports its weights, so no score can be split; choose a verified model.")
     row, column = slice(asked.looking, asked.looking + 1), slice(asked.looked_at, asked.looked_at + 1)
-    allowed = layer.allowed.block(row, column)
-    if not bool(allowed[asked.head if allowed.ndim == 3 else ...].reshape(-1)[0]):
+    if not allowed_cells(layer.allowed, row, column, asked.head).all():
         raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
     group = asked.head // (layer.heads // len(layer.key))
     queries = _side(record, trace, asked.kind, block, attention.x, asked.looking)

@@ -136,8 +136,7 @@ def _blocks(layer: Layer | Reported, info: KeyInfo,
     rows."""
     for rows, keys, block in heads.weight_blocks(layer):
         nothing = layer.sees_nothing[:, rows]
-        allowed = layer.allowed.block(rows, keys)
-        allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
+        allowed = heads.allowed_cells(layer.allowed, rows, keys)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
         for pattern in patterns:
             cells = pattern.keys(i, j, info) & allowed
@@ -200,8 +199,7 @@ def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternCh
     """
     layer, random = attention_map.layers[0], np.random.default_rng(0)
     _, queries, keys = layer.shape
-    block = layer.allowed.block(slice(0, queries), slice(0, keys))
-    allowed = block if block.ndim == 2 else np.any(block, axis=0)
+    allowed = heads.allowed_cells(layer.allowed, slice(0, queries), slice(0, keys))
     raw = np.concatenate([np.ones((1, queries, keys)), random.exponential(size=(draws, queries, keys))])
     rows = np.where(allowed, raw, 0)
     weights = (rows / rows.sum(-1, keepdims=True)).astype(np.float32)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from model.core import heads
 from model.core.record import Layer, Reported
 from model.core.view import AxisItem, DisplayedHead
 
@@ -52,8 +53,7 @@ class Score:
 def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
     """Return which cells of a displayed head the mask allows, bool (row, column). A cell of words is allowed if the
     mask allows any pair of their tokens."""
-    mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
-    mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
+    mask = heads.allowed_cells(layer.allowed, slice(0, layer.shape[1]), slice(0, layer.shape[2]), shown.head)
     rows, columns = (_members(side, size)
                      for side, size in zip((shown.rows, shown.columns), layer.shape[1:], strict=True))
     return rows @ mask.astype(np.float32) @ columns.T > 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core.masks import Mask
 from model.core.record import Layer
-from model.core.trace import CLOSE, AttentionTrace, Block, Norm
+from model.core.trace import AttentionTrace, Block, Norm, norm_of
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
 
@@ -81,11 +81,11 @@ def contributions(weights: np.ndarray, values: np.ndarray, query: int) -> np.nda
     return np.einsum("hk,hkd->kd", weights[:, query].astype(np.float64), values)
 
 
-def apply_norm(norm: Norm, query: int, vectors: np.ndarray) -> np.ndarray:
-    """Normalise parts (…, d_model) of one query's vector like the whole vector: centre each one (layer norm), scale it
-    and multiply it by the gain, without the bias (Kobayashi et al. 2021, equation 5)."""
+def apply_norm(norm: Norm, query: int | np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Normalise parts (…, d_model) of one or more queries' vectors like the whole vectors: centre each one (layer
+    norm), scale it and multiply it by the gain, without the bias (Kobayashi et al. 2021, equation 5)."""
     centred = vectors - vectors.mean(-1, keepdims=True) if norm.kind == "layer" else vectors
-    return centred * norm.scales[query] * norm.gain
+    return centred * norm.scales[query, None] * norm.gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +110,9 @@ class Sublayer:
 
 def sublayer(block: Block, attention: AttentionTrace) -> Sublayer:
     """Return a block's attention with its norms, identified by their inputs."""
-    post_norm = _reader_of(attention.output, block.norms)
+    post_norm = norm_of(block.norms, attention.output)
     output = attention.output if post_norm is None else post_norm.output
-    return Sublayer(attention, block.before, post_norm, _reader_of(block.before + output, block.norms))
-
-
-def _reader_of(vectors: np.ndarray, norms: tuple[Norm, ...]) -> Norm | None:
-    """Return the first norm whose input equals these vectors (query, d_model) up to rounding."""
-    return next((norm for norm in norms if np.abs(norm.input - vectors).max() <= CLOSE * np.abs(vectors).max()), None)
+    return Sublayer(attention, block.before, post_norm, norm_of(block.norms, block.before + output))
 
 
 def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,

@@ -51,8 +51,7 @@ def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: Attent
     if not isinstance(layer, Layer):
         raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
     weights = heads.weights(layer, question.head)[:size[0], :size[1]].astype(np.float64)
-    may = np.broadcast_to(layer.allowed.block(slice(0, size[0]), slice(0, size[1])),
-                          (layer.heads, *size))[question.head]
+    may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), question.head)
     rng = np.random.default_rng(statistics.SEED)
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1),
               *(permute_rows(weights, may, rng) for _ in range(question.draws))]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads
-from model.core.heads import MEASURES, Block, uniform_blocks
+from model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
 from model.core.masks import Mask
 from model.core.query import HeadId, Kind
 from model.core.record import AttentionMap, Layer, Reported
@@ -156,8 +156,7 @@ class _LayerSums:
     def add(self, rows: slice, keys: slice, block: np.ndarray, with_cells: bool) -> None:
         """Add one block of weights, float32 (head, row, key). Cells are only taken from rows with at least two allowed
         keys."""
-        allowed = self.allowed.block(rows, keys)
-        allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
+        allowed = allowed_cells(self.allowed, rows, keys)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
         self.total += block.sum((1, 2), dtype=np.float64)
         self.confidence += block.max(2).sum(1, dtype=np.float64)

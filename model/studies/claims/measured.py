@@ -106,8 +106,7 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
-        allowed = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
-        allowed = np.asarray(allowed if allowed.ndim == 2 else np.any(allowed, axis=0))[rows]
+        allowed = heads.allowed_cells(layer.allowed, slice(0, layer.shape[1]), slice(0, layer.shape[2]))[rows]
         order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row first
         places = (rng.random((LUCKY_DRAWS, len(rows))) * allowed.sum(1)).astype(int)
         keys = order[np.arange(len(rows)), places]
