@@ -92,8 +92,8 @@ def test_input_that_cannot_be_shown_is_refused(case):
 
 
 @pytest.mark.parametrize(("network", "why"), [
-    (Attends(after=lambda states: states * math.nan), "puts out NaN or infinity"),
-    (Attends(after=lambda states: states - math.inf), "puts out NaN or infinity"),
+    (Attends(after=lambda states: states * math.nan), "by nan of the largest number"),
+    (Attends(after=lambda states: states - math.inf), "by nan of the largest number"),
     (Attends(after=lambda states: None), "no numbers that could be compared"),
     (Attends(after=lambda states: "done"), "no numbers that could be compared"),
     (Attends(changing), "put out something else"),
