@@ -1,6 +1,5 @@
 """python -m model atlas: measure every head over a corpus, in one process, in several or on Ray. Builds can resume."""
 import datetime
-import os
 import platform
 import shlex
 import sys
@@ -84,18 +83,15 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
         count = 1 if on == "here" else workers or psutil.cpu_count(logical=False) or 1
         with closing(summaries(texts.shards(resumed), open_worker, task, on, count, address)) as found:
             summary = folded(found, earlier, lambda total: files.save(part, said, total), progress)
-        averages, seconds = summary.averages, time.perf_counter() - begin
         files.write_atlas(out, atlas_of(summary, said), {
             "command": shlex.join(["python", "-m", "model", *sys.argv[1:]]), "engine": on, "workers": count,
             "address": address, "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "seconds": round(seconds, 2), "texts_of_earlier_runs": resumed,
-            "texts_a_second": round((averages.texts - resumed) / seconds, 2),
-            "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}})
+            "seconds": round(time.perf_counter() - begin, 2), "texts_of_earlier_runs": resumed,
+            "machine": platform.platform()})
         part.unlink(missing_ok=True)
-    more = [f"{number:,} {what}" for number, what in (
-        (resumed, "read in an earlier run"), (averages.cut, "cut to the model's length")) if number]
-    click.echo("; ".join([f"{out}: {len(summary.heads)} heads over {averages.texts:,} texts of "
-                          f"{averages.tokens:,} tokens", *more]))
+    averages = summary.averages
+    click.echo(f"{out}: {len(summary.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens; "
+               f"{resumed:,} read in an earlier run, {averages.cut:,} cut to the model's length")
 
 
 def _is_there(out: Path, said: dict[str, object]) -> bool:

@@ -59,8 +59,6 @@ def save(record: Any, path: str | Path) -> Path:
 
 def encode(record: Any, **more: Any) -> bytes:
     """Return the file's content. `more`: other parts of the record, by name."""
-    import safetensors.numpy
-
     arrays = _Arrays()
     about = {"format": FORMAT, "query": query_of(record.query), "maps": [
         {"kind": str(part.kind), "queries": plain(part.queries), "keys": plain(part.keys),
@@ -68,8 +66,32 @@ def encode(record: Any, **more: Any) -> bytes:
         for part in record.maps]}
     about |= {name: _value(value, name, arrays)
               for name, value in ({name: getattr(record, name) for name in FIELDS} | more).items()}
+    return _packed(about, arrays)
+
+
+def _packed(about: dict[str, Any], arrays: _Arrays) -> bytes:
+    import safetensors.numpy
+
     text = json.dumps(about, ensure_ascii=True, allow_nan=False)
     return safetensors.numpy.save(arrays.by_name, {"clearhead": text})
+
+
+def pack(value: Any, about: Any) -> bytes:
+    """Return the content of a file with any dataclass of values and arrays, for `unpack`. about: JSON."""
+    arrays = _Arrays()
+    return _packed({"about": about, "value": _value(value, "value", arrays)}, arrays)
+
+
+def unpack(content: bytes, kind: type, about: Any) -> Any:
+    """Return the value of this type in a file of our own, or None if it was packed with another `about`. Raises any
+    error for a damaged file."""
+    import safetensors.numpy
+
+    length = int.from_bytes(content[:8], "little")
+    said = json.loads(json.loads(content[8:8 + length])["__metadata__"]["clearhead"])
+    arrays = safetensors.numpy.load(content)
+    reader = Reader(lambda given, of: arrays[given["array"]], largest=2**64)
+    return reader.made(kind, said["value"]) if said["about"] == about else None
 
 
 def query_of(query: Any) -> dict[str, Any]:
@@ -105,8 +127,8 @@ def plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, dict):
         return {name: plain(each) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(each) for each in value]
+    if isinstance(value, tuple | list | frozenset):
+        return [plain(each) for each in (sorted(value) if isinstance(value, frozenset) else value)]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -115,10 +137,12 @@ class Reader:
     for arrays, lists of pairs for dictionaries, null for NaN. Any value of a wrong type raises an error.
 
     array(given, type): returns an array of a type of safetensors. known: (what stands in the JSON for it, a value).
+    largest: bound of any integer.
     """
 
-    def __init__(self, array: Callable[[Any, str], np.ndarray], known: tuple[str, object] = ("", None)) -> None:
-        self.array, self.known = array, known
+    def __init__(self, array: Callable[[Any, str], np.ndarray], known: tuple[str, object] = ("", None),
+                 largest: int = LARGEST) -> None:
+        self.array, self.known, self.largest = array, known, largest
 
     def made(self, kind: Any, given: Any, of: str = "F32") -> Any:
         """Return a value of this type; `of` is the type of its arrays."""
@@ -150,7 +174,7 @@ class Reader:
             if given is not None and (type(given) not in (int, float) or not abs(given) < TOO_LARGE):
                 raise ValueError(f"expected a number, got {str(given)[:40]}")
             return math.nan if given is None else float(given)
-        if kind is int and abs(typed(given, int)) > LARGEST:
+        if kind is int and abs(typed(given, int)) > self.largest:
             raise ValueError(f"{str(given)[:40]} is not a valid number")
         if kind is str:
             given.encode("utf-8")   # rejects lone surrogates

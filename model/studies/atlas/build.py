@@ -29,6 +29,7 @@ from model.studies.atlas.summary import (
     atlas_of,
     digest_of,
     merge,
+    storable,
     summarise,
 )
 from model.studies.coreference import map_of
@@ -173,8 +174,9 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
     attention_map, counts = record[kind], None
     if item.sentence is not None and map_of(record).kind is kind:
         counts = syntax.counts_of(syntax.choices_of(record, item.sentence, item.place))
-    text = Text(item.number, digest_of(item.text), item.source, item.line, item.text, attention_map.queries.texts,
-                attention_map.keys.texts if kind.base is Kind.CROSS else ())
+    queries, keys = (tuple(map(storable, side.texts)) for side in (attention_map.queries, attention_map.keys))
+    text = Text(item.number, digest_of(item.text), item.source, item.line, storable(item.text), queries,
+                keys if kind.base is Kind.CROSS else ())
     return ReadText(text, measure_text(attention_map), len(attention_map.queries), record.omitted is not None,
                     record.card.title, record.verification.status, counts)
 

@@ -5,21 +5,17 @@ only run.json records details of the run.
 """
 import io
 import json
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from model.core import files
+from model.core import files, record_file
 from model.core.limits import LIMITS, parse_json
 from model.core.models import Models
-from model.core.query import Kind, Progress, UserError, first_line, quoted
-from model.studies.atlas.summary import Atlas, Averages, Sample, Strongest, Summary, Text
-from model.studies.syntax import Counts
+from model.core.query import Progress, UserError, first_line, quoted
+from model.studies.atlas.summary import Atlas, Summary
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -152,53 +148,20 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
-PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax": Counts}   # parts of a summary
-
-
 def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
     """Save the summary of the corpus's first texts. Raises UserError if the file cannot be written."""
-    plain: dict[str, object] = {"made_of": made_of}
-    arrays: dict[str, np.ndarray] = {}
-    for name in ("", *PARTS):
-        part = getattr(summary, name) if name else summary
-        for field in fields(part) if part is not None else ():
-            value = getattr(part, field.name)
-            if isinstance(value, np.ndarray):
-                arrays[f"{name}.{field.name}"] = value
-            elif field.name not in PARTS:
-                plain[f"{name}.{field.name}"] = value
-    plain |= {".texts": [asdict(text) for text in summary.texts], ".statuses": sorted(summary.statuses)}
-    with files.writing(place) as file:
-        np.savez(file, plain=np.frombuffer(json.dumps(plain).encode("ascii"), np.uint8), allow_pickle=False, **arrays)
+    files.write(place, record_file.pack(summary, made_of))
 
 
 def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
     """Load the summary of an unfinished build, or return None. Raises UserError if it is damaged or was made from
     another corpus, model or version."""
-    try:
-        with place.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-            plain = json.loads(saved["plain"].tobytes())
-            if plain.pop("made_of") != made_of:
-                raise UserError(f"{place} belongs to another corpus, model or version; delete it, or choose "
-                                f"another --out.")
-            values: dict[str, dict[str, Any]] = {name: {} for name in ("", *PARTS)}
-            for key, value in {**plain, **{key: saved[key] for key in saved if key != "plain"}}.items():
-                part, _, name = key.partition(".")
-                values[part][name] = _tuples(value)
-    except FileNotFoundError:
+    if not place.exists():
         return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, RecursionError) as error:
-        raise UserError(f"{place} was not written by an earlier run; delete it, or choose another "
-                        f"--out.") from error
-    whole = values.pop("")
-    whole["texts"] = tuple(Text(**text) for text in whole["texts"])
-    values["averages"]["kind"] = Kind(values["averages"]["kind"])
-    parts = {name: made(**values[name]) if values[name] else None for name, made in PARTS.items()}
-    return Summary(**whole | {"statuses": frozenset(whole["statuses"])} | parts)
-
-
-def _tuples(value: object) -> object:
-    """Convert JSON lists to tuples."""
-    if isinstance(value, list):
-        return tuple(map(_tuples, value))
-    return {key: _tuples(each) for key, each in value.items()} if isinstance(value, dict) else value
+    try:
+        found: Summary | None = record_file.unpack(place.read_bytes(), Summary, made_of)
+    except Exception as error:   # safetensors' own, and any that a value of a wrong type causes
+        raise UserError(f"{place} was not written by an earlier run; delete it, or choose another --out.") from error
+    if found is None:
+        raise UserError(f"{place} belongs to another corpus, model or version; delete it, or choose another --out.")
+    return found

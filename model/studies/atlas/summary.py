@@ -361,8 +361,8 @@ def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
               "histograms": _histograms(summary, names), "sinks": _sinks(summary),
               "examples": _examples(summary, names),
               "texts": [{"number": each.number, "hash": f"{each.digest:016x}", "source": each.source,
-                         "line": each.line, "text": storable(each.text), "tokens": tuple(map(storable, each.tokens)),
-                         "keys": tuple(map(storable, each.keys))} for each in summary.texts]}
+                         "line": each.line, "text": each.text, "tokens": each.tokens, "keys": each.keys}
+                        for each in summary.texts]}
     if summary.syntax is not None:
         tables |= {"syntax": _syntax(summary.syntax), "offsets": _offsets(summary.syntax)}
     return {name: DataFrame(table) for name, table in tables.items()}
