@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 
 from model.ask import sources
 from model.cli.atlas import atlas_command
@@ -27,7 +28,7 @@ from model.cli.commands import (
 )
 from model.cli.heads import compare_command, score_command
 from model.cli.studies import claims_command, coref_command, syntax_command, train_command
-from model.core import pictures
+from model.core import pictures, statistics
 from model.core.files import refuse_overwriting
 from model.core.query import NotOnDisk, UserError
 from model.core.record import AttentionRecord, Tokens
@@ -207,11 +208,20 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
     lines += record.notes
     for entry in (ranking or [])[:10]:
         lines.append(f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}")
+    if record.prediction is not None and record.prediction.vectors is not None:
+        lines.append(_like_first(record, record.prediction.vectors))
     if record.prediction is not None and record.prediction.texts:
         last = zip(record.prediction.texts[-1][:5], record.prediction.probabilities[-1][:5], strict=True)
         lines.append(f"{record.prediction.kind}: "
                      + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
     return "\n".join(lines)
+
+
+def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
+    """Return the patches whose last-layer vectors have the largest cosines with the first token's, usually [CLS]."""
+    tokens, cosines = record.maps[0].keys, statistics.cosines(vectors, vectors[:1])[:, 0]
+    best = sorted((patch for patch in tokens.patches if patch), key=lambda patch: -cosines[patch])[:5]
+    return f"most like {tokens.texts[0]}: " + ", ".join(f"{tokens.texts[patch]} {cosines[patch]:.3f}" for patch in best)
 
 
 def _verdict(record: AttentionRecord) -> str:

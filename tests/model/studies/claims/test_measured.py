@@ -206,8 +206,9 @@ def traced(stream: np.ndarray) -> SimpleNamespace:
     summed = (stream + output).astype(np.float32)
     norm = Norm("norm", "layer", summed, summed, np.ones(WIDE, np.float32), None, 1e-6)
     attention = SimpleNamespace(output=output, w_output=OUT)
-    return SimpleNamespace(attention=lambda kind, index: attention,
-                           block=lambda kind, index: SimpleNamespace(before=stream, norms=(norm,)))
+    trace = SimpleNamespace(attention=lambda kind, index: attention, plain=lambda: trace,
+                            block=lambda kind, index: SimpleNamespace(before=stream, norms=(norm,)))
+    return trace
 
 
 def test_mixing_ratios_are_those_of_the_formula():
