@@ -56,14 +56,6 @@ def config(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def moved(folder: Path, name: str) -> Path:
-    """The folder's files in a folder inside it."""
-    (folder / name).mkdir(parents=True)
-    for path in [path for path in folder.iterdir() if path.is_file()]:
-        path.rename(folder / name / path.name)
-    return folder
-
-
 def pickled(folder: Path) -> None:
     import torch
     from safetensors.torch import load_file
@@ -134,8 +126,6 @@ CAUSES = {
                                  ("diffusers", "UNet2DConditionModel", NOTEBOOK), restored),
     "spaCy": Cause(lambda folder: files(folder, "model.safetensors", meta_DOT_json={}, config_DOT_cfg=b"[nlp]"),
                    ("spaCy", NOTEBOOK), restored),
-    "a run with checkpoints": Cause(lambda folder: moved(folder, "checkpoint-500"), ("checkpoint-500",),
-                                    lambda folder: folder / "checkpoint-500"),
     "an empty folder": Cause(lambda folder: files(folder, ""), ("has no config.json", "save_pretrained"), restored),
     "no type, a known class": Cause(lambda folder: config(folder, model_type=...),
                                     ("has no model_type", "add the one"),
@@ -144,14 +134,14 @@ CAUSES = {
                              ("'tomorrow'", "does not know", "choose another model"), transformer),
     "numbers for MLX": Cause(lambda folder: config(folder, quantization={"group_size": 64, "bits": 4}),
                              ("quantised for MLX", "original model"), restored),
-    "pickled weights": Cause(pickled, ("PyTorch's pickles", "(pytorch_model.bin)", "safetensors"), restored),
+    "pickled weights": Cause(pickled, ("PyTorch's pickles", "only pytorch_model.bin", "safetensors"), restored),
     "weights for TensorFlow": Cause(lambda folder: files(folder, "config.json", tf_model_DOT_h5=b"\x89HDF"),
-                                    ("TensorFlow (tf_model.h5)", "save_pretrained"), restored),
-    "GGUF in a folder": Cause(as_gguf, ("as GGUF", "mine.gguf"), restored),
+                                    ("only tf_model.h5 (for TensorFlow)", "save_pretrained"), restored),
+    "GGUF in a folder": Cause(as_gguf, ("only mine.gguf", "a GGUF file"), restored),
     "another name": Cause(lambda folder: (folder / "model.safetensors").rename(folder / "weights.safetensors"),
-                          ("has no model.safetensors", "weights.safetensors", "rename"),
+                          ("has no model.safetensors, only weights.safetensors",),
                           lambda folder: (folder / "weights.safetensors").rename(folder / "model.safetensors").parent),
-    "parts without an index": Cause(parts, ("parts of weights", "model.safetensors.index.json"),
+    "parts without an index": Cause(parts, ("only model-00001-of-", "with all its files"),
                                     lambda folder: (folder / "kept").rename(folder / "model.safetensors.index.json")
                                     .parent),
     "a part missing": Cause(lambda folder: (parts(folder), (folder / "kept").rename(
