@@ -74,12 +74,12 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     clearhead writes --model minilm --text "The cat sat." --other "The dog sat."
     """
     query = sources.open_query(model_id, text, target=target)
-    if (other is None) == (answer is None):
-        raise UserError("What is split is not clear; give either --answer, or --other for a sentence model.")
-    if answer is not None:
+    if answer is not None and other is None:
         found = answer_to(contributions.WritesQuery(query, _position(query, position), answer, rival))
-    else:
+    elif other is not None and answer is None:
         found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
+    else:
+        raise UserError("What is split is not clear; give either --answer, or --other for a sentence model.")
     show(found, found.frame(), json_wanted and vars(found) | {"total": found.total})
 
 
