@@ -41,7 +41,7 @@ def at(seen, query: str, *figures: str):
 def test_vector_is_explained_readably_and_with_every_switch(seen):
     words = strings("explain")
     main = at(seen, "layer=3&head=1&all=1", "picture", "agreement")
-    expect(main.get_by_text("With 14 tokens, chance alone reaches")).to_be_visible()
+    expect(main.get_by_text("With 14 tokens, one unrelated ranking")).to_be_visible()
     for width, least in ((1440, 100), (390, 0)):
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.page.wait_for_function(FITTED, timeout=PATIENCE)

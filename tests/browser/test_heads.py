@@ -179,7 +179,7 @@ def test_score_is_split_by_its_writers(open_page):
     seen.main.get_by_test_id("stExpander").filter(has_text=words["title"]).locator("summary").click()
     claim = seen.main.get_by_text("the score before the softmax is").first
     expect(claim).to_be_visible(timeout=PATIENCE)
-    score, total = re.search(r"softmax is ([\d.]+)\. .* sum to ([\d.]+);", claim.inner_text()).groups()
+    score, total = re.search(r"softmax is ([\d.]+)\. .* sum to ([\d.]+) \(", claim.inner_text()).groups()
     assert float(score) == pytest.approx(float(total), abs=1e-3)
     expect(seen.main.locator(".st-key-chart-heads-why-matrix .main-svg").first).to_be_visible(timeout=PATIENCE)
     seen.rest().main.locator(".st-key-why-writer button").first.click()

@@ -40,7 +40,7 @@ def test_arrow_reaches_its_goal(watch):
 
 def test_steps_of_a_head_and_their_key_are_chosen(watch):
     seen = watch("/inside?guess=b&step=softmax")
-    expect(seen.main.get_by_text("gives the weight")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("is the weight").first).to_be_visible(timeout=PATIENCE)
     seen.main.get_by_role("button", name="→").click()
     expect(seen.main.get_by_text("Each value is multiplied by its weight")).to_be_visible(timeout=PATIENCE)
     seen.page.wait_for_function("() => location.search.includes('step=mix')", timeout=PATIENCE)
