@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.grey import alike_in_grey
 from viz.page import PageContext
 from viz.widgets import figure as figure_module
-from viz.widgets.lesson import Lesson
+from viz.widgets.lesson import Lesson, Section
 
 
 @dataclass
@@ -42,17 +42,16 @@ def _run(name: str, controls: dict, show: bool) -> None:
 
 @contextmanager
 def _noted(shown: Shown) -> Iterator[None]:
-    explain, chart, query = Lesson.explanation, figure_module.chart, PageContext.query
+    explain, chart, query = Section.explain, figure_module.chart, PageContext.query
 
     def unfolded(self: Lesson, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
         draw()
 
-    def explanation(self: Lesson, section: str, /, **given: Any) -> None:
-        numbers = {key: value for key, value in given.items() if key not in ("shown", "shapes")}
-        shown.numbers[section] = numbers
+    def explained(self: Section, *functions: Any, **given: Any) -> None:
+        explain(self, *functions, **given)
+        shown.numbers[self.name] = dict(self.facts)
         for kind, kept in (("notice", shown.notices), ("more", shown.more)):
-            kept[section] = [line.format(**numbers) for line in self.prose[section].get(kind, ())]
-        explain(self, section, **given)
+            kept[self.name] = [line.format(**self.facts) for line in self.get(kind, ())]
 
     def drawn(spec: dict, *, key: str, **given: Any) -> None:
         shown.confused += [f"{key}: {pair}" for pair in alike_in_grey(spec)]
@@ -66,7 +65,7 @@ def _noted(shown: Shown) -> Iterator[None]:
             shown.unseen.append(f"{self.name} uses a model and a text that its sidebar does not show")
         return query(self, *edits, **changes)
 
-    with patch.object(Lesson, "explanation", explanation), patch.object(figure_module, "chart", drawn), \
+    with patch.object(Section, "explain", explained), patch.object(figure_module, "chart", drawn), \
             patch.object(PageContext, "query", asked), patch.object(Lesson, "further", unfolded):
         yield
 

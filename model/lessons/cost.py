@@ -1,11 +1,9 @@
 r"""Count the multiplications of one attention layer, and measure its time and memory on this machine.
 
 Queries, keys and values are float32 (head, n, D_K) with d_model = heads · D_K; the input of the linear layers is
-float32 (n, d_model). There is one text, and no mask except the window's. Each query measures one method at one length,
-because the queue serves other users between queries. Time is measured on one torch thread with that thread's CPU clock,
-which ignores other processes (see `clock`).
+float32 (n, d_model). There is one text, and no mask except the window's. Time is measured on one torch thread with that
+thread's CPU clock, which ignores other processes (see `clock`).
 """
-import functools
 import json
 import math
 import os
@@ -21,7 +19,7 @@ import numpy as np
 
 from model.core.limits import FLOAT, LIMITS
 from model.core.models import Models
-from model.core.query import Progress, UserError
+from model.core.query import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,31 +27,15 @@ if TYPE_CHECKING:
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
-START, END = 64, 131_072                 # shortest and longest length; each length is twice the previous one
-LENGTHS = tuple(START * 2**power for power in range((END // START).bit_length()))
+LENGTHS = tuple(64 * 2**power for power in range(12))   # each length is twice the previous one
 WINDOW = 64                              # keys on each side of the sliding window
 LONGEST = 1.5                            # maximum seconds of one computation, predicted from the previous length
 # seconds for which shorter computations are repeated; the fastest repetition counts
 ENOUGH = 0.04
 SHARE = 1 / 4                            # maximum share of the free memory to use
-MOST_WIDTH = 1024
 # maximum buffer size of torch's fused kernel, in numbers per thread (FlashAttentionKernel.cpp)
 BLOCK = 256 * 640
 FITTED = 4                               # number of lengths, the longest ones, to fit the power law to
-
-
-@dataclass(frozen=True)
-class CostQuery:
-    """How expensive is one method of WAYS at one length? again: another value requests a new measurement."""
-
-    way: str
-    n: int
-    d_model: int
-    again: int = 0
-
-    def answer(self, models: Models, report: Progress) -> "Cost":
-        """Measure the cost. Raises UserError if the query is invalid or the computation does not fit into memory."""
-        return measure(self, report)
 
 
 @dataclass(frozen=True)
@@ -78,8 +60,8 @@ class CostsQuery:
         for n in LENGTHS:
             for way, known in found.items():
                 before = known.get(n // 2)
-                if (before or n == START) and stop_reason(way, n, self.d_model, before) is None:
-                    known[n] = measure(CostQuery(way, n, self.d_model), report)
+                if (before or n == LENGTHS[0]) and fits(way, n, self.d_model, before):
+                    known[n] = measure(way, n, self.d_model, report)
         return found
 
 
@@ -168,15 +150,10 @@ def bytes_allowed() -> float:
     return min(LIMITS.measure_bytes, SHARE * memory_free())
 
 
-def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
-    """Return why length n is not measured: "memory", "time" (predicted from n/2) or "length"; None if it is measured.
-    before: the cost at n/2."""
-    if n > END:
-        return "length"
-    if bytes_needed(way, n, d_model) > bytes_allowed():
-        return "memory"
+def fits(way: str, n: int, d_model: int, before: Cost | None) -> bool:
+    """Return whether length n has room in memory and will be fast enough, judged by `before`, the cost at n/2."""
     growth = 4 if way in ("plain", "fused") else 2
-    return "time" if before is not None and growth * before.seconds > LONGEST else None
+    return bytes_needed(way, n, d_model) <= bytes_allowed() and (before is None or growth * before.seconds <= LONGEST)
 
 
 def prepare(way: str, n: int, d_model: int) -> Callable:
@@ -227,37 +204,19 @@ def seconds_of(call: Callable) -> float:
     return best
 
 
-def measure(question: CostQuery, report: Progress) -> Cost:
-    """Measure memory, then time. `report` may raise an exception to stop in between. Raises UserError if the query is
-    invalid or the computation does not fit into memory."""
+def measure(way: str, n: int, d_model: int, report: Progress) -> Cost:
+    """Measure memory, then time. `report` may raise an exception to stop in between."""
     import torch
 
     from model.core.limits import one_thread
 
-    way, n, d_model = question.way, question.n, question.d_model
-    if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:
-        raise UserError(f"Choose one of {', '.join(WAYS)}, at most {END:,} tokens, and a width from {D_K} to "
-                        f"{MOST_WIDTH} in steps of {D_K}.")
-    needed, free = bytes_needed(way, n, d_model) / 2**20, bytes_allowed() / 2**20
-    if needed > free:
-        raise UserError(f"{n:,} tokens would take {needed:,.0f} MB, but a measurement may take {free:,.0f} MB here; "
-                        f"measure fewer tokens.")
-    done = max(0.0, math.log(n / START, END / START))   # share of all lengths
+    done = LENGTHS.index(n) / len(LENGTHS)
     with torch.inference_mode(), one_thread():
         call = prepare(way, n, d_model)
         report(done, f"{way}, {n:,} tokens: memory")
         peak = peak_bytes(call)
         report(done, f"{way}, {n:,} tokens: time")
         return Cost(seconds_of(call), peak)
-
-
-def machine() -> str:
-    """Describe the measuring environment: the version of torch and the system."""
-    import platform
-
-    import torch
-
-    return f"one thread of torch {torch.__version__}, {platform.system()} {platform.machine()}"
 
 
 def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
@@ -308,43 +267,9 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
     return tiles
 
 
-def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
-    """Compute softmax(Q Kᵀ / √d_k) V, (query, d_v), in tiles of queries and keys, with at most tile × tile scores in
-    memory."""
-    out = np.empty((len(query), value.shape[1]), query.dtype)
-    for first in range(0, len(query), tile):
-        rows = query[first:first + tile]
-        m, total = np.full((len(rows), 1), -np.inf, query.dtype), np.zeros((len(rows), 1), query.dtype)
-        mix = np.zeros((len(rows), value.shape[1]), query.dtype)
-        for start in range(0, len(key), tile):
-            scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
-            top = np.maximum(m, scores.max(1, keepdims=True))
-            factor, raised = np.exp(m - top), np.exp(scores - top)
-            m, total = top, factor * total + raised.sum(1, keepdims=True)
-            mix = factor * mix + raised @ value[start:start + tile]
-        out[first:first + tile] = mix / total
-    return out
-
-
-@functools.cache
-def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> tuple[float, float]:
-    """Return the largest differences of tiled attention and of torch's fused kernel from equation (1) in float64, on
-    random float32 inputs."""
-    import torch
-
-    from model.core import attention
-
-    query, key, value = np.random.default_rng(seed).standard_normal((3, n, d_k)).astype(np.float32)
-    exact = attention.attention(*(torch.from_numpy(each.astype(np.float64)) for each in (query, key, value)))[0].numpy()
-    by_torch = fused(*(torch.from_numpy(each)[None] for each in (query, key, value)))[0].numpy()
-    tiled = tiled_attention(query, key, value, tile)
-    return float(np.abs(tiled - exact).max()), float(np.abs(by_torch - exact).max())
-
-
 TYPES = ("attention", "recurrent", "convolution", "restricted")
 COLUMNS = ("complexity", "steps", "path")
-TOKENS, WIDTH = 24, 16      # length and d_model of the shuffled text
-KERNEL, NEAR = 3, 5         # kernel size of the convolution; keys of restricted attention
+KERNEL = 3                  # tokens that one unit of the drawn convolution reads
 
 
 def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str, np.ndarray | float]:
@@ -364,63 +289,6 @@ def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
     """Return the layer types with the lowest complexity, more than one in a tie."""
     costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
     return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
-
-
-@dataclass(frozen=True, eq=False)
-class Weights:
-    """Random weights shared by the four layer types, float64: three square matrices (d, d) and a kernel (k, d, d)."""
-
-    a: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    kernel: np.ndarray
-
-
-def weights(k: int = KERNEL, seed: int = 0) -> Weights:
-    """Draw random weights, with a convolution kernel of k tokens."""
-    rng = np.random.default_rng(seed)
-    a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
-    return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
-
-
-def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
-    """Apply one layer of this type, without positions, to tokens (n, d), float64. "restricted" is attention to the r
-    nearest keys."""
-    if kind == "recurrent":
-        return _recurrent(tokens, w)
-    if kind == "convolution":
-        return _convolution(tokens, w.kernel)
-    places = np.arange(len(tokens))
-    apart = places - places[:, None]
-    near = (-((r - 1) // 2) <= apart) & (apart <= r // 2) if kind == "restricted" else np.ones_like(apart, bool)
-    scores = np.where(near, (tokens @ w.a) @ (tokens @ w.b).T / np.sqrt(WIDTH), -np.inf)
-    raised = np.exp(scores - scores.max(1, keepdims=True))
-    return raised / raised.sum(1, keepdims=True) @ (tokens @ w.c)
-
-
-def _recurrent(tokens: np.ndarray, w: Weights) -> np.ndarray:
-    """Compute h_t = tanh(x_t A + h_{t−1} B), where each step depends on the previous one (Elman 1990)."""
-    state, states = np.zeros(WIDTH), []
-    for token in tokens:
-        state = np.tanh(token @ w.a + state @ w.b)
-        states.append(state)
-    return np.array(states)
-
-
-def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Compute y_t = Σ_i x_{t+i−⌊k/2⌋} K_i, with zeros beyond both ends."""
-    k = len(kernel)
-    padded = np.pad(tokens, ((k // 2, k - 1 - k // 2), (0, 0)))
-    return sum(padded[i:i + len(tokens)] @ kernel[i] for i in range(k))
-
-
-def order_sensitivity(kind: str, seed: int = 0) -> float:
-    """Return ‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer ignores their order."""
-    rng = np.random.default_rng(seed)
-    tokens, order = rng.standard_normal((TOKENS, WIDTH)), rng.permutation(TOKENS)
-    w = weights(seed=seed)
-    straight = run(kind, tokens, w)
-    return float(np.linalg.norm(run(kind, tokens[order], w) - straight[order]) / np.linalg.norm(straight))
 
 
 Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens

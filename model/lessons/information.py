@@ -5,8 +5,9 @@ distribution of query and attended position, whose mutual information is I = H(m
 2006, chapter 2). The Jensen–Shannon divergence (Lin 1991) is the square of a metric (Endres & Schindelin 2003). Clark
 et al. 2019, section 6, apply it to the heads of a model.
 """
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
-from model.core.trace import AttentionTrace, Projection
+from model.core.trace import AttentionTrace
 from model.core.view import MAX_UNPOOLED
 
 # maximum count of numbers processed in comparing all pairs of heads on a text; longer texts use evenly spaced rows
@@ -218,9 +219,9 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
     return points, raw
 
 
-def plane(wanted: np.ndarray, method: str) -> np.ndarray:
-    """Return points (point, 2) from "classical" scaling, or from "smacof" initialised with it."""
-    return classical(wanted) if method == "classical" else smacof(wanted, classical(wanted))[0]
+def plane(wanted: np.ndarray) -> np.ndarray:
+    """Return points (point, 2) from SMACOF, started from classical scaling."""
+    return smacof(wanted, classical(wanted))[0]
 
 
 MATRICES = ("query", "key", "value")
@@ -230,8 +231,8 @@ SEED = 0
 
 @dataclass(frozen=True)
 class SubspacesQuery:
-    """Do the heads of one layer read separate subspaces? Compares their ranges, and restricts each head to its slice of
-    d_model on a text."""
+    """Do the heads of one layer read separate subspaces? Compares their ranges with each other and with slices of
+    d_model."""
 
     query: Query
     kind: Kind
@@ -239,13 +240,12 @@ class SubspacesQuery:
 
     def answer(self, models: Models, report: Progress) -> "Subspaces":
         """Compute the measures. Raises UserError for a model whose matrices are not accessible."""
-        trace, record = models.trace(self.query, report).plain(), models.record(self.query, report)
-        layer = record[self.kind].layer(self.layer)
-        if not isinstance(layer, Layer):
+        record = models.record(self.query, report)
+        if not isinstance(record[self.kind].layer(self.layer), Layer):
             raise UserError(f"{record.card.title} only reports its weights, so its matrices cannot be compared; choose "
                             f"a verified model.")
         with one_thread():
-            return measure(trace.attention(self.kind, self.layer), layer)
+            return measure(models.trace(self.query, report).plain().attention(self.kind, self.layer))
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,11 +270,7 @@ class Subspaces:
 
     d_model: int
     ranges: dict[str, Ranges]    # {matrix: ranges}; without pairs if all heads share one matrix
-    own: dict[str, float]        # {"query_key", …: overlap of two matrices of the same head, mean over heads}
-    # {matrix: share of the squared entries within the head's slice, mean over heads}
-    inside: dict[str, float]
-    moved: np.ndarray            # total variation distance between rows with and without the restriction (head)
-    same: np.ndarray             # share of tokens whose largest weight stays on the same key (head)
+    inside: dict[str, float]     # {matrix: share of its squared entries in the head's own slice, mean over heads}
 
 
 def bases(matrices: np.ndarray) -> np.ndarray:
@@ -315,58 +311,17 @@ def ranges(matrices: np.ndarray) -> Ranges:
     return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
 
 
-def sliced(projection: Projection) -> Projection:
-    """Split d_model evenly among the heads, and set each head's weights outside its own slice to 0."""
-    weight = np.zeros_like(projection.weight)
-    count, d_model, _ = weight.shape
-    for head, matrix in enumerate(projection.weight):
-        seen = slice(head * d_model // count, (head + 1) * d_model // count)
-        weight[head, seen] = matrix[seen]
-    return Projection(weight, projection.bias)
-
-
-def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
+def measure(attention: AttentionTrace) -> Subspaces:
     """Compute all measures of one layer."""
-    parts = {name: getattr(attention, name) for name in MATRICES}
-    inside = {name: float(np.mean((sliced(part).weight**2).sum((1, 2)) / (part.weight**2).sum((1, 2))))
-              for name, part in parts.items()}
-    kept = with_vectors(layer, attention, sliced(attention.query), sliced(attention.key))
-    moved, same = [], []
-    for head in range(layer.heads):
-        before, after = (heads.weights(each, head).astype(np.float64) for each in (layer, kept))
-        moved.append(np.abs(before - after).sum(1).mean() / 2)
-        same.append((before.argmax(1) == after.argmax(1)).mean())
-    return Subspaces(attention.x.shape[1], {name: ranges(part.weight) for name, part in parts.items()}, _own(parts),
-                     inside, np.array(moved), np.array(same))
+    parts = {name: getattr(attention, name).weight for name in MATRICES}
+    return Subspaces(attention.x.shape[1], {name: ranges(part) for name, part in parts.items()},
+                     {name: inside_slices(part) for name, part in parts.items()})
 
 
-def _own(parts: dict[str, Projection]) -> dict[str, float]:
-    """Return {two matrices: overlap of their ranges in the same head, averaged over query heads}."""
-    count = len(parts["query"].weight)
-    of = {name: bases(part.weight)[np.arange(count) * len(part.weight) // count] for name, part in parts.items()}
-    return {f"{one}_{other}": float((np.cos(principal_angles(of[one], of[other])) ** 2).mean())
-            for one, other in (("query", "key"), ("query", "value"), ("key", "value"))}
-
-
-def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key: Projection) -> Layer:
-    """Return the layer with queries and keys recomputed from the same x with other projections. Rotary positions stay
-    the same."""
-    made = {}
-    for name, old, new, x in (("query", attention.query, query, attention.x),
-                              ("key", attention.key, key, attention.memory)):
-        before, after = (np.stack([each.apply(x, head) for head in range(len(each.weight))]) for each in (old, new))
-        turned = _turned(after, before, getattr(layer, name), attention.pairs)
-        made[name] = turned.astype(np.float32)
-    return replace(layer, query=made["query"], key=made["key"])
-
-
-def _turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
-            pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Rotate every pair of dimensions in vectors (head, t, d) by the rotation from `before` to `after`. Without pairs,
-    return the vectors unchanged."""
-    turned = vectors.copy()
-    for a, b in pairs:
-        old, new, own = (each[..., a] + 1j * each[..., b] for each in (before, after, vectors))
-        turn = (new * old.conj()).sum(0) / np.maximum((np.abs(old) ** 2).sum(0), 1e-30)
-        turned[..., a], turned[..., b] = (own * turn).real, (own * turn).imag
-    return turned
+def inside_slices(matrices: np.ndarray) -> float:
+    """Split d_model evenly among the heads. Return the share of the squares of matrices (head, d_model, d_k) that is in
+    each head's own slice, averaged over heads."""
+    squares, count = matrices**2, len(matrices)
+    edges = np.arange(count + 1) * matrices.shape[1] // count
+    own = [squares[head, low:high].sum() for head, (low, high) in enumerate(itertools.pairwise(edges))]
+    return float(np.mean(own / squares.sum((1, 2))))

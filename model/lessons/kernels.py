@@ -4,14 +4,7 @@ In Nadaraya 1964 and Watson 1964, the estimate at x is the average of all values
 ŷ(x) = Σ K((x − x_i)/h) y_i / Σ K((x − x_i)/h). This is attention with queries x, keys x_i and values y_i. Queries are
 (query, d), keys (key, d) and values (key), all float64. The bandwidth h is in units of x.
 """
-import time
-from dataclasses import dataclass
-
 import numpy as np
-
-from model.core.limits import one_thread
-from model.core.models import Models
-from model.core.query import Progress
 
 KERNELS = ("gaussian", "epanechnikov", "triangular", "boxcar")
 LIFTS = ("line", "circle")
@@ -75,69 +68,8 @@ def lift(x: np.ndarray, how: str) -> np.ndarray:
     return x[:, None] if how == "line" else np.stack([np.cos(x), np.sin(x)], -1)
 
 
-def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> float:
-    """Return the mean squared error of estimating each point's value from all others; NaN if a point has no other
-    within reach."""
-    errors = []
-    for place, value in enumerate(values):
-        others = np.arange(len(values)) != place
-        weights = kernel_weights(keys[place:place + 1], keys[others], h, name)[0]
-        errors.append((weights @ values[others] - value) ** 2)
-    return float(np.mean(errors))
-
-
-KINDS = ("fixed", "wide", "attention")   # kinds with results in assets/lessons
-LIVE = ("fixed", "attention")            # kinds trained live on the page
-TRAINED = 12                             # maximum length of training texts
+TRAINED = 12   # maximum length of the copiers' training texts
 LENGTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24)
-STEPS, SHORT = 800, 250                  # training steps in assets/lessons, and on the page
-
-
-@dataclass(frozen=True)
-class CopyQuery:
-    """What do the LIVE copiers learn in SHORT steps?"""
-
-    seed: int
-
-    def answer(self, models: Models, report: Progress) -> "Copying":
-        """Train the copiers. The result is the same in every process."""
-        with one_thread():
-            return run(LIVE, SHORT, self.seed, report)
-
-
-@dataclass(frozen=True, eq=False)
-class Copying:
-    """The results of the copiers, by kind."""
-
-    right: dict[str, np.ndarray]   # {kind: share of correct symbols in free-running mode at each of LENGTHS}
-    seconds: dict[str, float]      # {kind: training time}
-    parameters: dict[str, int]     # {kind: number of parameters}
-    alignment: np.ndarray          # weights of the copier with attention, (step, symbol); rows sum to 1
-    text: list[int]                # input symbols of that copier
-    written: list[int]             # output symbols of that copier
-
-
-def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
-    """Train and measure these kinds of copiers, the last of which has attention. The alignment is for one text of
-    TRAINED symbols."""
-    import torch
-
-    from model.lessons import recurrent
-
-    right, seconds, parameters = {}, {}, {}
-    for number, kind in enumerate(kinds):
-        def done(step: int, number: int = number, kind: str = kind) -> None:
-            report((number + step / steps) / len(kinds), f"training: {kind}")
-
-        begun = time.perf_counter()
-        model = recurrent.train(kind, TRAINED, steps, seed, done)
-        seconds[kind] = time.perf_counter() - begun
-        right[kind] = np.array(recurrent.accuracy(model, LENGTHS, seed))
-        parameters[kind] = sum(parameter.numel() for parameter in model.parameters())
-    text = torch.randint(recurrent.SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
-    with torch.inference_mode():
-        logits, weights = model(text)   # the last model has attention
-    return Copying(right, seconds, parameters, weights[0].numpy(), text[0].tolist(), logits[0].argmax(-1).tolist())
 
 
 HEIGHT, WIDTH = 7, 5

@@ -37,7 +37,6 @@ class RunQuery:
 
     target: str = "word"         # one of TARGETS
     epsilon: float = 0.1         # ε of label smoothing
-    definition: str = "others"   # definition of label smoothing, one of DEFINITIONS
     beta2: float = 0.98          # Adam's β₂
     adam_epsilon: float = 1e-9   # Adam's ε
     rate: float = 0.01           # peak learning rate
@@ -106,7 +105,7 @@ def targets(question: RunQuery, step: int, teacher: "Transformer | None", words:
         with torch.no_grad():
             return at_it(cast("Transformer", teacher), ids, places).softmax(-1)
     right = others if question.target == "other" else nouns
-    row = smoothed_target(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
+    row = smoothed_target(0, words, question.epsilon if question.target == "smooth" else 0.0)
     spread = torch.full((len(right), words), row[1], dtype=torch.float32)
     return spread.scatter(1, right[:, None], float(row[0]))
 
@@ -299,9 +298,6 @@ def slope(target: np.ndarray, guess: np.ndarray) -> np.ndarray:
     return guess - target
 
 
-DEFINITIONS = ("all", "others")   # label smoothing distributes ε over all K words, or over the K − 1 others
-
-
 def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return −Σ p ln q in nats (...), with 0 ln q = 0: the expected loss of a model q if p is the true distribution.
 
@@ -319,41 +315,30 @@ def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
-def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """Return the smoothed target for the correct word among K = `words`, float64 (word).
-
-    "all": 1 − ε + ε / K for the correct word and ε / K for each other word (Szegedy et al. 2016, section 7; torch's
-    label_smoothing). "others": 1 − ε for the correct word and ε / (K − 1) for each other word (tensor2tensor, the code
-    of the paper).
-    """
-    target = np.full(words, epsilon / words if definition == "all" else epsilon / (words - 1))
-    target[right] = 1 - epsilon + (epsilon / words if definition == "all" else 0)
+def smoothed_target(right: int, words: int, epsilon: float) -> np.ndarray:
+    """Return the smoothed target for the correct word among K = `words`, float64 (word): 1 − ε for the correct word and
+    ε / (K − 1) for each other word, as in tensor2tensor, the code of the paper."""
+    target = np.full(words, epsilon / (words - 1))
+    target[right] = 1 - epsilon
     return target
 
 
-def peak(words: int, epsilon: float, definition: str) -> float:
-    """Return the correct word's probability in the smoothed target, at which the loss is minimal."""
-    return 1 - epsilon + (epsilon / words if definition == "all" else 0.0)
-
-
-def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
+def smooth_loss(share: np.ndarray | float, words: int, epsilon: float) -> np.ndarray:
     """Return the smoothed loss in nats (...) of a model that gives the correct word the probability `share` and spreads
     the rest evenly."""
-    top = peak(words, epsilon, definition)
     share = np.asarray(share, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = np.log((1 - share) / (words - 1))
-        return -top * np.log(share) - (0 if top == 1 else (1 - top) * rest)
+        return -(1 - epsilon) * np.log(share) - (epsilon * rest if epsilon else 0)
 
 
-def floor(words: int, epsilon: float, definition: str) -> float:
+def floor(words: int, epsilon: float) -> float:
     """Return the lowest possible loss in nats: the entropy of the smoothed target, −q ln q − (1 − q) ln((1 − q) / (K −
-    1))."""
-    return float(smooth_loss(peak(words, epsilon, definition), words, epsilon, definition))
+    1)) for q = 1 − ε."""
+    return float(entropy(smoothed_target(0, words, epsilon), base=math.e))
 
 
-def gap(words: int, epsilon: float, definition: str) -> float:
+def gap(words: int, epsilon: float) -> float:
     """Return the difference between the correct word's logit and the others at the lowest loss; infinite without
     smoothing."""
-    top = peak(words, epsilon, definition)
-    return float(np.log(top * (words - 1) / (1 - top))) if top < 1 else float("inf")
+    return math.log((1 - epsilon) * (words - 1) / epsilon) if epsilon else math.inf

@@ -91,12 +91,6 @@ def alibi_slopes(heads: int) -> np.ndarray:
     return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
 
 
-def alibi_bias(heads: int, length: int) -> np.ndarray:
-    """Return ALiBi's bias −m · |i − j|, float64 (h, i, j); a decoder only uses j ≤ i."""
-    place = np.arange(length)
-    return -alibi_slopes(heads)[:, None, None] * np.abs(place[:, None] - place)
-
-
 def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, farthest: int = 128) -> np.ndarray:
     """Return T5's bucket of each offset j − i, int64. Near offsets have buckets of their own, farther ones share
     buckets on a log scale, and all beyond `farthest` share the last.

@@ -5,20 +5,14 @@ attention was invented.
 - attention: each step mixes all encoder states with additive scores (Bahdanau et al. 2015, arXiv:1409.0473, equations 4
   to 6, appendix A.1.2), here with a unidirectional encoder.
 
-Uses gated recurrent units, cross-entropy, Adam with a one-cycle learning rate, and gradients clipped at norm 1.
+Uses gated recurrent units. benchmarks/kernels.py trains it.
 """
-from collections.abc import Callable, Sequence
-
 import torch
 from torch import Tensor, nn
-
-from model.core.limits import seeded
 
 SYMBOLS = 12                       # alphabet size; one additional id starts every output
 D_MODEL = 48
 WIDER = 96                         # width for the kind "wide", which has one fixed context vector, twice as large
-BATCH, RATE = 64, 4e-3
-TEXTS = 200                        # number of texts per length for measuring accuracy
 
 
 class Copier(nn.Module):
@@ -58,34 +52,3 @@ class Copier(nn.Module):
             seen.append(weights)
             before = logits[-1].argmax(-1) if given is None else given[:, step]
         return torch.stack(logits, 1), torch.stack(seen, 1)
-
-
-def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int], None]) -> Copier:
-    """Train on random texts of 1 to `longest` symbols. All texts in a batch have the same length."""
-    draw = torch.Generator().manual_seed(seed)
-    with seeded(seed):
-        model = Copier(kind)
-    optimiser = torch.optim.Adam(model.parameters(), RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
-    for step in range(steps):
-        report(step)
-        length = int(torch.randint(1, longest + 1, (), generator=draw))
-        text = torch.randint(SYMBOLS, (BATCH, length), generator=draw)
-        loss = nn.functional.cross_entropy(model(text, text)[0].flatten(0, 1), text.flatten())
-        optimiser.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
-        schedule.step()
-    return model.eval()
-
-
-def accuracy(model: Copier, lengths: Sequence[int], seed: int) -> list[float]:
-    """Return the share of correct symbols at each length, on new random texts."""
-    draw = torch.Generator().manual_seed(10_000 + seed)
-    shares = []
-    with torch.inference_mode():
-        for length in lengths:
-            text = torch.randint(SYMBOLS, (TEXTS, length), generator=draw)
-            shares.append((model(text)[0].argmax(-1) == text).float().mean().item())
-    return shares

@@ -9,18 +9,10 @@ A row contains LENGTH different symbols, each with a random class. The query is 
 target. Queries and keys are initialised with random vectors (symbol, d_k) of unit variance, the same for all scores.
 Because symbols are one-hot, these vectors are W_q and W_k.
 """
-import functools
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from model.core.limits import one_thread
-from model.core.models import Models
-from model.core.query import Progress
-from model.core.statistics import entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,31 +21,6 @@ KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
 BATCH, RATE = 64, 1e-2        # rows per batch; Adam's learning rate for all scores
 STEPS = 200
-TIMED = 64                    # number of queries, of keys and of repetitions for timing; the fastest one counts
-
-
-@dataclass(frozen=True)
-class ScoresQuery:
-    """How do the three kinds of scores learn from the same data?"""
-
-    d_k: int
-    seed: int
-
-    def answer(self, models: Models, report: Progress) -> "Scores":
-        """Train all three. The result is the same in every process."""
-        with one_thread():
-            return side_by_side(self, report)
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The results of the three training runs, by kind of score."""
-
-    loss: dict[str, np.ndarray]       # loss of each batch before its update, nats (step)
-    accuracy: dict[str, np.ndarray]   # accuracy on the same batches, (step)
-    seconds: dict[str, float]         # duration of the training run
-    scoring: dict[str, float]         # seconds to score TIMED queries and TIMED keys
-    entropy: dict[str, float]         # mean entropy of untrained rows, bits
 
 
 def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
@@ -114,50 +81,3 @@ def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]"
         done(step)
     losses, rights = np.array(curves).T
     return losses, rights
-
-
-def untrained_entropy(kind: str, d_k: int, seed: int) -> float:
-    """Return the mean entropy in bits of the first batch's weights before training."""
-    import torch
-
-    with torch.no_grad():
-        part, (symbols, _, asked, _) = start(d_k, seed), next(rows(seed, 1))
-        weights = torch.softmax(score(kind, part["query"][asked][:, None], part["key"][symbols], part["v"]), -1)
-    return float(entropy(weights.double().numpy(), base=2).mean())
-
-
-def scoring_seconds(kind: str, d_k: int) -> float:
-    """Measure the seconds to score TIMED queries and TIMED keys, the shortest of TIMED repetitions."""
-    import torch
-
-    query, key, v = torch.randn(TIMED, d_k), torch.randn(TIMED, d_k), torch.randn(d_k)
-    shortest = np.inf
-    with torch.inference_mode():
-        for _ in range(TIMED):
-            begun = time.perf_counter()
-            score(kind, query, key, v)
-            shortest = min(shortest, time.perf_counter() - begun)
-    return float(shortest)
-
-
-def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
-    """Train all three kinds of scores on the same rows with the same initial parameters."""
-    found = Scores({}, {}, {}, {}, {})
-    for number, kind in enumerate(KINDS):
-        part, begun = start(question.d_k, question.seed), time.perf_counter()
-
-        def done(step: int, number: int = number, kind: str = kind) -> None:
-            report((number + step / STEPS) / len(KINDS), f"training: {kind}")
-
-        found.loss[kind], found.accuracy[kind] = train(part, functools.partial(score, kind, v=part["v"]),
-                                                       question.seed, done)
-        found.seconds[kind] = time.perf_counter() - begun
-        found.scoring[kind] = scoring_seconds(kind, question.d_k)
-        found.entropy[kind] = untrained_entropy(kind, question.d_k, question.seed)
-    return found
-
-
-def operations(kind: str, d_k: int) -> dict[str, int]:
-    """Count the multiplications, additions and tanh evaluations of one score, given its query and key."""
-    return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1,
-            "tanh": d_k if kind == "additive" else 0}

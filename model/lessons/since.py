@@ -366,52 +366,19 @@ class RealModel:
     name: str
     year: int
     layers: int
-    width: int          # d_model
     heads: int          # query heads
     groups: int         # key and value heads
     head: int           # d_k
-    inner: int          # d_ff
-    words: int          # vocabulary size
-    tied: bool          # whether the output matrix is the embedding table
-    places: int = 0     # number of learned positions; 0 for rotary positions
-    # whether it has LayerNorm, biases and no gate, as in 2017 except for pre-LN, instead of RMSNorm and SwiGLU
-    older: bool = False
 
     @property
     def bytes_per_token(self) -> int:
         """Bytes per token in the cache, for one key and one value per group and layer in 16 bits."""
         return 2 * self.layers * self.groups * self.head * BYTES
 
-    @property
-    def ungrouped(self) -> int:
-        """Bytes per token in the cache if every query head had its own keys and values."""
-        return 2 * self.layers * self.heads * self.head * BYTES
 
-    def parts(self) -> dict[str, int]:
-        """Count the parameters by part: embeddings, attention, feed_forward and norms."""
-        queries, kept = self.heads * self.head, self.groups * self.head
-        attention = 2 * self.width * queries + 2 * self.width * kept
-        forward, norms = (2 if self.older else 3) * self.width * self.inner, self.width
-        if self.older:
-            attention, forward, norms = (attention + queries + 2 * kept + self.width,
-                                         forward + self.inner + self.width, 2 * self.width)
-        tables = self.words * self.width * (1 if self.tied else 2) + self.places * self.width
-        return {"embeddings": tables, "attention": self.layers * attention, "feed_forward": self.layers * forward,
-                "norms": (2 * self.layers + 1) * norms}
-
-    @property
-    def parameters(self) -> int:
-        """Total number of parameters."""
-        return sum(self.parts().values())
-
-
-MODELS = (
-    RealModel("GPT-2", 2019, 12, 768, 12, 12, 64, 3072, 50_257, True, 1024, True),
-    RealModel("Llama 2 7B", 2023, 32, 4096, 32, 32, 128, 11_008, 32_000, False),
-    RealModel("Mistral 7B", 2023, 32, 4096, 32, 8, 128, 14_336, 32_000, False),
-    RealModel("Llama 3 8B", 2024, 32, 4096, 32, 8, 128, 14_336, 128_256, False),
-    RealModel("SmolLM2 135M", 2024, 30, 576, 9, 3, 64, 1536, 49_152, True),
-)
+MODELS = (RealModel("GPT-2", 2019, 12, 12, 12, 64), RealModel("Llama 2 7B", 2023, 32, 32, 32, 128),
+          RealModel("Mistral 7B", 2023, 32, 32, 8, 128), RealModel("Llama 3 8B", 2024, 32, 32, 8, 128),
+          RealModel("SmolLM2 135M", 2024, 30, 9, 3, 64))
 
 
 def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:

@@ -62,14 +62,6 @@ def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.n
     return np.sqrt((squares * others**2).sum(-1) + 2 * (squares[..., :-1] * behind).sum(-1)) / temperatures
 
 
-def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights for T → 0 (argmax over the allowed keys, shared between ties) and T → ∞ (uniform over the
-    allowed keys)."""
-    logits = np.asarray(logits, np.float64)
-    best = allowed & (logits == logits[allowed].max())
-    return best / best.sum(), allowed / allowed.sum()
-
-
 def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """Return the total variation distance ½ Σ_j |w'_j − w_j| between rows (..., key), which is the share of attention
     that moved, 0 to 1."""

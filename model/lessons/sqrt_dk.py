@@ -19,20 +19,9 @@ if TYPE_CHECKING:
 
 DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
-KINDS = ("normal", "uniform", "sign")
 FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72, the largest argument of exp in float32
 INTEGRATED = 4_000                                             # number of query lengths in the integral
 GROWN = 60.0                                                   # factor on the queries in the overflow test
-
-
-def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
-    """Draw independent float32 numbers with mean 0 and variance 1. kind: normal, uniform from −√3 to √3, or −1 and 1
-    with equal probability."""
-    if kind == "normal":
-        return rng.standard_normal(shape, np.float32)
-    if kind == "uniform":
-        return (rng.random(shape, np.float32) - np.float32(0.5)) * np.float32(np.sqrt(12))
-    return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
 
 
 def draws(n_keys: int) -> int:
@@ -40,14 +29,14 @@ def draws(n_keys: int) -> int:
     return DRAWS * min(4, max(1, 64 // n_keys))
 
 
-def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return queries, keys and their products q · k for `draws` rows, determined by the seed. To limit the time, there
-    are fewer wide heads (200 down to 20), with more queries each. With few keys, the queries of a head use several sets
-    of keys."""
-    rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
+def rows_of(d_k: int, n_keys: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return queries, keys and their products q · k for `draws` rows of normal components, determined by the seed. To
+    limit the time, there are fewer wide heads (200 down to 20), with more queries each. With few keys, the queries of a
+    head use several sets of keys."""
+    rng, fewer = np.random.default_rng([seed, d_k, n_keys, 0]), np.clip(51_200 // d_k, 20, 200)
     sets = draws(n_keys) // DRAWS
-    queries = np.repeat(components((fewer, DRAWS // fewer, d_k), rng, kind), sets, axis=0)
-    keys = components((fewer * sets, n_keys, d_k), rng, kind)
+    queries = np.repeat(rng.standard_normal((fewer, DRAWS // fewer, d_k), np.float32), sets, axis=0)
+    keys = rng.standard_normal((fewer * sets, n_keys, d_k), np.float32)
     return queries, keys, (queries @ keys.transpose(0, 2, 1)).astype(np.float64)
 
 
@@ -91,9 +80,9 @@ class Survey:
 
 
 @functools.lru_cache(maxsize=64)   # half a megabyte per entry
-def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.ndarray]:
+def at_width(d_k: int, n_keys: int, seed: int) -> tuple[Survey, np.ndarray]:
     """Return the measurements at one width, and the products q · k, float64 (head, query, key)."""
-    _, keys, dots = rows_of(d_k, n_keys, seed, kind)
+    _, keys, dots = rows_of(d_k, n_keys, seed)
     apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights = weights_of(dots, divisor)
@@ -104,10 +93,10 @@ def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.nd
 
 
 @functools.lru_cache(maxsize=8)
-def survey(n_keys: int, seed: int, kind: str) -> Survey:
+def survey(n_keys: int, seed: int) -> Survey:
     """Measure all WIDTHS."""
     with ThreadPoolExecutor() as pool:   # numpy releases the GIL while drawing and multiplying
-        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind)[0], WIDTHS[::-1]))[::-1]
+        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed)[0], WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
               for name in ("entropy", "slope", "gradient")}
     return Survey(np.array([each.variance for each in found]), **curves)
@@ -133,21 +122,6 @@ def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return middle, low, high
 
 
-@functools.cache
-def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
-    """Return the variance of q · k without the division if W_Q is initialised with the standard deviation
-    (d_model · d_k)^−½ and W_K with d_model^−½, as in T5, (width, start)."""
-    rng = np.random.default_rng(0)
-    variances = np.empty((len(WIDTHS), starts))
-    for place, d_k in enumerate(WIDTHS):
-        for start in range(starts):
-            w_q = rng.standard_normal((d_k, d_model), np.float32) * (d_model * d_k) ** -0.5
-            w_k = rng.standard_normal((d_k, d_model), np.float32) * d_model**-0.5
-            token, others = rng.standard_normal(d_model, np.float32), rng.standard_normal((n_keys, d_model), np.float32)
-            variances[place, start] = (others @ (w_k.T @ (w_q @ token))).var()
-    return variances
-
-
 @functools.lru_cache(maxsize=256)
 def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
     """Return the share of rows in which e^(q · k / divisor) overflows float32 for some key, for normal components.
@@ -162,18 +136,13 @@ def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
     return float(-np.expm1(n_keys * np.log1p(-beyond)).mean())
 
 
-def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-    """Return the entropy in bits of softmax(q · k / T), (temperature, draw). T = √d_k is the usual division."""
-    return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
-
-
 @functools.lru_cache(maxsize=64)
-def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
+def numbers_at(d_k: int, n_keys: int, seed: int) -> dict[str, float]:
     """Measure the four reasons given in textbooks at one width, {NAME_plain and NAME_scaled: number}. NAME is entropy,
     slope, gradient or largest (the largest weight), which are medians; gradient_mean; spread, the standard deviation of
     the softmax's input; or output, the root mean square of an output component for values of variance 1."""
-    found, dots = at_width(d_k, n_keys, seed, kind)
-    values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
+    found, dots = at_width(d_k, n_keys, seed)
+    values = np.random.default_rng(seed + 1).standard_normal((len(dots), n_keys, 64), np.float32)
     numbers: dict[str, float] = {}
     for which, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights, gradients = weights_of(dots, divisor), found.gradient[which]
@@ -220,7 +189,7 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
 
 DIVISORS = ("none", "root", "width")
-STEPS, EVERY = scores.STEPS, 10     # training steps; steps between two snapshots
+STEPS, EVERY = scores.STEPS, 10     # training steps; steps averaged per point of a curve
 LAST = 20                           # number of steps averaged for the final value
 
 
@@ -242,42 +211,30 @@ class Trainings:
     """The training runs by divisor, all with the same initial parameters, float64."""
 
     right: dict[str, np.ndarray]   # accuracy on each batch before its update (step)
-    film: dict[str, np.ndarray]    # weights between all symbols (snapshot, query, key)
+    bits: dict[str, float]         # mean entropy of the weights between all symbols before training
 
     def end(self, which: str) -> float:
         """Return the final accuracy, the mean over the last LAST steps."""
         return float(self.right[which][-LAST:].mean())
 
-    def bits(self, which: str) -> float:
-        """Return the mean entropy of the rows before training, in bits."""
-        return float(entropy(self.film[which][0], base=2).mean())
-
 
 def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
-    """Train all three models on the same rows with the same initial parameters. Takes a snapshot before the first step
-    and after every EVERY steps. `report` may raise an exception to stop."""
-    right, film = {}, {}
+    """Train all three models on the same rows with the same initial parameters. `report` may raise an exception to
+    stop."""
+    import torch
+
+    right, bits = {}, {}
     for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
         part = scores.start(question.d_k, question.seed)
-        frames = [_all_weights(part, divisor)]
+        with torch.no_grad():
+            weights = torch.softmax((part["query"] @ part["key"].T).double() / divisor, -1).numpy()
+        bits[which] = float(entropy(weights, base=2).mean())
 
-        def done(step: int, number: int = number, part: dict = part, divisor: float = divisor,
-                 frames: list = frames) -> None:
-            if step % EVERY == 0:
-                frames.append(_all_weights(part, divisor))
+        def done(step: int, number: int = number) -> None:
             report((number + step / STEPS) / len(DIVISORS), f"model {number + 1} of {len(DIVISORS)}, step {step}")
 
         def score(query: "Tensor", key: "Tensor", divisor: float = divisor) -> "Tensor":
             return query @ key.transpose(1, 2) / divisor
 
         _, right[which] = scores.train(part, score, question.seed, done)
-        film[which] = np.array(frames)
-    return Trainings(right, film)
-
-
-def _all_weights(part: dict, divisor: float) -> np.ndarray:
-    """Return the attention weights between all symbols, float64 (query, key)."""
-    import torch
-
-    with torch.no_grad():
-        return torch.softmax((part["query"] @ part["key"].T).double() / divisor, -1).numpy()
+    return Trainings(right, bits)

@@ -111,22 +111,6 @@ def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: 
     return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, labels, always=1), strict=True))
 
 
-def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes: tuple[str, str]) -> FigureSpec:
-    """Draw a Shepard diagram: each pair's distance in the plane against its target distance, with the line of
-    equality."""
-    figure = chart(theme, *axes, height=520)
-    above = np.triu_indices(len(wanted), 1)
-    step = max(1, len(above[0]) // 4000)   # draw a sample if there are more pairs than this
-    most = float(max(wanted[above].max(), planar[above].max()))
-    figure.add_scatter(x=wanted[above][::step], y=planar[above][::step], mode="markers", name="pairs",
-                       hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>",
-                       marker={"color": series_colours(theme)[0], "size": 4, "opacity": 0.35})
-    figure.add_scatter(x=[0, most], y=[0, most], mode="lines", name="equal", hoverinfo="skip",
-                       line={"color": MUTED[theme], "dash": "dash", "width": 1.5})
-    figure.update_layout(showlegend=False)
-    return figure
-
-
 def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
                       *, axes: tuple[str, str]) -> FigureSpec:
     """Draw a dot per head. previous (x) and prefix (y): scores from 0 to 1, (head). named: indices of heads to

@@ -179,12 +179,12 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
 
 
 def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
-                 paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str) -> FigureSpec:
+                 paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], loss: str) -> FigureSpec:
     """Draw a loss surface and optimisation paths, which start at a ring. heights: nonnegative, (y, x). paths: (name,
     index in theme.HEADS, points (step, 2)); points outside the plane are cut off."""
     figure = chart(theme, *axes, height=420)
     palette = series_colours(theme)
-    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
+    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=loss,
                        hovertemplate="%{fullData.name} %{z:.4g}<extra></extra>",
                        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     for number, (path, colour, places) in enumerate(paths):

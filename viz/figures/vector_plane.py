@@ -33,24 +33,16 @@ class Points:
     sizes: np.ndarray | None = None   # (point), 0 to 1: each dot's area; all equal by default
 
 
-def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
-                 marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
-                 height: int = 420) -> FigureSpec:
-    """Draw the points on axes with the same scale, so that angles are preserved.
-
-    around: the hull's corners in order, (corner, 2). marked: (name, position (2)) of highlighted points. arrows: (name,
-    tip (2)) of arrows from the origin.
-    """
+def vector_plane(theme: str, points: Points, *, axes: tuple[str, str],
+                 arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420) -> FigureSpec:
+    """Draw the points on axes with the same scale, so that angles are preserved. arrows: (name, tip (2)) of arrows from
+    the origin."""
     figure = chart(theme, *axes, height=height)
     points = replace(points, names=told_apart(tokens_shown(points.names)))
-    if around is not None and len(around) > 1:
-        edge = points.at[np.append(around, around[0])]
-        figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)",
-                           hoverinfo="skip", name="hull", line={"color": MUTED[theme], "width": 1, "dash": "dot"})
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
     sizes = 6 + 26 * np.sqrt(share)
-    spots = _name_spots(figure, points, sizes, marked, arrows)
-    sides = {place: side for place, side in spots[len(marked) + len(arrows):] if side}
+    spots = _name_spots(figure, points, sizes, arrows)
+    sides = {place: side for place, side in spots[len(arrows):] if side}
     add_dots(figure, points.at[:, 0], points.at[:, 1], points.names, sides, name="points", textfont_size=SMALL,
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
                        marker={"color": series_colours(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
@@ -58,10 +50,7 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: n
                                      + ("" if points.sizes is None else "<br>weight %{customdata[1]:.4g}")
                                      + "<extra></extra>")
     loud = {"color": ACCENT[theme], "size": LOUD}
-    for (name, at), (_, side) in zip(marked, spots, strict=False):
-        figure.add_scatter(x=[at[0]], y=[at[1]], mode="markers+text", text=[name], textposition=side, name=name,
-                           textfont=loud, hovertemplate="%{x:.4g}, %{y:.4g}", marker=loud | {"symbol": "diamond"})
-    for arrow, (_, side) in zip(arrows, spots[len(marked):], strict=False):
+    for arrow, (_, side) in zip(arrows, spots, strict=False):
         _arrow(figure, arrow, side, loud, float(sizes.min()))
     figure.update_layout(showlegend=False)
     figure.update_xaxes(zeroline=True, zerolinecolor=MUTED[theme])
@@ -78,23 +67,23 @@ def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: d
                        textfont=loud, marker={"size": size, "opacity": 0})
 
 
-def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
+def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray,
                 arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
-    """Fit the figure to its content. Return (index of the point, side of its label) for marked points, for arrows,
-    which are labelled beyond their tips, and for the largest points. Labels avoid dots, arrows and other labels."""
-    loud, tips = [*marked, *arrows], np.array([at for _, at in arrows]).reshape(-1, 2)
+    """Fit the figure to its content. Return (index of the point, side of its label) for arrows, which are labelled
+    beyond their tips, and for the largest points. Labels avoid dots, arrows and other labels."""
+    tips = np.array([at for _, at in arrows]).reshape(-1, 2)
     shafts = (tips[:, None] * np.linspace(0, 1, STEPS, endpoint=False)[:, None]).reshape(-1, 2)
-    at = np.concatenate([points.at, np.array([at for _, at in loud]).reshape(-1, 2), shafts])
-    radii = np.concatenate([sizes / 2, [LOUD / 2] * len(marked), [sizes.min() / 2] * len(arrows), [2] * len(shafts)])
+    at = np.concatenate([points.at, tips, shafts])
+    radii = np.concatenate([sizes / 2, [sizes.min() / 2] * len(arrows), [2] * len(shafts)])
     beside = np.zeros(at.shape)
-    for place, (name, tip) in enumerate(arrows, len(points.at) + len(marked)):
+    for place, (name, tip) in enumerate(arrows, len(points.at)):
         beside[place, 0 if tip[0] < 0 else 1] = text_width(name) * LOUD / LETTER
     at, room = fit_points(figure, at, radii, beside)
-    names = [(len(points.at) + place, name, float(LOUD)) for place, (name, _) in enumerate(loud)]
+    names = [(len(points.at) + place, name, float(LOUD)) for place, (name, _) in enumerate(arrows)]
     names += [(place, points.names[place], float(SMALL))
               for place in np.argsort(-sizes, kind="stable")[:NAMED].tolist()]
     ways = np.zeros((len(names), 2))
-    ways[len(marked):len(loud)] = tips
+    ways[:len(arrows)] = tips
     return [(place, side)
-            for (place, _, _), side in zip(names, name_sides(at, room, radii, names, ways=ways, always=len(loud)),
+            for (place, _, _), side in zip(names, name_sides(at, room, radii, names, ways=ways, always=len(arrows)),
                                            strict=True)]

@@ -16,10 +16,9 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown
-from viz.widgets.fields import button_setting, choice_for, slider_for
-from viz.widgets.figure import columns_switch, figure, token_name, vector_strips
+from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson
+from viz.widgets.lesson import QUESTIONS, Lesson, Section
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
@@ -71,9 +70,9 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecor
                 return None, revealed
             if len(trace.blocks) > 1:
                 with st.container(width=320):
-                    slider_for(page, "block", words["block"], range(len(trace.blocks)), closed=True,
-                               say=lambda place: _name(lesson, trace, trace.blocks[place]))
-            lesson.fragment(_parts, trace, record)
+                    words.slider("block", range(len(trace.blocks)), closed=True,
+                                 say=lambda place: _name(lesson, trace, trace.blocks[place]))
+            lesson.fragment(_parts, words, trace, record)
     return (trace, record), revealed
 
 
@@ -87,47 +86,42 @@ def _name(lesson: Lesson, trace: Trace, this_block: Block) -> str:
     return f"{lesson.prose['parts']['stacks'][this_block.kind]} {this_block.index}" if two else str(this_block.index)
 
 
-def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
+def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, record: AttentionRecord) -> None:
     """Draw the diagram, the selected box's output with one row per token, and the tensors behind it."""
-    words, this_block = lesson.prose["parts"], _block(page, trace)
+    this_block = _block(page, trace)
     boxes, inner = block.boxes(this_block), this_block.feed_forward
     names = {box.name: words["names"][box.kind] for box in boxes}
     box = next((one for one in boxes if one.name == page.controls["box"]), boxes[1])
-    order, tokens = ", ".join(names.values()), record[this_block.kind].queries
+    tensors, sizes = _tensors(box, this_block, words), np.abs(this_block.before.astype(np.float64)).mean(0)
+    words.tell(order=", ".join(names.values()), box=names[box.name], shape=_shape(box.output), d_model=len(sizes),
+               table="\n".join(f"  - {label}: {_shape(tensor)}, mean length of a row {_length(tensor):.3g}, largest "
+                               f"{np.abs(tensor).max():.3g}" for label, tensor in tensors),
+               tokens=len(this_block.before), model=escape_markdown(record.card.title), times=OUTLIER,
+               number=_name(lesson, trace, this_block), kind=words["kinds"]["pre" if this_block.norm_first else "post"],
+               outliers=int((sizes > OUTLIER * sizes.mean()).sum()), before=_length(this_block.before),
+               attention=_length(this_block.attentions[0].output), after=_length(this_block.after),
+               inner=f"{_length(inner.output):.3g}" if inner else "–")
     left, right = st.columns([2, 3], gap="medium")
     with left:
         drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
-        picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=order), key="block_diagram",
-                                     on_open=lambda name: page.set(box=name)), (record,))
+        picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(**words.facts),
+                                     key="block_diagram", on_open=lambda name: page.set(box=name)), (record,))
     with right:
-        _leaves(lesson, names[box.name], box.output, tokens)
-    tensors = _tensors(box, this_block, words)
-    table = "\n".join(f"  - {label}: {_shape(tensor)}, mean length of a row {_length(tensor):.3g}, largest "
-                      f"{np.abs(tensor).max():.3g}" for label, tensor in tensors)
-    sizes = np.abs(this_block.before.astype(np.float64)).mean(0)
-    lesson.explanation("parts", shown=(block.boxes,), shapes=dict(tensors), box=names[box.name], table=table,
-                       d_model=len(sizes), tokens=len(this_block.before), model=escape_markdown(record.card.title),
-                       order=order, number=_name(lesson, trace, this_block), times=OUTLIER,
-                       kind=words["kinds"]["pre" if this_block.norm_first else "post"],
-                       outliers=int((sizes > OUTLIER * sizes.mean()).sum()), before=_length(this_block.before),
-                       attention=_length(this_block.attentions[0].output), after=_length(this_block.after),
-                       inner=f"{_length(inner.output):.3g}" if inner else "–")
+        if box.output is None:
+            st.info(words["unknown"])
+        else:
+            _leaves(words, box.output, record[this_block.kind].queries)
+    words.explain(block.boxes)
 
 
-def _leaves(lesson: Lesson, name: str, output: np.ndarray | None, tokens: Tokens) -> None:
-    words = lesson.prose["parts"]
-    if output is None:
-        st.info(words["unknown"])
-        return
+def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
-    columns = list(map(str, range(output.shape[1])))
     style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
-    figure(matrix, output[:ROWS], rows, columns, axes=("dimension", "token"), style=style,
-           height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(box=name),
-           key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
+    words.figure(matrix, output[:ROWS], rows, list(map(str, range(output.shape[1]))), style=style,
+                 height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(**words.facts), key="block-box")
 
 
-def _tensors(box: block.Box, this_block: Block, words: dict) -> list[tuple[str, np.ndarray]]:
+def _tensors(box: block.Box, this_block: Block, words: Section) -> list[tuple[str, np.ndarray]]:
     """Return the tensors behind a box, its output first: (name, (t, …) array or weights by head)."""
     tensors = [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):
@@ -165,28 +159,30 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
             lesson.covered("norm")
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            choice_for(page, "which", words["which"], words["whiches"])
+            words.choice("which", "whiches")
             columns = columns_switch(page, words)
         norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
         word, d = min(page.controls["word"], len(norm.input) - 1), len(norm.gain)
-        slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
-                   say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+        words.slider("word", range(len(norm.input)), closed=True,
+                     say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
         steps, other = both_norms(norm, word)
         kind, instead = (words["kinds"][each] for each in (("layer", "rms") if norm.kind == "layer"
                                                            else ("rms", "layer")))
-        facts = {"token": token_name(tokens, word), "kind": kind}
+        words.tell(token=token_name(tokens, word), kind=kind, other=instead, mean=steps.mean, variance=steps.variance,
+                   scale=norm.scales[word], d=d, count=len(norm.input), unbiased=(d / (d - 1)) ** 0.5,
+                   epsilon=norm.epsilon, error=np.abs(steps.output - norm.output[word]).max(),
+                   differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output))
         rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
                 (words["scaled"], steps.scaled), (words["output"], steps.output),
                 (words["instead"].format(other=instead), other.output)]
-        vector_strips(rows, key="block-norm", alt=lesson.alt("norm", **facts), columns=columns,
+        vector_strips(rows, key="block-norm", alt=words["alt"].format(**words.facts), columns=columns,
                       bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
-        _means(norm, tokens, words)
-        lesson.explanation("norm", shown=(block.layer_norm, block.rms_norm),
-                           shapes={"x": norm.input, "gain": norm.gain}, other=instead, mean=steps.mean,
-                           variance=steps.variance, scale=norm.scales[word], d=d, count=len(norm.input),
-                           unbiased=(d / (d - 1)) ** 0.5, epsilon=norm.epsilon,
-                           error=np.abs(steps.output - norm.output[word]).max(),
-                           differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output), **facts)
+        # the answer to the question: each token's mean and spread
+        x = norm.input[:ROWS].astype(np.float64)
+        words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
+                     {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, height=300, angle=UPRIGHT, kind="means",
+                     key="block-means")
+        words.explain(block.layer_norm, block.rms_norm)
 
 
 def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
@@ -198,15 +194,6 @@ def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
     return (layer, rms) if norm.kind == "layer" else (rms, layer)
 
 
-def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
-    """Draw the answer on the picture: each token's mean and spread."""
-    x = norm.input[:ROWS].astype(np.float64)
-    names = [token_name(tokens, place) for place in range(len(x))]
-    figure(bars, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
-           axes=("token", words["value"]), height=300, angle=UPRIGHT,
-           key="block-means", alt=words["alt_means"].format(count=len(names)))
-
-
 def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -> None:
     """Draw the values before and after this block's activation, and the inactive units of every block."""
     with lesson.section("feed_forward") as words:
@@ -214,27 +201,23 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
         if inner is None:
             st.info(words["unknown"])
             return
-        left, right = st.columns(2, gap="medium")
         span = float(np.quantile(np.abs(inner.before), 0.999))
         edges = np.linspace(-span, span, 61)
         shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size
                   for name in ("before", "active")}
-        with left:
-            figure(histogram, edges, shares, axes=(words["value"], words["share"]),
-                   marks=[(0, "0")], height=320, key="block-activations",
-                   alt=lesson.alt("feed_forward", activation=inner.activation, block=this_block.index))
         known = {_name(lesson, trace, one): one.feed_forward for one in trace.blocks if one.feed_forward is not None}
         inactive = np.array([block.inactive_shares(each.before, each.active) for each in known.values()])
-        with right:
-            figure(bars, list(known), dict(zip(words["groups"], inactive.T, strict=True)),
-                   axes=(words["layer"], words["share"]), y_range=(0, 1), height=320,
-                   key="block-silent", alt=words["alt_silent"].format(activation=inner.activation))
         number, d_ff, d_model = _name(lesson, trace, this_block), inner.before.shape[1], inner.output.shape[1]
         zero, near, relu = inactive[list(known).index(number)]
-        lesson.explanation("feed_forward", shown=(block.inactive_shares,),
-                           shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
-                           d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near, relu=relu,
-                           model=escape_markdown(model), number=number)
+        words.tell(activation=inner.activation, d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near,
+                   relu=relu, model=escape_markdown(model), number=number)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            words.figure(histogram, edges, shares, marks=[(0, "0")], height=320, key="block-activations")
+        with right:
+            words.figure(bars, list(known), dict(zip(words["groups"], inactive.T, strict=True)), y_range=(0, 1),
+                         height=320, kind="silent", key="block-silent")
+        words.explain(block.inactive_shares)
 
 
 def _bend(page: PageContext, lesson: Lesson) -> None:
@@ -243,13 +226,12 @@ def _bend(page: PageContext, lesson: Lesson) -> None:
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
     with lesson.section("bend") as words:
-        slider_for(page, "units", words["units"], range(33), say=str)
+        words.slider("units", range(33), say=str)
         drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
                  Line(words["fit"].format(units=units), fit, 0, "solid")]
-        figure(lines, X, drawn, axes=(words["x"], words["y"]), height=320, key="block-bend",
-               alt=lesson.alt("bend", units=units, left=left))
-        lesson.explanation("bend", shown=(block.bent_fit,), shapes={"fit": fit}, straight=straight, units=units,
-                           left=left)
+        words.tell(units=units, left=left, straight=straight)
+        words.figure(lines, X, drawn, height=320, key="block-bend")
+        words.explain(block.bent_fit)
 
 
 def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens) -> None:
@@ -261,47 +243,36 @@ def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Token
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
     with lesson.section("dropout") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            slider_for(page, "drop", words["rate"], RATES)
-            button_setting(page, words["again"], "draw-again", draw=(seed + 1) % DRAWS)
-        facts = {"token": token_name(tokens, word), "rate": rate}
+            words.slider("drop", RATES)
+            words.button("again", draw=(seed + 1) % DRAWS)
+        words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
+                   share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
+                   apart=np.linalg.norm(mean - row) / length)
         vector_strips([(words["row"], row), (words["draw"], drawn), (words["mean"].format(draws=MANY), mean)],
                       key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
-                      alt=lesson.alt("dropout", **facts))
-        lesson.explanation("dropout", shown=(block.drop,), shapes={"row": row}, draws=MANY, zeros=zeros, d=len(row),
-                           share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
-                           apart=np.linalg.norm(mean - row) / length, **facts)
+                      alt=words["alt"].format(**words.facts))
+        words.explain(block.drop)
 
 
 def _depth(page: PageContext, lesson: Lesson) -> None:
     """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
-    one depth, and the last layer's gradient at every depth with the theoretical curve for pre-LN."""
+    one depth."""
     runs, about = block.depth_runs()
     layers = min(block.DEPTHS, key=lambda depth: abs(depth - page.controls["depth"]))
-    depths, here = np.array(block.DEPTHS), {kind: found[layers] for kind, found in runs.items()}
-    last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
+    here = {kind: found[layers] for kind, found in runs.items()}
+    post, pre = here["post"], here["pre"]
+    six = {f"{kind}_six": found[block.DEPTHS[-1]].gradient[-1] / found[6].gradient[-1] for kind, found in runs.items()}
     with lesson.section("depth") as words:
-        slider_for(page, "depth", words["layers"], block.DEPTHS, say=str, closed=True)
-        first, second, third = st.columns(3, gap="small")
-        for column, name, log in ((first, "stream", ""), (second, "gradient", "y")):
+        words.slider("depth", block.DEPTHS, say=str, closed=True)
+        words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
+                   root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
+                   post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],
+                   top=post.gradient[-1] / pre.gradient[-1], **six)
+        for column, name, log in zip(st.columns(2, gap="medium"), ("stream", "gradient"), ("", "y"), strict=True):
+            words.tell(**{kind: getattr(found, name)[-1] for kind, found in here.items()})
             drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
                           (found.low, found.high) if log else None) for kind, found in here.items()]
             with column:
-                figure(lines, np.arange(1, layers + 1), drawn, axes=(words["layer"], words[name]), log=log, height=340,
-                       key=f"block-{name}", alt=words[f"alt_{name}"].format(
-                           layers=layers, **{kind: getattr(found, name)[-1] for kind, found in here.items()}))
-        ends = [Line(words["names"][kind], gradients, STYLES[kind][0], "dots") for kind, gradients in last.items()]
-        ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
-        with third:
-            figure(lines, depths, ends, axes=(words["layers_n"], words["last"]),
-                   y_range=(0, 1.15 * float(last["post"].max())),
-                   marks=[(layers, f"N = {layers}")], height=340, key="block-last",
-                   alt=words["alt_last"].format(post=last["post"][-1], pre=last["pre"][-1]))
-        post, pre, six = here["post"], here["pre"], block.DEPTHS.index(6)
-        lesson.explanation("depth", shown=(block.depth, block.depth_runs),
-                           shapes={"stream": post.stream, "gradient": post.gradient}, seeds=len(about["seeds"]),
-                           command=about["command"], date=about["date"], layers=layers, root=block.WIDTH**0.5,
-                           first=pre.stream[0], last=pre.stream[-1],
-                           post_ratio=post.gradient[-1] / post.gradient[0],
-                           pre_ratio=pre.gradient[-1] / pre.gradient[0], top=post.gradient[-1] / pre.gradient[-1],
-                           post_six=last["post"][-1] / last["post"][six], pre_six=last["pre"][-1] / last["pre"][six],
-                           post_low=post.low[-1], post_high=post.high[-1], pre_low=pre.low[-1], pre_high=pre.high[-1])
+                words.figure(lines, np.arange(1, layers + 1), drawn, log=log, height=340, kind=name,
+                             key=f"block-{name}")
+        words.explain(block.depth, block.depth_runs)

@@ -23,10 +23,8 @@ from viz.format import markdown_table, token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for
-from viz.widgets.figure import figure
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("nothing", controls=(
@@ -51,14 +49,14 @@ def render(page: PageContext) -> None:
             if decoder() == STANDS_IN:
                 st.caption(words["missing"])
                 offer_model(page, "smollm2", "three")
-            lesson.fragment(_who_sees_what, revealed)
+            lesson.fragment(_who_sees_what, words, revealed)
         lesson.fragment(_hidden_word)
         lesson.further("factors", lambda: lesson.fragment(_factors), ("whose", "french"))
         lesson.fragment(_steps)
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
             st.markdown(markdown_table(words["head"], words["rows"]).replace("---:", "---"))
-        lesson.explanation("open")
+        words.explain()
     lesson.end()
 
 
@@ -79,29 +77,25 @@ def _families(text: str) -> list[Query]:
 def _inputs(page: PageContext, lesson: Lesson) -> bool:
     """Draw the two stacks with this sentence's shapes, and the question beside them. Return whether it is answered:
     only then does the text say what passes between them."""
-    widgets = lesson.prose["widgets"]
     with lesson.section("inputs") as words:
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"],
-                          **bind(page.set, "say", page.controls["say"]))
+            words.text("say", 120)
             revealed = lesson.predict()
         query = sources.open_query(BOTH, _sentence(page))
         record = page.ask(query)
         tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
-        shapes = {"n": len(tensors.memory), "m": len(tensors.stream), "d": tensors.memory.shape[1],
-                  "layers": tensors.layers}
+        words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], layers=tensors.layers,
+                   apart=tensors.apart)
         begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
-        boxes = {name: markup(box, **shapes, said=begins) for name, box in words["boxes"].items()}
+        boxes = {name: markup(box, **words.facts, said=begins) for name, box in words["boxes"].items()}
         arrows = ["?"] * 3
         if revealed:
             boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
         with right:
-            figure(wiring, boxes, arrows, height=410, key="families-wiring",
-                   alt=words["alt_answered" if revealed else "alt"].format(**shapes))
+            words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "", key="families-wiring")
         if revealed:
-            lesson.explanation("inputs", shown=(families.wiring,), apart=tensors.apart, notices_in=right,
-                               shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, **shapes)
+            words.explain(families.wiring, notices_in=right)
             with st.expander(words["tensors"]):
                 st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
                                                   memory=tensors.memory.shape, stream=tensors.stream.shape))
@@ -114,10 +108,10 @@ def _columns() -> list:
     return [columns[place] for place in PLACES]
 
 
-def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _who_sees_what(page: PageContext, lesson: Lesson, words: Section, revealed: bool) -> None:
     """Draw the three models' masks and predictions. The shape of cross-attention answers the question above."""
-    words, seen, part = lesson.prose["three"], {}, page.controls["part"]
-    choice_for(page, "part", words["part"], words["parts"])
+    seen, part = dict[str, np.ndarray](), page.controls["part"]
+    words.choice("part", "parts")
     # draw each family while the next one is computed
     with closing(page.ask_each(_families(_sentence(page)), height=330)) as answers:
         for column, name, record in zip(_columns(), FAMILIES, answers, strict=True):
@@ -126,23 +120,21 @@ def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                 if name == "both" and part == "cross" and not revealed:
                     lesson.covered("cross")
                 else:
-                    seen[name] = _allowed(lesson, name, record, KINDS[part] if name == "both" else record.kinds[0])
+                    seen[name] = _allowed(words, name, record, KINDS[part] if name == "both" else record.kinds[0])
                 said = "stands_in" if record.query.model == STANDS_IN else name
                 st.caption(words["says"][said].format(says=best_guess(record, name),
                                                       tokens=len(record[record.kinds[0]].queries)))
-    lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
-                       encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
-                       predictions=len(seen["decoder"]) - 1)
+    words.explain(families.allowed, encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(),
+                  tokens=len(seen["decoder"]), predictions=len(seen["decoder"]) - 1)
 
 
-def _allowed(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
+def _allowed(words: Section, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
     """Draw one family's mask, and return it, bool (query, key)."""
-    words, allowed = lesson.prose["three"], families.allowed(record[kind])
+    allowed = families.allowed(record[kind])
     rows, columns = _short(record[kind].queries), _short(record[kind].keys)
-    figure(matrix, np.where(allowed, 1.0, np.nan), rows, columns,
-           axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
-           style=CellStyle(ruler=False, digits=0), key=f"families-may-{name}",
-           alt=lesson.alt("three", name=words[name], share=allowed.mean(), queries=len(rows), keys=len(columns)))
+    words.tell(name=words[name], share=allowed.mean(), queries=len(rows), keys=len(columns))
+    words.figure(matrix, np.where(allowed, 1.0, np.nan), rows, columns, height=330, angle=UPRIGHT,
+                 style=CellStyle(ruler=False, digits=0), key=f"families-may-{name}")
     return allowed
 
 
@@ -179,9 +171,9 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
             st.info(words["short"])
             return
         at = min(page.controls["hide"], len(spans) - 1)
-        slider_for(page, "hide", words["hide"], range(1, len(spans)), say=lambda place: text[slice(*spans[place])],
-                   closed=True)
-        records, touched, word = list(page.ask_each(_families(text))), {}, escape_markdown(text[slice(*spans[at])])
+        words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])], closed=True)
+        records = list(page.ask_each(_families(text)))
+        words.tell(word=escape_markdown(text[slice(*spans[at])]))
         questions: list[LastVectorsQuery] = []
         for record in records:   # final vectors of the stack that reads the sentence, with and without the word
             query, kind = record.query, record.kinds[0]
@@ -190,40 +182,39 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
         with closing(page.ask_each(questions)) as answers:
             for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
                 change = families.moved(next(answers).vectors, next(answers).vectors)
-                touched[name] = f"{int((change > MOVED).sum())} of {len(change)}"
+                touched = f"{int((change > MOVED).sum())} of {len(change)}"
                 title, tokens = lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
+                words.tell(name=title, touched=touched, **{name: touched})
                 with column:
                     st.markdown(f"**{title}**")
-                    figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280, angle=UPRIGHT,
-                           key=f"families-hidden-{name}",
-                           alt=lesson.alt("hidden", word=word, touched=touched[name], name=title))
-        lesson.explanation("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
+                    words.figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280,
+                                 angle=UPRIGHT, key=f"families-hidden-{name}")
+        words.explain(families.moved)
 
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
     """Draw a text's conditional probabilities and their product; for a translation, beside those of another one."""
     text = _sentence(page)
     with lesson.section("factors") as words:
-        choice_for(page, "whose", words["whose"], words["whoses"])
+        words.choice("whose", "whoses")
         if page.controls["whose"] == "decoder":
             if decoder() == STANDS_IN:
                 st.caption(lesson.prose["three"]["missing"])
-            _product(lesson, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
+            _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
                      words["alone"])
             return
         own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
         swapped = swap_gender(french_of(own))
-        st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped,
-                      **bind(page.set, "french", page.controls["french"]))
-        button_setting(page, words["swapped"], "swapped", french="")
+        french = words.text("french", 160, placeholder=swapped).strip()
+        words.button("swapped", french="")
         other: SequenceLikelihood = page.ask(LikelihoodQuery(
-            sources.open_query(BOTH, text, target=page.controls["french"].strip() or swapped)))
+            sources.open_query(BOTH, text, target=french or swapped)))
         parted = next((place for place, (one, another) in enumerate(zip(own.ids, other.ids, strict=False))
                        if one != another), None)
         says = words["equal"] if parted is None else words["parts"].format(
             at=parted + 1, one=token_markdown(own.texts[parted]), other=token_markdown(other.texts[parted]),
             p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
-        _product(lesson, {words["own"]: own, words["other"]: other}, says)
+        _product(words, {words["own"]: own, words["other"]: other}, says)
 
 
 def french_of(chain: SequenceLikelihood) -> str:
@@ -237,9 +228,9 @@ def swap_gender(french: str) -> str:
     return re.sub(r"\b(il|elle)\b", lambda match: other[match[0]], french)
 
 
-def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -> None:
+def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -> None:
     """Draw bars and the cumulative product of one or two texts. The explanation states the numbers of the last one."""
-    words, (name, chain) = lesson.prose["factors"], list(chains.items())[-1]
+    name, chain = list(chains.items())[-1]
     count, places = len(chain.ids), range(max(len(one.ids) for one in chains.values()))
     padded = {title: np.pad(one.log_probabilities, (0, len(places) - len(one.ids)), constant_values=np.nan)
               for title, one in chains.items()}
@@ -248,28 +239,24 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
                                        if place < len(one.texts))) for place in places]
     least = int(chain.log_probabilities.argmin())
     total, smallest = float(chain.products[-1]), float(chain.log_probabilities[least])
-    power = total / np.log(10)
+    words.tell(n=count, says=says, share=smallest / total if total else 0.0, name=name, p=np.exp(smallest),
+               least=token_markdown(chain.texts[least]), power=total / np.log(10), perplexity=chain.perplexity,
+               mean=-chain.log_probabilities.mean())
     left, right = st.columns(2, gap="medium")
     with left:
-        figure(bars, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340,
-               angle=UPRIGHT, key="families-chances",
-               alt=lesson.alt("factors", n=count, least=chain.texts[least], p=np.exp(smallest)))
+        words.figure(bars, labels, factors, y_range=(0, 1.02), height=340, angle=UPRIGHT, key="families-chances")
     drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
     with right:
-        figure(lines, np.arange(1, len(places) + 1), drawn, axes=("t", words["product"]),
-               y_range=(lowest, -0.03 * lowest), height=340,
-               key="families-product", alt=words["alt_product"].format(product=power))
-    lesson.explanation("factors", shown=(SequenceLikelihood,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
-                       n=count, says=says, share=smallest / total if total else 0.0, name=name,
-                       least=token_markdown(chain.texts[least]), p=np.exp(smallest), power=power,
-                       perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
+        words.figure(lines, np.arange(1, len(places) + 1), drawn, y_range=(lowest, -0.03 * lowest), height=340,
+                     kind="product", key="families-product")
+    words.explain(SequenceLikelihood)
 
 
 def _steps(page: PageContext, lesson: Lesson) -> None:
     """Draw the probability of y_t given only the preceding tokens, and in one pass over the whole target: teacher
     forcing does not change it."""
-    words, text = lesson.prose["steps"], _sentence(page)
+    words, text = Section(lesson, "steps"), _sentence(page)
     whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(page.controls["upto"], steps)
@@ -278,9 +265,8 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
     with st.expander(words["title"]), st.container(key="section-steps"):
         left, middle, right = st.columns([2, 1, 1], gap="medium", vertical_alignment="center")
         with left:
-            slider_for(page, "upto", words["upto"], range(1, steps + 1),
-                       say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
+            words.slider("upto", range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}",
+                         closed=True)
         middle.metric(words["whole"], f"{first:.4f}")
         right.metric(words["part"], f"{second:.4f}")
-        lesson.explanation("steps", t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second),
-                           all=steps + 1)
+        words.explain(t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second), all=steps + 1)

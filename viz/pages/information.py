@@ -9,15 +9,13 @@ from model.core.statistics import entropy, x_log_x
 from model.lessons import information
 from model.lessons.information import Information
 from viz.figures.bars import bars
-from viz.figures.heads import by_layer, head_map, shepard_diagram
+from viz.figures.heads import by_layer, head_map
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, format_signed, head_label, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words
+from viz.page_controls import Choice, Number
 from viz.text import escape_markdown
-from viz.widgets.fields import bind, choice_for, slider_for
-from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
@@ -26,12 +24,10 @@ SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has l
 NEAREST = 5
 ROUNDING = 1e-6    # bits
 LEAST = 3          # fewest heads on a map
-MOST_TEXTS = 50
 PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
-    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
-    Choice("method", "smacof", ("smacof", "classical")), Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3),
-    Choice("matrix", "query", information.MATRICES)))
+    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set")), Number("bond", 1.5, 0, 4),
+    Number("learnt", 0.5, 0, 3), Choice("matrix", "query", information.MATRICES)))
 
 
 def render(page: PageContext) -> None:
@@ -44,7 +40,7 @@ def render(page: PageContext) -> None:
         lesson.fragment(_bound)
         with lesson.section("said") as words:
             st.markdown(markdown_table(words["table_head"], words["rows"]).replace("---:", "---"))
-            lesson.explanation("said")
+            words.explain()
     else:
         lesson.covered("rest")
     lesson.end()
@@ -58,30 +54,26 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
     with lesson.section("toy") as words:
+        words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
+            f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")})
         left, right = st.columns([2, 3], gap="medium")
         with left:
             if lesson.open():
-                slider_for(page, "size", words["size"], SIZES)
+                words.slider("size", SIZES)
                 if name not in ("uniform", "causal"):
-                    slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
+                    words.slider("sharp", np.linspace(0, 1, 11).round(1))
             revealed = lesson.predict()
         with right:
-            choice_for(page, "toy", words["toy"], words["names"])
+            words.choice("toy", "names")
             picture, beside = st.columns(2, gap="small") if revealed else (st.container(), st.container())
             with picture:
-                figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
-                       style=CellStyle(ruler=False),
-                       key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
+                words.figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
+                             style=CellStyle(ruler=False), key="information-toy")
             if revealed:
-                labels = [words["of_mean"], words["mean_of"], words["mutual"]]
                 with beside:
-                    figure(bars, labels, {"bits": np.array(list(numbers.values()))}, angle=0,
-                           axes=("", "bits"), height=310, y_range=(0, 1.1 * np.log2(n)),
-                           key="information-bits", alt=words["alt_bits"].format(**numbers))
-                sharp = {f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")}
-                lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
-                                   shapes={"weights": weights}, n=n, most=np.log2(n), name=words["names"][name],
-                                   **numbers, **sharp)
+                    words.figure(bars, words["bars"], {"bits": np.array(list(numbers.values()))}, angle=0, height=310,
+                                 y_range=(0, 1.1 * np.log2(n)), kind="bits", key="information-bits")
+                words.explain(x_log_x, entropy, information.mutual, information.toy)
     return revealed
 
 
@@ -98,19 +90,14 @@ def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
-    """Return the measures on one or more texts, by default the sidebar's text. Each text is one query, so that a click
-    can stop the run and other visitors are served in between."""
+    """Return the measures on the sidebar's text, or on a set of sentences. Each text is one query, so that a click can
+    stop the run and other visitors are served in between."""
     with lesson.section("texts") as words:
-        choice_for(page, "texts", words["which"], words["names"])
-        if page.controls["texts"] == "own":
-            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200,
-                         **bind(page.set, "own", page.controls["own"]))
-            if not page.controls["own"].strip():
-                st.caption(words["nothing"])
+        words.choice("texts", "names")
         _, view = real_head(page, token=False)
-        own = [line for line in page.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
-        texts = {"one": [], "set": words["set"], "own": own}[page.controls["texts"]]
-        queries, wrong = [sources.open_query(page.state.model, text) for text in texts] or [page.query()], []
+        queries, wrong = [page.query()], []
+        if page.controls["texts"] == "set":
+            queries = [sources.open_query(page.state.model, text) for text in words["set"]]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
                                 on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
@@ -118,7 +105,6 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         if wrong:
             st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
         if not answered:
-            st.info(words["none"])
             return None
         pool = information.mean_over_texts(answered)
         st.caption(words["said"].format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
@@ -133,57 +119,49 @@ def _layers(page: PageContext, lesson: Lesson, pool: Information) -> None:
         names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
         for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
             values, blank = pool.values[name], pool.blank[name]
+            words.tell(low=values.min(), high=values.max(), even=blank.mean())
             with column:
-                figure(by_layer, pool.places, values, axes=(words["layer"], words["axes"][name]), height=360,
-                       names=(words["heads"], words["means"]), line=(words["lines"][name], blank),
-                       marked=(view.layer, view.head), key=f"information-{name}",
-                       alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
-        lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
-                           shapes={"I": mutual, "tokens": pool.tokens}, heads=len(pool.places),
-                           below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()),
-                           mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
-                           least=head_label(*pool.places[least]), least_bits=mutual[least],
-                           blank=blank_mutual.mean(), under=int((mutual < blank_mutual - ROUNDING).sum()))
+                words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
+                             line=(words["lines"][name], blank), marked=(view.layer, view.head), kind=name,
+                             key=f"information-{name}")
+        words.explain(information.measure_text, information.mutual, information.mean_over_texts,
+                      below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()), heads=len(pool.places),
+                      mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
+                      least=head_label(*pool.places[least]), least_bits=mutual[least],
+                      blank=blank_mutual.mean(), under=int((mutual < blank_mutual - ROUNDING).sum()))
 
 
 def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
-    view, method = page.view(), page.controls["method"]
+    view = page.view()
     with lesson.section("map") as words:
         if len(pool.places) < LEAST:
             st.info(words["few"])
             return
         wanted = np.sqrt(pool.divergence)
         with computing():
-            planes = {each: information.plane(wanted, each) for each in words["methods"]}
-        stress = {each: information.stress(points, wanted) for each, points in planes.items()}
+            points = information.plane(wanted)
         here, labels = pool.places.index((view.layer, view.head)), [head_label(*head) for head in pool.places]
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
-        drawn, (same, other) = information.between(planes[method]), information.within_and_between(pool, wanted)
+        drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
+        words.tell(heads=len(labels), stress=information.stress(points, wanted), head=labels[here], count=len(near),
+                   closest=labels[near[0]], distance=wanted[here, near[0]], same=format_signed(same, ".3f") or "–",
+                   other=format_signed(other, ".3f") or "–")
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            choice_for(page, "method", words["method"], words["methods"])
-            figure(head_map, pool.places, planes[method], marked=pool.places[here], near=near,
-                   layer_word=words["layer"],
-                   key="information-map", alt=lesson.alt("map", heads=len(labels), stress=stress[method]))
+            words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
+                         key="information-map")
         with right:
-            figure(shepard_diagram, wanted, drawn, axes=("√JS", words["in_plane"]),
-                   key="information-kept", alt=words["alt_kept"].format(stress=stress[method]))
             st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
                                        [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
                                         for each in near]))
-        lesson.explanation("map", shown=(information.divergences, information.classical, information.smacof,
-                                         information.stress),
-                           shapes={"√JS": wanted, "plane": planes[method]}, head=labels[here], closest=labels[near[0]],
-                           distance=wanted[here, near[0]], count=len(near), same=format_signed(same, ".3f") or "–",
-                           other=format_signed(other, ".3f") or "–", stress=stress[method],
-                           **{f"stress_{each}": value for each, value in stress.items()})
+        words.explain(information.divergences, information.classical, information.smacof, information.stress)
 
 
 def _subspaces(page: PageContext, lesson: Lesson) -> None:
     """Draw the principal angles between the subspaces of a chosen layer's heads, compared with slices."""
     view, name = page.view(), page.controls["matrix"]
     with lesson.section("subspaces") as words:
-        choice_for(page, "matrix", words["matrix"], words["matrices"])
+        words.choice("matrix", "matrices")
         try:
             found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
         except UserError as error:
@@ -192,26 +170,22 @@ def _subspaces(page: PageContext, lesson: Lesson) -> None:
         ranges = found.ranges[name]
         overlaps = {each: format_share(float(one.overlap.mean()), 0) if len(one.overlap) else "–"
                     for each, one in found.ranges.items()}
+        words.tell(layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name], heads=ranges.heads,
+                   random=np.degrees(ranges.random).mean(), d_model=found.d_model, draws=information.DRAWS,
+                   inside=found.inside[name], slice=1 / ranges.heads, chance=ranges.width / found.d_model,
+                   together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width))
         left, right = st.columns([3, 2], gap="medium")
         with left:
             drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
-                     _angles(words["random"], ranges.random, 1)]
-            drawn += [_angles(words["heads"], ranges.angles, 0)] if len(ranges.angles) else []
-            figure(lines, np.arange(1, ranges.width + 1), drawn, axes=tuple(words["axes"]),
-                   y_range=(0, 95), height=360, key="information-subspaces",
-                   alt=lesson.alt("subspaces", layer=view.layer, matrix=words["matrices"][name],
-                                  overlap=overlaps[name], random=np.degrees(ranges.random).mean()))
+                     _angles(words["apart"], ranges.random, 1)]
+            drawn += [_angles(words["pairs"], ranges.angles, 0)] if len(ranges.angles) else []
+            words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360,
+                         key="information-subspaces")
         with right:
             st.markdown(markdown_table(words["table_head"], [
                 [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
                 for each, one in found.ranges.items()]))
-        lesson.explanation("subspaces", shown=(information.bases, information.principal_angles, information.sliced),
-                           shapes={"angles": ranges.angles}, heads=len(found.moved), d_model=found.d_model,
-                           draws=information.DRAWS, inside=found.inside[name], slice=1 / ranges.heads,
-                           layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name],
-                           chance=ranges.width / found.d_model, together=ranges.together,
-                           most=min(found.d_model, ranges.heads * ranges.width), moved=float(found.moved.mean()),
-                           same=float(found.same.mean()), **found.own)
+        words.explain(information.bases, information.principal_angles)
 
 
 def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
@@ -227,16 +201,14 @@ def _bound(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("bound") as words:
         left, right = st.columns(2, gap="medium")
         with left:
-            slider_for(page, "learnt", words["learnt"], SHARES[::5].round(2))
+            words.slider("learnt", SHARES[::5].round(2))
         with right:
-            slider_for(page, "bond", words["bond"], np.linspace(0, 4, 9))
+            words.slider("bond", np.linspace(0, 4, 9))
         drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
                  Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
                  Line(words["bound"], proved, 0),
                  Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
-        facts = {"information": bound.information, "last": proved[-1]}
-        figure(lines, SHARES, drawn, axes=(words["share"], "bits"),
-               marks=[(learnt, f"s = {learnt:g}")], height=360, key="information-bound",
-               alt=lesson.alt("bound", best=proved.max(), **facts))
-        lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": bound.cross_entropy},
-                           learnt=learnt, here=here, proved=bound.entropy - here, **facts)
+        words.tell(information=bound.information, last=proved[-1], best=proved.max(), s=learnt, here=here,
+                   proved=bound.entropy - here)
+        words.figure(lines, SHARES, drawn, marks=[(learnt, f"s = {learnt:g}")], height=360, key="information-bound")
+        words.explain(information.bound)

@@ -20,8 +20,6 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
 from viz.text import escape_markdown
 from viz.theme import READABLE
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
@@ -32,7 +30,6 @@ PAGE = Page("nothing", controls=(
     *QUESTIONS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
     Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
-    Choice("where", "others", learning.DEFINITIONS),
     Choice("signal", "spike", learning.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
     Number("rate", 0.01, 1e-4, 0.1), Number("warm", 30, 0, STEPS, whole=True), Switch("decay", True), START,
     Number("limit", 0.3, 0, 100),
@@ -40,7 +37,6 @@ PAGE = Page("nothing", controls=(
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
 SHOWN = 7   # most letters and digits in a picture
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
-EPSILONS = np.linspace(0, 0.9, 91)
 PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
@@ -57,7 +53,7 @@ def render(page: PageContext) -> None:
 
 def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Draw label smoothing, Adam and the learning rate, and a training with these settings."""
-    lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size", "where"))
+    lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size"))
     lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
     lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
     lesson.further("cliff", lambda: lesson.fragment(_cliff), ("start", "limit"))
@@ -84,10 +80,7 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
                                            turn=page.set))
             if not revealed:
                 return False
-            with st.container(horizontal=True, gap="small"):
-                for preset, values in PRESETS.items():
-                    button_setting(page, words["presets"][preset], f"preset-{preset}",
-                                   q=page.controls["p"] if preset == "same" else values)
+            words.presets("q", PRESETS | {"same": page.controls["p"]})
             drawn = st.container()
         p, q = (_whole(page.controls[name]) for name in ("p", "q"))
         loss, floor, gap, back = (float(value) for value in (
@@ -95,17 +88,14 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
             learning.divergence(q, p)))
         pieces = [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
                   (words["gap"], 1, np.array([gap, back]))]
+        words.tell(floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
         with drawn:
-            figure(stacked_bars, words["rows"], pieces, axis="nats", height=230,
-                   marks=[(floor, words["mark"].format(floor=floor))], key="learning-lengths",
-                   alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
+            words.figure(stacked_bars, words["rows"], pieces, axis="nats", height=230, key="learning-lengths",
+                         marks=[(floor, words["mark"].format(floor=floor))])
         with drawn if page.state.present else left, st.container(key="numbers", horizontal=True):
             for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
                 st.metric(words[name], _said(value))
-        lesson.explanation("lengths",
-                           shown=(x_log_x, entropy, learning.cross_entropy, learning.divergence, stacked_bars),
-                           shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back),
-                           notices_in=left)
+        words.explain(x_log_x, entropy, learning.cross_entropy, learning.divergence, stacked_bars, notices_in=left)
     return True
 
 
@@ -118,145 +108,115 @@ def _whole(values: tuple[float, ...]) -> np.ndarray:
 def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Draw next-character prediction, distillation and fine-tuning on one student: they share loss and gradient and
     differ in their targets."""
-    known, vocabulary, turned = learning.steps(), learning.vocabulary(), page.controls
+    known, vocabulary = learning.steps(), learning.vocabulary()
     with lesson.section("targets") as words:
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
         with first:
-            st.text_input(words["signs"], max_chars=60, help=words["signs_help"],
-                          **bind(page.set, "signs", turned["signs"]))
+            text = words.text("signs", 60).replace(" ", "")
         with second:
-            slider_for(page, "step", words["step"], known, say=str, closed=True)
+            words.slider("step", known, say=str, closed=True)
         with third:
-            slider_for(page, "soft", words["soft"], (0.5, 1, 2, 4, 10))
+            words.slider("soft", (0.5, 1, 2, 4, 10))
         with fourth:
-            st.text_input(words["wish"], max_chars=1, help=words["wish_help"],
-                          **bind(page.set, "wish", turned["wish"]))
-        text, soft = turned["signs"].replace(" ", ""), turned["soft"]
-        if len(text) < 2 or text[-1] not in vocabulary or turned["wish"] not in vocabulary:
+            wished = words.text("wish", 1)
+        soft = page.controls["soft"]
+        if len(text) < 2 or text[-1] not in vocabulary or wished not in vocabulary:
             st.info(words["unknown"])
             return
         if not revealed:
             lesson.covered("targets")
             return
-        step = min(known, key=lambda each: abs(each - turned["step"]))
+        step = min(known, key=lambda each: abs(each - page.controls["step"]))
         logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
                           for model in (learning.student(step), learning.TEACHER))
         student, teacher = distribution(logits), distribution(taught, soft)
-        right, wish = vocabulary.index(text[-1]), vocabulary.index(turned["wish"])
+        right, wish = vocabulary.index(text[-1]), vocabulary.index(wished)
         wanted = dict(zip(words["rows"], (learning.one_hot(right, len(logits)), teacher,
                                           learning.one_hot(wish, len(logits))), strict=True))
         floors, gaps, losses = np.array([learning.parts(target, student) for target in wanted.values()]).T
         likely = np.argsort(-(student + teacher), kind="stable")[:SHOWN].tolist()
         names = list(dict.fromkeys([right, wish, *likely]))[:SHOWN]
         pushes = {name: -learning.slope(target, student)[names] for name, target in wanted.items()}
+        words.tell(sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[right],
+                   teacher=teacher[right], wish=escape_markdown(wished), word=losses[0], floor=floors[1],
+                   distil=losses[1], tune=losses[2], size=len(logits), guess=np.log(len(logits)), soft=soft,
+                   pushed=pushes[words["rows"][0]][0])
         left, column = st.columns(2, gap="medium")
         with left:
             pieces = [(words["floor"], 0, floors), (words["gap"], 1, gaps)]
-            figure(stacked_bars, list(wanted), pieces, axis=words["axis"], height=320, key="learning-targets",
-                   alt=lesson.alt("targets", **dict(zip("abc", losses, strict=True))))
+            words.figure(stacked_bars, list(wanted), pieces, axis=words["axis"], height=320, key="learning-targets")
         with column:
-            figure(bars, [vocabulary[each] for each in names], pushes, axes=(words["sign"], words["push"]), height=320,
-                   key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=pushes[words["rows"][0]][0]))
-        lesson.explanation("targets",
-                           shown=(learning.parts, learning.slope, learning.one_hot, distribution),
-                           shapes={"logits": logits, "student": student, "teacher": teacher}, step=step,
-                           sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[right],
-                           teacher=teacher[right], wish=escape_markdown(turned["wish"]), word=losses[0],
-                           floor=floors[1], distil=losses[1], tune=losses[2], size=len(logits),
-                           guess=np.log(len(logits)), soft=soft)
+            words.figure(bars, [vocabulary[each] for each in names], pushes, height=320, kind="push",
+                         key="learning-push")
+        words.explain(learning.parts, learning.slope, learning.one_hot, distribution)
 
 
 def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
-    epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
+    """Draw the loss over the right word's probability."""
+    epsilon, size = page.controls["eps"], page.controls["size"]
     with lesson.section("smoothing") as words:
-        first, second, third = st.columns([2, 2, 3], gap="medium")
-        with first:
-            slider_for(page, "eps", words["eps"], (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
-        with second:
-            slider_for(page, "size", words["size"], (2, 10, 66, 184, 1000, 10_000, 37_000),
-                       say=lambda value: f"{value:,}")
-        with third:
-            choice_for(page, "where", words["where"], words["wheres"])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            words.slider("eps", (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
+        with right:
+            words.slider("size", (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
         if not revealed:
             lesson.covered("smoothing")
             return
-        floor, peak = learning.floor(size, epsilon, where), learning.peak(size, epsilon, where)
-        left, right = st.columns(2, gap="medium")
-        with left:
-            drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0, where), None, "dash"),
-                     Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, epsilon, where))]
-            figure(lines, SHARES, drawn, axes=(words["share"], words["loss"]),
-                   marks=[(peak, words["best"].format(peak=peak))],
-                   bounds=[(floor, words["floor"].format(floor=floor))],
-                   y_range=(0, 7), height=360, key="learning-smooth",
-                   alt=lesson.alt("smoothing", floor=abs(floor), peak=peak, epsilon=epsilon))
-        with right:
-            floors = [Line(words["wheres"][kind], np.array([learning.floor(size, one, kind) for one in EPSILONS]),
-                           place)
-                      for place, kind in enumerate(learning.DEFINITIONS)]
-            figure(lines, EPSILONS, floors, axes=("ε", words["floor_axis"]), marks=[(epsilon, f"ε = {epsilon:g}")],
-                   height=360, key="learning-floor",
-                   alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
-        lesson.explanation("smoothing", shown=(learning.smoothed_target, learning.smooth_loss, learning.floor),
-                           shapes={"target": learning.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
-                           peak=peak, floor=floor, gap=_said(learning.gap(size, epsilon, where)),
-                           other=learning.floor(size, epsilon, "all" if where == "others" else "others"),
-                           paper=learning.floor(37_000, 0.1, "others"))
+        floor, peak = learning.floor(size, epsilon), 1 - epsilon
+        words.tell(floor=floor, peak=peak, epsilon=epsilon, gap=_said(learning.gap(size, epsilon)))
+        drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0), None, "dash"),
+                 Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, epsilon))]
+        words.figure(lines, SHARES, drawn, marks=[(peak, words["best"].format(peak=peak))],
+                     bounds=[(floor, words["least"].format(floor=floor))], y_range=(0, 7), height=360,
+                     key="learning-smooth")
+        words.explain(learning.smoothed_target, learning.smooth_loss, learning.floor)
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
     """Draw Adam's steps for a sequence of gradients, with the paper's settings and with the reader's."""
     kind, beta2, epsilon = (page.controls[name] for name in ("signal", "b2", "ae"))
+    gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
+    paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
+    after = learning.AT + 20
     with lesson.section("adam") as words:
-        choice_for(page, "signal", words["signal"], words["signals"])
+        words.tell(kind=words["signals"][kind], step=after + 1, paper=paper[after], own=own[after], beta2=beta2,
+                   memory=1 / (1 - beta2), first=own[0], last=own[-1], last_paper=paper[-1])
+        words.choice("signal", "signals")
         left, right = st.columns(2, gap="medium")
         with left:
-            slider_for(page, "b2", "β₂", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999), help=words["b2_help"])
+            words.slider("b2", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999))
+            words.figure(lines, steps, [Line(words["gradient"], gradients, 7)], log="y" if kind == "fading" else "",
+                         height=320, kind="gradient", key="learning-gradient")
         with right:
-            slider_for(page, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}",
-                       help=words["ae_help"])
-        gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
-        paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
-        with left:
-            figure(lines, steps, [Line(words["gradient"], gradients, 7)], axes=(words["step"], words["gradient"]),
-                   log="y" if kind == "fading" else "", height=320, key="learning-gradient",
-                   alt=words["alt_gradient"].format(kind=words["signals"][kind]))
-        with right:
+            words.slider("ae", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}")
             drawn = [Line(words["paper"], paper, 0),
-                     Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
-            figure(lines, steps, drawn, axes=(words["step"], words["move"]), height=320, key="learning-adam",
-                   alt=lesson.alt("adam", step=learning.AT + 21, paper=paper[learning.AT + 20],
-                                  own=own[learning.AT + 20]))
-        lesson.explanation("adam", shown=(learning.adam, learning.signal),
-                           shapes={"gradients": gradients, "moves": own},
-                           beta2=beta2, memory=1 / (1 - beta2), first=own[0], last=own[-1], last_paper=paper[-1])
+                     Line(words["yours"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
+            words.figure(lines, steps, drawn, height=320, key="learning-adam")
+        words.explain(learning.adam, learning.signal)
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
     """Draw the paper's learning rate and that of the short training."""
     peak, warm_up, decay = (page.controls[name] for name in ("rate", "warm", "decay"))
+    ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in range(1, STEPS + 1)])
+    highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
     with lesson.section("rate") as words:
+        words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS, warm=warm_up)
         left, right = st.columns(2, gap="medium")
         with left:
-            slider_for(page, "warm", words["warm"], (0, 5, 10, 15, 30, 60, 100, STEPS))
+            words.slider("warm", (0, 5, 10, 15, 30, 60, 100, STEPS))
         with right:
-            slider_for(page, "rate", words["peak"], (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
-        toggle_for(page, "decay", words["decay"])
-        steps = np.arange(1, STEPS + 1)
-        ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in steps.tolist()])
-        highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
+            words.slider("rate", (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
+        words.toggle("decay")
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))],
-                   axes=(words["step"], words["paper"]), height=300,
-                   marks=[(4000, words["mark"].format(highest=highest))], key="learning-rate-paper",
-                   alt=lesson.alt("rate", highest=highest))
+            words.figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))], height=300,
+                         marks=[(4000, words["mark"].format(highest=highest))], key="learning-rate-paper")
         with right:
-            figure(lines, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]), height=300,
-                   key="learning-rate", alt=words["alt_ours"].format(peak=peak, warm=warm_up, last=ours[-1]))
-        lesson.explanation("rate", shown=(learning.rate, learning.scaled_rate), shapes={"rates": ours}, highest=highest,
-                           end=end, peak=ours.max(), last=ours[-1], steps=STEPS)
+            words.figure(lines, np.arange(1, STEPS + 1), [Line("lr", ours, 1)], height=300, kind="ours",
+                         key="learning-rate")
+        words.explain(learning.rate, learning.scaled_rate)
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
@@ -267,24 +227,21 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
     free, lengths = learning.descend(start, 0.3, 0.0)
     tame, _ = learning.descend(start, 0.3, limit)
     with lesson.section("cliff") as words:
-        allowed = f"{limit:g}" if limit else words["never"]
         left, right = st.columns([2, 3], gap="medium")
         with left:
             point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
             picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set))
-            slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0),
-                       say=lambda value: f"{value:g}" if value else words["never"])
-        ends = {"longest": format_number(lengths.max()), "limit": allowed,
-                "free": float(learning.cliff(*free[-1])[0]), "tame": float(learning.cliff(*tame[-1])[0])}
+            words.slider("limit", (0, 0.03, 0.1, 0.3, 1.0, 3.0),
+                         say=lambda value: f"{value:g}" if value else words["never"])
+        words.tell(longest=format_number(lengths.max()), allowed=f"{limit:g}" if limit else words["never"],
+                   free=float(learning.cliff(*free[-1])[0]), tame=float(learning.cliff(*tame[-1])[0]),
+                   median=format_number(np.median(lengths)), begin=float(learning.cliff(*start)[0]))
         with right:
             x, y, heights = learning.landscape()
-            paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]
-            figure(lambda theme: loss_surface(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]),
-                                              name=words["loss"]),
-                   key="learning-cliff", alt=lesson.alt("cliff", **ends))
-        lesson.explanation("cliff", shown=(learning.cliff, learning.clip, learning.descend),
-                           shapes={"places": tame, "gradient lengths": lengths},
-                           median=format_number(np.median(lengths)), begin=float(learning.cliff(*start)[0]), **ends)
+            paths = [(words["unclipped"], 1, free),
+                     *([(words["clipped"].format(limit=limit), 0, tame)] if limit else [])]
+            words.figure(loss_surface, x, y, heights, paths, loss=words["loss"], key="learning-cliff")
+        words.explain(learning.cliff, learning.clip, learning.descend)
 
 
 def run_question(controls: dict[str, Any]) -> RunQuery:
@@ -292,8 +249,7 @@ def run_question(controls: dict[str, Any]) -> RunQuery:
     so that equal trainings share a cached answer."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
                         warm_up=controls["warm"], decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
-    return replace(question, epsilon=controls["eps"],
-                   definition=controls["where"]) if question.target == "smooth" else question
+    return replace(question, epsilon=controls["eps"]) if question.target == "smooth" else question
 
 
 def reference_question(question: RunQuery) -> RunQuery:
@@ -308,42 +264,36 @@ def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     controls, question = page.controls, run_question(page.controls)
     with lesson.section("run") as words:
         st.markdown(words["about"].format(width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)
-        choice_for(page, "goal", words["goal"], words["goals"])
+        words.choice("goal", "goals")
         left, right = st.columns(2, gap="medium")
         with left:
-            slider_for(page, "clip", words["clip"], (0, 0.1, 0.3, 1.0, 3.0),
-                       say=lambda value: f"{value:g}" if value else words["never"])
+            words.slider("clip", (0, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
         with right:
-            slider_for(page, "seed", words["seed"], range(1, 6))
-        button_setting(page, words["stop" if controls["run"] else "go"], "run-it", run=not controls["run"])
+            words.slider("seed", range(1, 6))
+        words.button("stop" if controls["run"] else "go", run=not controls["run"])
         if not controls["run"]:
             st.caption(words["idle"])
             return
-        smooth = words["smooth"].format(epsilon=question.epsilon,
-                                        where=lesson.prose["smoothing"]["wheres"][question.definition])
         st.caption(words["settings"].format(
             goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
             rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
             clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
-            smooth=smooth if question.target == "smooth" else ""))
+            smooth=words["smooth"].format(epsilon=question.epsilon) if question.target == "smooth" else ""))
         other = reference_question(question)
         own, reference = page.ask_each([question, other], height=420)
         name = words["fresh" if other.fresh else "paper"]
-        runs = [(name, reference, 0, "dash"), (words["own"], own, 1, "solid")]
+        runs = [(name, reference, 0, "dash"), (words["yours"], own, 1, "solid")]
         for row in (("right", "nats"), ("loss", "gradient")):
             for column, field in zip(st.columns(2, gap="medium"), row, strict=True):
                 drawn = [Line(label, getattr(run, field), colour, style) for label, run, colour, style in runs]
                 if field == "loss" and revealed and own.floor.any():
                     drawn.append(Line(words["floor"], own.floor, None, "dot"))
                 x = own.tested.astype(int) if field in ("right", "nats") else np.arange(1, STEPS + 1)
+                words.tell(own=drawn[1].y[-1], reference=drawn[0].y[-1])
                 with column:
-                    figure(lines, x, drawn, axes=(words["step"], words["axes"][field]), height=280,
-                           log="y" if field == "gradient" else "", key=f"learning-run-{field}",
-                           alt=words["alts"][field].format(own=getattr(own, field)[-1],
-                                                           other=getattr(reference, field)[-1]))
-        lesson.explanation(
-            "run", shown=(learning.targets, learning.train), shapes={"loss": own.loss, "right": own.right},
-            right=own.right[-1], nats=own.nats[-1], even=math.log(2), longest=own.gradient.max(),
-            loss=float(own.loss[-20:].mean()), tested=learning.TESTED, other=name, other_right=reference.right[-1],
-            other_nats=reference.nats[-1],
-            cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0)
+                    words.figure(lines, x, drawn, height=280, log="y" if field == "gradient" else "", kind=field,
+                                 key=f"learning-run-{field}")
+        words.explain(learning.targets, learning.train, right=own.right[-1], nats=own.nats[-1], even=math.log(2),
+                      longest=own.gradient.max(), loss=float(own.loss[-20:].mean()), tested=learning.TESTED,
+                      other=name, other_right=reference.right[-1], other_nats=reference.nats[-1],
+                      cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0)

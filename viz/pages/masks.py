@@ -10,14 +10,12 @@ from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share, head_label
+from viz.format import format_share, head_label, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
-from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
 
 N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score
@@ -52,7 +50,7 @@ def render(page: PageContext) -> None:
 def _squares(page: PageContext, lesson: Lesson) -> None:
     """Draw the two sections on a single small matrix."""
     turned = page.controls
-    texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
+    texts = [*lesson.prose["build"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
     rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
     allowed = rule.copy()
     allowed.ravel()[list(turned["flips"])] ^= True
@@ -63,32 +61,29 @@ def _squares(page: PageContext, lesson: Lesson) -> None:
 
 def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
            scores: np.ndarray) -> None:
-    words = lesson.prose["widgets"]
-    with lesson.section("build"):
+    with lesson.section("build") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=220):
-                slider_for(page, "pad", words["pad"], range(5))
-            toggle_for(page, "ahead", words["ahead"])
-            button_setting(page, words["clear"], "clear-cells", flips=())
-            button_setting(page, words["again"], "draw-again", seed=(page.controls["seed"] + 1) % SEEDS)
+                words.slider("pad", range(5))
+            words.toggle("ahead")
+            words.button("clear", flips=())
+            words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
         pictures, right = st.columns([9, 5], gap="small")
         left, middle = pictures.columns([5, 4], gap="small")
+        words.tell(n=N, open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
+                   blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
         with left:
             picture_button(mask_editor(
                 allowed, texts, marked=page.controls["row"], key="mask",
                 on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
         with middle, computing():
             weights = masking.masked_weights(scores, allowed, "before")
-            figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360, axes=("key", "query"),
-                   style=CellStyle(ruler=False), key="masks-weights",
-                   alt=lesson.alt("build", n=N, open=int(allowed.sum())))
+            words.figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360,
+                         style=CellStyle(ruler=False), key="masks-weights")
         with right:
             revealed = lesson.predict()
         if revealed:
-            lesson.explanation("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
-                               shapes={"scores": scores, "allowed": allowed, "weights": weights}, notices_in=pictures,
-                               open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
-                               blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
+            words.explain(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights, notices_in=pictures)
 
 
 def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray,
@@ -99,24 +94,22 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
         if not lesson.open():
             lesson.covered("methods")
             return
-        choice_for(page, "method", words["method"], words["names"])
+        words.choice("method", "names")
+        words.tell(name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min()))
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(matrix, by_method[method], texts, texts, height=400, key="masks-method",
-                   alt=lesson.alt("methods", name=words["names"][method],
-                                  least=float(np.nan_to_num(by_method[method].sum(1)).min())))
+            words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
         with right:
-            slider_for(page, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
+            words.slider("row", range(N), say=lambda place: f"{place}: {texts[place]}")
             _leak(words, texts, allowed, scores, row)
         if not allowed.any():
             st.info(words["all_blind"])
             return
         found = method_numbers(by_method, allowed)
-        rows = [f"| {words['names'][name]} | {found[f'least_{name}']:z.4f} | {found[f'difference_{name}']:.2g} "
-                f"| {words['leaks'][name]} |" for name in masking.METHODS]
-        st.markdown("\n".join([words["table_head"], "|---|---|---|---|", *rows]))
-        lesson.explanation("methods", shown=(masking.masked_weights, masking.leak),
-                           shapes={"scores": scores, "allowed": allowed}, **found)
+        st.markdown(markdown_table(words["table_head"], [
+            [words["names"][name], f"{found[f'least_{name}']:z.4f}", f"{found[f'difference_{name}']:.2g}",
+             words["leaks"][name]] for name in masking.METHODS]).replace("---:", "---"))
+        words.explain(masking.masked_weights, masking.leak, **found)
 
 
 def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
@@ -129,7 +122,7 @@ def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dic
     return numbers
 
 
-def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> None:
+def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> None:
     """Draw the largest allowed weight of a row while a masked score is shifted."""
     seen, hidden = np.flatnonzero(allowed[row]), np.flatnonzero(~allowed[row])
     if not len(seen) or not len(hidden):
@@ -140,16 +133,16 @@ def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
     axes = (words["moved"].format(token=f"{texts[hidden[0]]} ({hidden[0]})"),
             words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
-    figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, key="masks-leak",
-           alt=words["alt_leak"].format(low=answers["after"].min(), high=answers["after"].max()))
+    words.tell(low=answers["after"].min(), high=answers["after"].max())
+    words.figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, kind="leak", key="masks-leak")
 
 
 def _blind(lesson: Lesson) -> None:
+    names = lesson.prose["methods"]["names"]
+    rows = [[names.get(name, f"`{name}`"), result] for name, result in masking.blind_row(N).items()]
     with lesson.section("blind") as words:
-        rows = [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |"
-                for name, result in masking.blind_row(N).items()]
-        st.markdown("\n".join([words["table_head"], "|---|---|", *rows]))
-        lesson.explanation("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
+        st.markdown(markdown_table(words["table_head"], rows).replace("---:", "---"))
+        words.explain(masking.blind_row)
 
 
 def _shape(page: PageContext) -> masking.Shape:
@@ -166,46 +159,41 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
     turned, shape = page.controls, _shape(page)
     n, causal, name = turned["n"], turned["causal"], turned["pattern"]
     with lesson.section("patterns") as words:
-        choice_for(page, "pattern", words["pattern"], words["names"])
+        words.choice("pattern", "names")
         turning = [control for control, (_, patterns) in SLIDERS.items() if name in patterns]
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             for control in ("n", *turning):
                 with st.container(width=200):
-                    slider_for(page, control, words[control], LENGTHS if control == "n" else SLIDERS[control][0])
+                    words.slider(control, LENGTHS if control == "n" else SLIDERS[control][0])
             if "random" in turning:
-                button_setting(page, words["again"], "keys-again", draw=(turned["draw"] + 1) % SEEDS)
-            toggle_for(page, "causal", words["causal"])
-        left, right = st.columns([2, 3], gap="medium")
+                words.button("again", draw=(turned["draw"] + 1) % SEEDS)
+            words.toggle("causal")
         masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
-        # leave out a causal text's last token, to which no later query can attend
-        heard = np.sum(masks["random"] & ~np.eye(n, dtype=bool), axis=0)[:n - causal] > 0
+        words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
+                   dilation=shape.dilation, layers=len(shares[name]))
+        left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
-                   key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
+            words.figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
+                         key="masks-pattern")
         layers = np.arange(1, 1 + max(map(len, shares.values())))
         drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
                  for place, (kind, reached) in enumerate(shares.items())]
-        rows = [f"| {words['names'][kind]} | {format_share(mask.mean())} "
-                f"| {masking.layers_needed(shares[kind]) or words['never_short']} |" for kind, mask in masks.items()]
         with right:
-            figure(lines, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
-                   log="x" if len(layers) > 8 else "", height=380, key="masks-reach",
-                   alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
-        st.markdown("\n".join([words["table_head"], "|---|---:|---:|", *rows]))
-        lesson.explanation("patterns",
-                           shown=(masking.window, masking.dilated_window, masking.global_tokens,
-                                  masking.random_keys, masking.reach),
-                           shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
-                           open=int(chosen.sum()), all=n * n, dilation=shape.dilation, unheard=int((~heard).sum()))
+            words.figure(lines, layers, drawn, y_range=(0, 1.03), log="x" if len(layers) > 8 else "", height=380,
+                         kind="reach", key="masks-reach")
+        st.markdown(markdown_table(words["table_head"], [
+            [words["names"][kind], format_share(mask.mean()),
+             str(masking.layers_needed(shares[kind]) or words["never_short"])] for kind, mask in masks.items()]))
+        words.explain(masking.window, masking.dilated_window, masking.global_tokens, masking.random_keys, masking.reach)
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
     """Draw how much weight a model's heads would lose to a sparse pattern."""
     shape, name = _shape(page), page.controls["pattern"]
     with lesson.section("real") as words:
-        toggle_for(page, "real", words["switch"])
+        words.toggle("real")
         if not page.controls["real"]:
             return
         record, view = real_head(page, token=False)
@@ -216,18 +204,17 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         n, titles = len(attention_map.queries), lesson.prose["patterns"]["names"]
         lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape)) for kind in masking.NAMES}
         grid, layers = softmax.by_layer(lost[name])
+        least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
+        words.tell(layer=view.layer, head=view.head, name=titles[name], n=n, lost=lost[name][place],
+                   share=masking.pattern(name, n, shape).mean(), least=head_label(*least), little=lost[name][least],
+                   most=head_label(*most), much=lost[name][most])
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(bars, [titles[kind] for kind in lost],
-                   {words["lost"]: np.array([each[place] for each in lost.values()])}, axes=("", words["lost"]),
-                   y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost",
-                   alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
+            words.figure(bars, [titles[kind] for kind in lost],
+                         {words["lost"]: np.array([each[place] for each in lost.values()])},
+                         axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost")
         with right:
-            figure(matrix, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])],
-                   axes=("head", "layer"), height=390, title=words["lost_by"].format(name=titles[name]),
-                   style=CellStyle(square=False), key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
-        least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
-        lesson.explanation("real", shown=(masking.lost_weight,), shapes={"lost": grid}, layer=view.layer,
-                           head=view.head, name=titles[name], n=n, lost=lost[name][place],
-                           share=masking.pattern(name, n, shape).mean(), least=head_label(*least),
-                           little=lost[name][least], most=head_label(*most), much=lost[name][most])
+            words.figure(matrix, grid, list(map(str, layers)), list(map(str, range(grid.shape[1]))), height=390,
+                         title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False), kind="heads",
+                         key="masks-heads")
+        words.explain(masking.lost_weight)

@@ -1,4 +1,6 @@
 """A lesson on positions: none, waves, learned vectors, rotations, slopes and buckets."""
+from collections.abc import Mapping
+
 import numpy as np
 import streamlit as st
 
@@ -15,15 +17,13 @@ from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
 from viz.text import escape_markdown
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for
-from viz.widgets.figure import figure
+from viz.widgets.fields import choice_for
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
-HEADS = 8        # ALiBi's default number of heads
 LENGTH = 128     # number of positions drawn
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 NAMED = 4        # every NAMED-th position on the circle has a label
@@ -34,8 +34,8 @@ PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", ("waves", "model", "here")),
     Number("d", 64, 4, 512, whole=True),
     Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
-    Number("back", -5, -100, 100, whole=True), Number("heads", HEADS, 1, 32, whole=True),
-    Choice("relative", "", ("rotary", "alibi", "buckets"))))
+    Number("back", -5, -100, 100, whole=True), Number("heads", 8, 1, 32, whole=True),
+    Choice("relative", "rotary", ("rotary", "alibi", "buckets"))))
 
 
 def render(page: PageContext) -> None:
@@ -54,12 +54,8 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
     """Draw the clock hand and the chosen relative scheme (rotary, ALiBi or buckets), which share position, step and
     pair of dimensions."""
     _shift(page, lesson)
-    # a link with a different number of heads is about ALiBi
-    at_first = "rotary" if page.controls["heads"] == HEADS else "alibi"
-    words, chosen = lesson.prose["relative"], page.controls["relative"] or at_first
-    st.segmented_control(words["scheme"], list(words["schemes"]), format_func=words["schemes"].__getitem__,
-                         required=True, wrap=True, **bind(page.set, "relative", chosen))
-    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[chosen](page, lesson)
+    choice_for(page, "relative", *lesson.prose["relative"].values())
+    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[page.controls["relative"]](page, lesson)
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
@@ -72,8 +68,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
         with left:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
-                for name, shuffled in ORDERS.items():
-                    button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=shuffled)
+                words.presets("shuffle", ORDERS)
             with computing():
                 before, after = positions.shuffle_outputs(order, scheme, causal)
             style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
@@ -84,25 +79,23 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                         lesson.covered(name)
                         continue
                     names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
-                    figure(matrix, drawn, names, [str(dimension) for dimension in range(SHOWN)], axes=("dimension", ""),
-                           height=200, title=words[name], style=style, key=f"positions-{name}",
-                           alt=words["alt_rows"].format(order=" ".join(names)))
+                    words.tell(order=" ".join(names))
+                    words.figure(matrix, drawn, names, list(map(str, range(SHOWN))), height=200, title=words[name],
+                                 style=style, kind="rows", key=f"positions-{name}")
         with right:
             lesson.predict()
         if not lesson.open():
             return
         moved = positions.changes(before, after)
-        most, least = float(moved.max()), float(moved.min())
+        apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
+        words.tell(most=float(moved.max()), least=float(moved.min()), apart=apart, how=scheme)
         with left:
             with st.container(horizontal=True):
-                choice_for(page, "scheme", words["scheme"], words["schemes"])
-                choice_for(page, "stack", words["stack"], words["stacks"])
-            figure(bars, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
-                   y_range=(0, max(0.2, 1.1 * most)), height=175, title=words["change"], key="positions-shuffle",
-                   alt=lesson.alt("shuffle", scheme=scheme, most=most, least=least))
-        apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
-        lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
-                           notices_in=right, most=most, least=least, apart=apart)
+                words.choice("scheme", "schemes")
+                words.choice("stack", "stacks")
+            words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
+                         title=words["change"], key="positions-shuffle")
+        words.explain(positions.shuffle_outputs, positions.changes, notices_in=right)
 
 
 def _wave_width(page: PageContext) -> int:
@@ -116,20 +109,12 @@ def _table(page: PageContext, lesson: Lesson) -> None:
     table."""
     with lesson.section("table") as words:
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            choice_for(page, "source", words["source"], words["sources_of"])
+            words.choice("source", "sources_of")
             if page.controls["source"] == "waves":
                 # sine and cosine need an even number of dimensions
-                slider_for(page, "d", words["d"], WIDTHS, say=lambda value: str(value - value % 2))
+                words.slider("d", WIDTHS, say=lambda value: str(value - value % 2))
             table, caption = _vectors(page, words)
         st.caption(caption)
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
-            figure(matrix, table, [str(place) for place in range(len(table))],
-                   [str(dimension) for dimension in range(table.shape[1])], axes=("dimension", "position"), height=420,
-                   style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False),
-                   key="positions-table",
-                   alt=lesson.alt("table", count=len(table), width=table.shape[1],
-                                  source=words["sources_of"][page.controls["source"]]))
         width = _wave_width(page)
         waves = positions.wavelengths(width)
         if page.controls["source"] == "waves":
@@ -137,16 +122,21 @@ def _table(page: PageContext, lesson: Lesson) -> None:
         else:
             drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
             x = np.arange(len(drawn))
+        words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page.controls["source"]],
+                   shortest=drawn[0], longest=drawn[-1], d=width, first=waves[0], last=waves[-1],
+                   longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            words.figure(matrix, table, list(map(str, range(len(table)))), list(map(str, range(table.shape[1]))),
+                         height=420, key="positions-table",
+                         style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False))
         with right:
-            figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name), bounds=[bound],
-                   height=420, key="positions-wavelengths",
-                   alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
-        lesson.explanation("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
-                           shapes={"table": table}, d=width, first=waves[0], last=waves[-1],
-                           longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
+            words.figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
+                         bounds=[bound], height=420, kind="wavelengths", key="positions-wavelengths")
+        words.explain(positions.sinusoidal, positions.wavelengths, positions.strongest_wave)
 
 
-def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
+def _vectors(page: PageContext, words: Mapping[str, str]) -> tuple[np.ndarray, str]:
     """Return the table to draw, float64 (position, d), and its description. Called within a row of controls, so that
     waiting for a model does not move the picture."""
     source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
@@ -169,34 +159,31 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
 
 def _distance(page: PageContext, lesson: Lesson) -> None:
     """Draw the similarity of any two positions, with and without a matrix in between."""
-    back = _signed(page.controls["back"])
+    back, waves = _signed(page.controls["back"]), page.controls["source"] == "waves"
     with lesson.section("distance") as words:
         with st.container(horizontal=True):
-            if page.controls["source"] == "waves":
-                slider_for(page, "back", words["back"], range(-50, 51), say=_signed)
+            if waves:
+                words.slider("back", range(-50, 51), say=_signed)
             table, _ = _vectors(page, lesson.prose["table"])
         square = cosines(table, table)
         mean, low, high = positions.by_distance(square)
         distance = np.arange(1 - len(table), len(table))
         shown = np.abs(distance) <= 3 * len(table) // 4
         drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
-        if page.controls["source"] == "waves":
-            through = positions.by_distance(positions.compare_rows(table, positions.shift(page.controls["back"],
-                                                                                          table.shape[1])))[0]
-            drawn.append(Line(words["through"].format(k=back), through[shown], 1, "dash"))
+        if waves:
+            turned = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
+            drawn.append(Line(words["through"].format(k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
+        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
+        words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
+                   farthest=len(half) - 1, width=float((high - low).max()))
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lines, distance[shown], drawn, axes=(words["axis"], words["cosine"]), height=360,
-                   key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
+            words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
         with right:
-            names = [str(place) for place in range(len(table))]
-            figure(matrix, square, names, names, axes=("position", "position"), height=360,
-                   style=CellStyle("signed", bound=1.0), key="positions-cosines", alt=words["alt_matrix"])
-        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
-        lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
-                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
-                           low=half.min(), lowest=int(half.argmin()), far=half[-1], farthest=len(half) - 1,
-                           width=float((high - low).max()))
+            names = list(map(str, range(len(table))))
+            words.figure(matrix, square, names, names, height=360, style=CellStyle("signed", bound=1.0), kind="matrix",
+                         key="positions-cosines")
+        words.explain(unit_rows, cosines, positions.compare_rows, positions.by_distance)
 
 
 def _signed(steps: int) -> str:
@@ -210,23 +197,21 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("shift") as words:
         left, right = st.columns([1, 2], gap="medium")
         with left:
-            slider_for(page, "p", words["p"], range(0, 101), say=str)
-            slider_for(page, "k", words["k"], range(-50, 51), say=str)
-            slider_for(page, "wave", words["wave"], range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}",
-                       closed=True)
+            words.slider("p", range(0, 101), say=str)
+            words.slider("k", range(-50, 51), say=str)
+            words.slider("wave", range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
         turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, limited to 33
         ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
                        for spots in (np.arange(turn), [place, place + steps]))
         names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
-        degrees = float(np.degrees(steps * positions.rates(width)[pair]))
-        with right:
-            figure(vector_plane, Points(ring, names), axes=(words["cosine"], words["sine"]), height=380,
-                   arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])], key="positions-clock",
-                   alt=lesson.alt("shift", p=place, k=steps, degrees=degrees))
         spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
         error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
-        lesson.explanation("shift", shown=(positions.shift,), shapes={"matrix": rotation}, k=steps,
-                           error=float(error), d=width, degrees=degrees, pair=f"{2 * pair}, {2 * pair + 1}")
+        words.tell(p=place, k=steps, degrees=float(np.degrees(steps * positions.rates(width)[pair])), d=width,
+                   error=float(error), pair=f"{2 * pair}, {2 * pair + 1}")
+        with right:
+            words.figure(vector_plane, Points(ring, names), height=380, key="positions-clock",
+                         arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])])
+        words.explain(positions.shift)
 
 
 def _rotary(page: PageContext, lesson: Lesson) -> None:
@@ -236,48 +221,40 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
     square = positions.rotary_scores(query, key, LENGTH)
     far, place, steps = np.arange(-40, 41), page.controls["p"], page.controls["k"]
     pair = min(page.controls["wave"], len(query) // 2 - 1)
-    cut, said = slice(2 * pair, 2 * pair + 2), f"{2 * pair}, {2 * pair + 1}"
+    cut, rate = slice(2 * pair, 2 * pair + 2), float(np.degrees(positions.rates(len(query))[pair]))
     with lesson.section("rotary") as words:
-        dots = Points(np.stack([query[cut], key[cut]]), [words["query"], words["key"]])
-        arrows = [(words["query_at"].format(p=place), positions.rotate(query, place)[cut]),
-                  (words["key_at"].format(p=place + steps), positions.rotate(key, place + steps)[cut])]
+        words.tell(plain=float(query @ key), spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
+                   same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
+                   angle=place * rate, key_angle=(place + steps) * rate)
+        dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
+        arrows = [(f"q at {place}", positions.rotate(query, place)[cut]),
+                  (f"k at {place + steps}", positions.rotate(key, place + steps)[cut])]
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(vector_plane, dots,
-                   axes=(words["dimension"].format(number=2 * pair), words["dimension"].format(number=2 * pair + 1)),
-                   arrows=arrows, height=360, key="positions-turned",
-                   alt=words["alt_turned"].format(p=place, key=place + steps, pair=said))
+            words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned", key="positions-turned",
+                         axes=(f"dimension {2 * pair}", f"dimension {2 * pair + 1}"))
         with right:
             drawn = [Line(words["at"].format(i=i), square[i, i + far], colour, style) for colour, (i, style) in
                      enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
-            figure(lines, far, drawn, axes=(words["axis"], "q · k"), height=360,
-                   marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else (), key="positions-rotary",
-                   alt=lesson.alt("rotary", same=square[50, 50]))
-        rate = float(np.degrees(positions.rates(len(query))[pair]))
-        lesson.explanation("rotary", shown=(positions.rotate, positions.rotary_scores),
-                           shapes={"query": query, "scores": square}, plain=float(query @ key),
-                           spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
-                           same=float(square[50, 50]), pair=said, p=place, key=place + steps,
-                           angle=place * rate, key_angle=(place + steps) * rate)
+            words.figure(lines, far, drawn, height=360, key="positions-rotary",
+                         marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ())
+        words.explain(positions.rotate, positions.rotary_scores)
 
 
 def _alibi(page: PageContext, lesson: Lesson) -> None:
     """Draw ALiBi: each head subtracts its slope times the distance from the scores."""
     count, distance = page.controls["heads"], np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
-    ends = {"heads": count, "first": slopes[0], "last": slopes[-1]}
     with lesson.section("alibi") as words:
-        slider_for(page, "heads", words["heads"], (1, 2, 4, 8, 12, 16, 32), say=str)
+        words.slider("heads", (1, 2, 4, 8, 12, 16, 32), say=str)
         shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
         drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                       place)
                  for place, h in enumerate(shown)]
-        figure(lines, distance, drawn, axes=(words["axis"], words["factor"]), y_range=(0, 1.02), height=340,
-               key="positions-alibi", alt=lesson.alt("alibi", **ends))
-        lesson.explanation("alibi", shown=(positions.alibi_slopes, positions.alibi_bias),
-                           shapes={"bias": positions.alibi_bias(count, 64)},
-                           halves_near=format_number(np.log(2) / slopes[0]),
-                           halves_far=format_number(np.log(2) / slopes[-1]), **ends)
+        words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
+                   halves_far=format_number(np.log(2) / slopes[-1]))
+        words.figure(lines, distance, drawn, y_range=(0, 1.02), height=340, key="positions-alibi")
+        words.explain(positions.alibi_slopes)
 
 
 def _buckets(page: PageContext, lesson: Lesson) -> None:
@@ -286,13 +263,11 @@ def _buckets(page: PageContext, lesson: Lesson) -> None:
     both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
     counts = np.unique(both, return_counts=True)[1]
     with lesson.section("buckets") as words:
-        figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
-               axes=(words["axis"], words["bucket"]), marks=[(128, "128"), (-128, "−128")], height=320,
-               key="positions-buckets", alt=lesson.alt("buckets", count=len(counts)))
-        lesson.explanation("buckets", shown=(positions.t5_bucket,), shapes={"buckets": both},
-                           exact=int((counts == 1).sum()), used=len(counts),
-                           last_encoder=int(-offset[both == both[0]].max()),
-                           last_decoder=int(-offset[back == back[0]].max()))
+        words.tell(exact=int((counts == 1).sum()), used=len(counts),
+                   last_encoder=int(-offset[both == both[0]].max()), last_decoder=int(-offset[back == back[0]].max()))
+        words.figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
+                     marks=[(128, "128"), (-128, "−128")], height=320, key="positions-buckets")
+        words.explain(positions.t5_bucket)
 
 
 def _beyond(lesson: Lesson) -> None:
@@ -311,9 +286,9 @@ def _beyond(lesson: Lesson) -> None:
         if not lesson.predict("guess_far", **means):
             lesson.covered("beyond")
             return
-        figure(lines, np.arange(first, study["tested"]), drawn, axes=("position", words["accuracy"]), y_range=(0, 1.03),
-               height=380, marks=[(trained, words["trained"].format(trained=trained))],
-               bounds=[(chance, words["chance"])], key="positions-beyond", alt=lesson.alt("beyond", **means))
-        about = {name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")}
-        lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance, seeds=len(study["seeds"]),
-                           beyond=2 * trained, last_next=2 * trained - 1, **about, **means)
+        words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, **means, **{
+            name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")})
+        words.figure(lines, np.arange(first, study["tested"]), drawn, y_range=(0, 1.03), height=380,
+                     marks=[(trained, words["limit"].format(trained=trained))], bounds=[(chance, words["guessing"])],
+                     key="positions-beyond")
+        words.explain(positions.beyond)

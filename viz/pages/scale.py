@@ -5,18 +5,14 @@ import streamlit as st
 
 from model.core.record import Layer
 from model.lessons import scores, sqrt_dk
-from model.lessons.sqrt_dk import DIVISORS, EVERY, Trainings
+from model.lessons.sqrt_dk import DIVISORS, EVERY
 from viz.figures.bars import bars, histogram
 from viz.figures.lines import Line, lines, standing
-from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share
+from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch
-from viz.text import escape_markdown
-from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure
+from viz.page_controls import Number, Switch
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
 
 KEYS = (8, 16, 32, 64)
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
@@ -26,13 +22,12 @@ TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and dash of a training
 BINS = 41
 OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
-TEMPERATURES = np.geomspace(0.1, 100, 31)
 PAGE = Page("head", asks_at=(("real", True),), controls=(
     *QUESTIONS, Number("dk", 512, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
-    Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
+    Switch("real"), Switch("train"),
     Number("width", 256, min(TRAINED_WIDTHS), max(TRAINED_WIDTHS), whole=True),
-    Number("start", 0, 0, SEEDS - 1, whole=True), Number("step", 200, 0, 200, whole=True)))
+    Number("start", 0, 0, SEEDS - 1, whole=True)))
 
 
 def render(page: PageContext) -> None:
@@ -45,20 +40,18 @@ def render(page: PageContext) -> None:
         _softmax(page, lesson)
         _reasons(page, lesson)
         lesson.fragment(_training)
-        lesson.further("temperature", lambda: _temperature(page, lesson))
     else:
         lesson.covered("rest")
     lesson.fragment(_real)
     lesson.end()
 
 
-def _rows(page: PageContext) -> tuple[int, int, str]:
-    """Return (keys, seed, distribution of the components)."""
-    turned = page.controls
-    return turned["keys"], turned["seed"], turned["draw"]
+def _rows(page: PageContext) -> tuple[int, int]:
+    """Return the number of keys and the seed."""
+    return page.controls["keys"], page.controls["seed"]
 
 
-def _curves(words: dict, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
+def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
     """Return the median and band of the numbers, undivided and divided. found: {"plain" or "scaled": (width, draw)}."""
     looks = {"plain": (1, "solid"), "scaled": (0, "dash")}
     bands = {which: sqrt_dk.band(found[which]) for which in order}
@@ -74,7 +67,7 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
             if not revealed:
                 st.caption(words["before"])
         with right:
-            slider_for(page, "dk", words["dk"], STEPS, say=lambda value: f"{value:,}", help=words["dk_help"])
+            words.slider("dk", STEPS, say=lambda value: f"{value:,}")
             d_k, rest = page.controls["dk"], _rows(page)
             with computing():
                 found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
@@ -87,14 +80,12 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
                 drawn, dots = drawn[:1], {0: dots[0]}
             elif crossing is not None:
                 marks.append((crossing, words["crossing"].format(crossing=crossing)))
-            figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), axes=("d_k", words["axis"]), marks=marks,
-                   y_range=(1e-4, 40), height=290, key="scale-see",
-                   alt=words["alt" if revealed else "alt_before"].format(d_k=d_k, **numbers))
+            words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
+                       crosses="" if crossing is None else words["crosses"].format(crossing=crossing))
+            words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
+                         axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
             if revealed:
-                lesson.explanation("see", shown=(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing),
-                                   shapes={"gradient": found.gradient["plain"]}, keys=rest[0],
-                                   rows=sqrt_dk.draws(rest[0]), d_k=d_k, crosses="" if crossing is None else
-                                   words["crosses"].format(crossing=crossing), **numbers)
+                words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
     return revealed
 
 
@@ -104,27 +95,23 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with lesson.section("variance") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            choice_for(page, "draw", words["draw"], words["draws"])
             with st.container(width=220):
-                slider_for(page, "keys", words["keys"], KEYS, help=words["keys_help"])
-            button_setting(page, words["again"], "draw-again", seed=(page.controls["seed"] + 1) % SEEDS)
+                words.slider("keys", KEYS)
+            words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
+        words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
+                   divided=(dots / root).var())
         left, middle, right = st.columns([4, 3, 3], gap="small")
         with left:
-            measured, t5 = sqrt_dk.band(sqrt_dk.survey(*rest).variance), sqrt_dk.band(sqrt_dk.t5_variance())
+            measured = sqrt_dk.band(sqrt_dk.survey(*rest).variance)
             drawn = [Line(words["line"], widths.astype(float), None, "dash"),
-                     Line(words["points"], measured[0], 0, "dots", measured[1:]),
-                     Line(words["t5"], t5[0], 2, "dots", t5[1:])]
-            figure(lines, widths, drawn, axes=("d_k", words["axis"]), log="xy", marks=[(d_k, f"d_k = {d_k:,}")],
-                   key="scale-variance", alt=lesson.alt("variance", d_k=d_k, measured=dots.var()))
+                     Line(words["points"], measured[0], 0, "dots", measured[1:])]
+            words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")], key="scale-variance")
         for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
             edges, shares, theory = score_histogram(numbers, deviation)
             with place:
-                figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]),
-                       curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}",
-                       alt=words["alt_histogram"].format(name=words[name], spread=numbers.std()))
-        lesson.explanation("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
-                           shapes={"dots": dots}, d_k=d_k, measured=dots.var(), spread=dots.std(), root=root,
-                           rows=sqrt_dk.draws(rest[0]), divided=(dots / root).var())
+                words.figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]), kind=name,
+                             curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}")
+        words.explain(sqrt_dk.rows_of)
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -140,17 +127,17 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
     with lesson.section("softmax") as words:
+        words.tell(d_k=d_k, bits=bits, **numbers)
         looks: dict[str, dict] = {
-            "entropy": {"axes": ("d_k", words["entropy_axis"]), "log": "x", "y_range": (0, 1.08 * bits),
-                        "bounds": [(bits, f"log₂ {rest[0]}")]},
-            "slope": {"axes": ("d_k", "‖diag p − p pᵀ‖"), "log": "xy", "y_range": (1e-4, 2)}}
+            "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
+            "slope": {"log": "xy", "y_range": (1e-4, 2)}}
         for place, (name, look) in zip(st.columns(2, gap="small"), looks.items(), strict=True):
-            drawn = _curves(words, getattr(survey, name), ("plain", "scaled"))
             with place:
-                figure(lines, widths, drawn, marks=[(d_k, f"d_k = {d_k:,}")], key=f"scale-{name}",
-                       alt=words[f"alt_{name}"].format(d_k=d_k, **numbers), **look)
-        lesson.explanation("softmax", shown=(sqrt_dk.at_width,), shapes={"entropy": survey.entropy["plain"]},
-                           d_k=d_k, bits=bits, **numbers)
+                words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
+                             marks=[(d_k, f"d_k = {d_k:,}")], kind=name, key=f"scale-{name}", **look)
+        st.button(words["temperature"].format(root=f"{d_k**0.5:.3g}"), key="see-softmax", on_click=page.open_next,
+                  args=("softmax",), kwargs={"t": d_k**0.5})
+        words.explain(sqrt_dk.at_width)
 
 
 def _reasons(page: PageContext, lesson: Lesson) -> None:
@@ -163,11 +150,9 @@ def _reasons(page: PageContext, lesson: Lesson) -> None:
         "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
         **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
     with lesson.section("reasons") as words:
-        table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
-        table += [f"| {' | '.join(cell.format(**numbers) for cell in row)} |" for row in words["rows"].values()]
-        st.markdown("\n".join(table))
-        lesson.explanation("reasons", shown=(sqrt_dk.numbers_at, sqrt_dk.overflow_share),
-                           shapes={"keys": f"float32 (heads, keys, {d_k})"}, **numbers)
+        st.markdown(markdown_table(words["table_head"].format(d_k=f"{d_k:,}"), [
+            [cell.format(**numbers) for cell in row] for row in words["rows"].values()]).replace("---:", "---"))
+        words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
 
 
 def _training(page: PageContext, lesson: Lesson) -> None:
@@ -176,13 +161,12 @@ def _training(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("training") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=320):
-                slider_for(page, "width", words["width"], TRAINED_WIDTHS)
-            button_setting(page, words["stop" if turned["train"] else "go"].format(starts=STARTS), "train-it",
-                           train=not turned["train"])
+                words.slider("width", TRAINED_WIDTHS)
+            words.button("stop" if turned["train"] else "go", train=not turned["train"])
             if turned["train"]:
-                button_setting(page, words["again"], "other-starts", start=(turned["start"] + STARTS) % SEEDS)
+                words.button("again", start=(turned["start"] + STARTS) % SEEDS)
         if not turned["train"]:
-            st.caption(words["idle"].format(starts=STARTS, models=STARTS * len(DIVISORS)))
+            st.caption(words["idle"].format(models=STARTS * len(DIVISORS)))
             return
         questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                      for number in range(STARTS)]
@@ -193,57 +177,23 @@ def _training(page: PageContext, lesson: Lesson) -> None:
         for which in DIVISORS:
             runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
             drawn.append(Line(words["names"][which], runs.mean(0), *LOOKS[which], (runs.min(0), runs.max(0))))
-        figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, axes=(words["step"], words["share"]),
-               y_range=(0, 1.02), height=320, bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training",
-               alt=lesson.alt("training", starts=STARTS, **{which: each.mean() for which, each in ends.items()}))
-        _film(page, words, trained[0])
-        rows = [words["table_head"], "|---|---:|---:|---:|"]
-        for which, each in ends.items():
-            bits = np.mean([training.bits(which) for training in trained])
-            rows.append(f"| {words['names'][which]} | {format_share(each.mean(), 0)} | {format_share(each.min(), 0)} – "
-                        f"{format_share(each.max(), 0)} | {bits:z.2f} |")
-        st.markdown("\n".join(rows))
-        beside = {f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
-                  for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))}
-        lesson.explanation("training", shown=(scores.train, sqrt_dk.run), shapes={"film": trained[0].film["root"]},
-                           starts=STARTS, steps=sqrt_dk.STEPS, d_k=turned["width"], last=sqrt_dk.LAST,
-                           most=np.log2(scores.SYMBOLS), **beside)
-
-
-def _film(page: PageContext, words: dict, first: Trainings) -> None:
-    """Draw the weights of every symbol on all symbols at the slider's step."""
-    slider_for(page, "step", words["film"], range(0, sqrt_dk.STEPS + 1, EVERY), closed=True)
-    frame = round(page.controls["step"] / EVERY)
-    names = [str(number) for number in range(scores.SYMBOLS)]
-    for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
-        weights, title = first.film[which][frame], words["names"][which]
-        with place:
-            figure(matrix, weights.round(2), names, names, axes=(words["key"], words["query"]), height=300, title=title,
-                   style=CellStyle(ruler=False), angle=0, key=f"scale-film-{which}",
-                   alt=words["alt_film"].format(name=title, step=frame * EVERY, own=np.diag(weights).mean()))
-
-
-def _temperature(page: PageContext, lesson: Lesson) -> None:
-    """Draw the entropy over the temperature, with √d_k marked."""
-    d_k, rest = page.controls["dk"], _rows(page)
-    dots, numbers, root = sqrt_dk.at_width(d_k, *rest)[1], sqrt_dk.numbers_at(d_k, *rest), d_k**0.5
-    middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
-    with lesson.section("temperature") as words:
-        marks = [(1.0, words["one"]), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])]
-        figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))],
-               axes=tuple(words["axes"]), log="x", marks=marks, height=300,
-               bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature",
-               alt=lesson.alt("temperature", d_k=d_k, **numbers))
-        st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
-                  args=("softmax",), kwargs={"t": root})
-        lesson.explanation("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of),
-                           shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **numbers)
+        words.tell(starts=STARTS, steps=sqrt_dk.STEPS, last=sqrt_dk.LAST, most=np.log2(scores.SYMBOLS),
+                   **{which: each.mean() for which, each in ends.items()},
+                   **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
+                      for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
+        words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
+                     bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training")
+        st.markdown(markdown_table(words["table_head"], [
+            [words["names"][which], format_share(each.mean(), 0),
+             f"{format_share(each.min(), 0)} – {format_share(each.max(), 0)}",
+             f"{np.mean([training.bits[which] for training in trained]):z.2f}"] for which, each in ends.items()]))
+        words.explain(scores.train, sqrt_dk.run)
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
     """Draw a trained head's rows, with and without the division."""
     with lesson.section("real") as words:
-        toggle_for(page, "real", words["switch"])
+        words.toggle("real")
         if not page.controls["real"]:
             return
         record, view = real_head(page, token=False)
@@ -254,11 +204,8 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         scale = sqrt_dk.head_scale(layer, view.head)
         rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
                 words["undone"]: scale.entropy["undone"]}
-        means = {name: float(each.mean()) for name, each in scale.entropy.items()}
-        figure(bars, list(record[view.kind].queries.texts), rows, axes=tuple(words["axes"]),
-               height=340, key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, **means))
-        lesson.explanation("real", shown=(sqrt_dk.head_scale,),
-                           shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
-                           divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5, q=scale.component[0],
-                           k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
-                           absorbed=scale.absorbed, model=escape_markdown(record.card.title), **means)
+        words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
+                   q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
+                   absorbed=scale.absorbed, **{name: float(each.mean()) for name, each in scale.entropy.items()})
+        words.figure(bars, list(record[view.kind].queries.texts), rows, height=340, key="scale-real")
+        words.explain(sqrt_dk.head_scale)

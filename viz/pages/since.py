@@ -18,8 +18,7 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_number, format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure
+from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
@@ -77,13 +76,13 @@ def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
             both = [since.parameters(since.PAPER), since.parameters(this)]
             pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
                       for part, colour in PART_COLOURS.items()]
-            figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160, key="since-parameters",
-                   alt=lesson.alt("block", paper=sum(both[0].values()), now=sum(both[1].values())))
-        numbers = {f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
-                   for name, value in asdict(since.numbers(design)).items()}
-        lesson.explanation("block", shown=(since.parameters, since.cache_bytes, since.merge, since.run),
-                           shapes={"output": since.run(this).output, "keys": since.run(this).keys},
-                           **block_claim(words, this, page.controls["about"]), **numbers)
+            words.tell(paper=sum(both[0].values()), now=sum(both[1].values()),
+                       **block_claim(words, this, page.controls["about"]),
+                       **{f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
+                          for name, value in asdict(since.numbers(design)).items()})
+            words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160,
+                         key="since-parameters")
+        words.explain(since.parameters, since.cache_bytes, since.merge, since.run)
     return revealed
 
 
@@ -142,34 +141,30 @@ def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
 def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
     with lesson.section("cache") as words:
-        slider_for(page, "tokens", words["tokens"], LENGTHS, say=lambda count: f"{count:,}")
+        words.slider("tokens", LENGTHS, say=lambda count: f"{count:,}")
         tokens, made = page.controls["tokens"], since.run(this)
         rows = min(tokens, since.TOKENS)
         kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
+        llama = next(model for model in MODELS if model.name == "Llama 3 8B")
+        words.tell(rows=rows, columns=kept.shape[1], tokens=tokens, held=said_bytes(tokens * llama.bytes_per_token),
+                   ungrouped=said_bytes(tokens * llama.bytes_per_token * llama.heads // llama.groups),
+                   own=said_bytes(tokens * since.cache_bytes(this)),
+                   paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
+                   table="".join("\n  - " + words["line"].format(
+                       name=model.name, year=model.year, heads=model.heads, groups=model.groups,
+                       each=model.bytes_per_token) for model in MODELS))
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(matrix, kept, [str(place + 1) for place in range(rows)],
-                   [str(place) for place in range(kept.shape[1])], axes=(words["columns"], words["token"]), height=340,
-                   style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own",
-                   alt=lesson.alt("cache", rows=rows, columns=kept.shape[1]))
+            words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),
+                         height=340, style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
         with right:
             span = np.array([2**power for power in range(18)])
             drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
                           span * each / 1e9, place)
                      for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
-            llama = next(model for model in MODELS if model.name == "Llama 3 8B")
-            held = said_bytes(tokens * llama.bytes_per_token)
-            figure(lines, span, drawn, axes=(words["length"], words["bytes"]), log="xy",
-                   marks=[(tokens, f"{tokens:,}")], height=340, key="since-cache",
-                   alt=words["alt_real"].format(tokens=tokens, held=held))
-        table = "".join("\n  - " + words["line"].format(
-            name=model.name, year=model.year, parameters=model.parameters, heads=model.heads, groups=model.groups,
-            each=model.bytes_per_token, share=model.parts()["feed_forward"] / model.parameters) for model in MODELS)
-        lesson.explanation("cache", shown=(since.RealModel.parts, since.model_cache_bytes, since.attention),
-                           shapes={"keys": made.keys}, tokens=tokens, held=held, table=table,
-                           own=said_bytes(tokens * since.cache_bytes(this)),
-                           paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
-                           ungrouped=said_bytes(tokens * llama.ungrouped), weights=said_bytes(2 * llama.parameters))
+            words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], height=340, kind="real",
+                         key="since-cache")
+        words.explain(since.model_cache_bytes, since.attention)
 
 
 def _in_units(count: float, digits: int, units: list[str]) -> str:
@@ -188,33 +183,29 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     gets."""
     with lesson.section("experts") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            choice_for(page, "routed", words["text"], words["texts"])
-            toggle_for(page, "balance", words["balance"])
+            words.choice("routed", "texts")
+            words.toggle("balance")
         text, balanced = TEXTS[page.controls["routed"]].split(), page.controls["balance"]
         with computing():
             gates = since.route(text, balanced)
-        found = since.trainings()
+        found, weights = since.trainings(), since.shipped()[balanced]
         shares = {name: np.array(each) for name, each in found["shares"].items()}
-        names = [words["expert"].format(number=number + 1) for number in range(since.EXPERTS)]
+        names = [str(number + 1) for number in range(since.EXPERTS)]
+        surest, one = int(gates.max(-1).argmax()), weights["up"][0].numel() + weights["down"][0].numel()
+        words.tell(words=len(text), experts=since.EXPERTS, word=text[surest].strip("<>"),
+                   expert=gates[surest].argmax() + 1, share=gates[surest].max(), one=one, all=since.EXPERTS * one,
+                   used=len(set(gates.argmax(-1).tolist())), on=shares["balanced"].max(), off=shares["free"].max(),
+                   held_out=since.HELD_OUT, seeds=len(found["busiest"]["free"]),
+                   **{f"nats_{name}": found["nats"][name] for name in shares},
+                   **{f"{what.__name__}_{name}": float(what(found["busiest"][name])) for name in shares
+                      for what in (min, np.mean, max)})
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(matrix, gates, [word.strip("<>") for word in text], names, axes=("", words["word"]), height=330,
-                   key="since-router", alt=lesson.alt("experts", words=len(text), experts=since.EXPERTS))
-        on, off = shares["balanced"].max(), shares["free"].max()
+            words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330, key="since-router")
         with right:
-            figure(bars, names, {words["loads"][name]: each for name, each in shares.items()},
-                   axes=("", words["share"]), y_range=(0, 0.7), height=330, key="since-load",
-                   alt=words["alt_load"].format(on=on, off=off))
-        numbers = {f"{what}_{name}": float(of(found["busiest"][name])) for name in shares
-                   for what, of in (("low", min), ("mean", np.mean), ("high", max))}
-        numbers |= {f"nats_{name}": found["nats"][name] for name in shares}
-        surest, weights = int(gates.max(-1).argmax()), since.shipped()[balanced]
-        one = weights["up"][0].numel() + weights["down"][0].numel()
-        lesson.explanation("experts", shown=(since.forward, since.balancing), shapes={"gates": gates},
-                           word=text[surest].strip("<>"), expert=gates[surest].argmax() + 1, share=gates[surest].max(),
-                           used=len(set(gates.argmax(-1).tolist())), count=since.EXPERTS, one=one,
-                           all=since.EXPERTS * one, on=on, off=off, held_out=since.HELD_OUT,
-                           seeds=len(found["busiest"]["free"]), **numbers)
+            words.figure(bars, names, {words["loads"][name]: each for name, each in shares.items()}, y_range=(0, 0.7),
+                         height=330, kind="load", key="since-load")
+        words.explain(since.forward, since.balancing)
 
 
 def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
@@ -222,24 +213,24 @@ def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     with lesson.section("writing") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
-            choice_for(page, "how", words["how"], words["hows"])
+            words.choice("how", "hows")
         how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1
         if how in AMOUNTS:
-            slider_for(page, AMOUNTS[how][0], words["amounts"][how], AMOUNTS[how][1])
-            amount = page.controls[AMOUNTS[how][0]]
+            control, amounts = AMOUNTS[how]
+            words.slider(control, amounts)
+            amount = page.controls[control]
         prompt = tuple(encode(["<start>", *text.split()]))
         with computing():
             nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
             numbers = writing_numbers(how, amount, prompt)
         branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
-                           markup(words["said"], path=_said(node.path), given=node.given, whole=node.whole,
+                           markup(words["written"], path=_said(node.path), given=node.given, whole=node.whole,
                                   kept=node.kept))
                     for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
-        figure(word_tree, f"{text} …", branches, key="since-tree",
-               alt=lesson.alt("writing", how=words["hows"][how], count=len(branches)))
-        lesson.explanation("writing", shown=(since.greedy, since.beam, since.top_k, since.top_p),
-                           shapes={"P": np.exp(since.next_words(prompt))}, steps=STEPS, least=LEAST,
-                           says=words["says"][how].format(**numbers), **numbers)
+        words.tell(strategy=words["hows"][how], count=len(branches), steps=STEPS, least=LEAST,
+                   says=words["says"][how].format(**numbers), **numbers)
+        words.figure(word_tree, f"{text} …", branches, key="since-tree")
+        words.explain(since.greedy, since.beam, since.top_k, since.top_p)
 
 
 def _said(path: since.Path) -> str:
@@ -263,21 +254,20 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """Draw three published scaling laws: the best number of parameters for a given amount of computation."""
     with lesson.section("scaling") as words:
-        slider_for(page, "compute", words["compute"], [18 + step / 2 for step in range(19)], say=said_power)
+        words.slider("compute", [18 + step / 2 for step in range(19)], say=said_power)
         power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
         span = np.geomspace(1e18, 1e27, 91)
         drawn = [Line(words["names"][name], law(span)[0], colour, dash)
                  for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]
-        numbers: dict[str, Any] = {}
+        words.tell(power=power)
         for name, law in LAWS.items():
             parameters, tokens = (float(each) for each in law(compute))
-            numbers[f"{name}_said"] = _in_units(parameters / 1e6, 2, words["scales"])
-            numbers[f"{name}_ratio"] = tokens / parameters
-        for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU)):
-            numbers[f"{name}_loss"] = float(fit.loss(*fit.best(compute)))
-        figure(lines, span, drawn, axes=(words["operations"], words["parameters"]), log="xy", marks=[(compute, power)],
-               height=380, key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
-        lesson.explanation("scaling", shown=(since.kaplan, since.Law.loss, since.Law.best), power=power, **numbers)
+            words.tell(**{f"{name}_said": _in_units(parameters / 1e6, 2, words["scales"]),
+                          f"{name}_ratio": tokens / parameters})
+        words.tell(**{f"{name}_loss": float(fit.loss(*fit.best(compute)))
+                      for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU))})
+        words.figure(lines, span, drawn, log="xy", marks=[(compute, power)], height=380, key="since-scaling")
+        words.explain(since.kaplan, since.Law.loss, since.Law.best)
 
 
 def said_power(power: float) -> str:

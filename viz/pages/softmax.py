@@ -19,11 +19,10 @@ from viz.format import token_markdown, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import escape_markdown
-from viz.widgets.fields import button_setting, choice_for, log_steps, pills_for, slider_for, toggle
-from viz.widgets.figure import figure
+from viz.widgets.fields import log_steps, pills_for, toggle
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
@@ -78,8 +77,8 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
     """Draw the row's curves over the temperature, and the question beside them."""
     from model.core import attention
 
-    temperature, words, keys = page.controls["t"], lesson.prose["widgets"], int(row.allowed.sum())
-    with lesson.section("curves"):
+    temperature, keys = page.controls["t"], int(row.allowed.sum())
+    with lesson.section("curves") as words:
         left, right = st.columns([3, 2], gap="medium")
         with left, computing():
             weights, here = row.weights(GRID), row.weights([temperature])[0]
@@ -89,17 +88,13 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
             if order[NAMED:]:
                 drawn.append(Line(words["rest"].format(count=len(order) - NAMED),
                                   weights[:, order[NAMED:]].sum(-1), None, "dot"))
-            figure(lines, GRID, drawn, axes=("temperature T", "weight p"), log="x",
-                   marks=[(temperature, f"T = {temperature:g}")], bounds=[(1 / keys, f"uniform: 1/{keys}")],
-                   y_range=(0, 1.02), height=340, key="softmax-curves",
-                   alt=lesson.alt("curves", t=temperature, name=row.names[int(here.argmax())], top=here.max(),
-                                  keys=keys))
-            slider_for(page, "t", words["t"], STOPS, help=words["t_help"])
+            words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
+            words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
+                         bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=340, key="softmax-curves")
+            words.slider("t", STOPS)
         with right:
             lesson.predict()
-        lesson.explanation("curves", shown=(softmax.softmax_rows, attention.softmax, lines), notices_in=left,
-                           shapes={"logits": row.logits, "temperatures": GRID, "weights": weights}, t=temperature,
-                           top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
+        words.explain(softmax.softmax_rows, attention.softmax, lines, notices_in=left)
 
 
 def _best(row: Row) -> dict[str, str | int]:
@@ -109,55 +104,40 @@ def _best(row: Row) -> dict[str, str | int]:
 
 
 def _spread(page: PageContext, lesson: Lesson) -> Row:
-    """Draw the row's controls, its effective number of tokens, and its numbers at this temperature. Return the row."""
-    words, temperature = lesson.prose["widgets"], page.controls["t"]
-    with lesson.section("spread") as prose:
-        left, others = st.columns([2, 3], gap="medium")
+    """Draw the row's controls, its weights and its effective number of tokens. Return the row."""
+    temperature = page.controls["t"]
+    with lesson.section("spread") as words:
+        left, middle, right = st.columns([4, 3, 3], gap="medium")
         with left:
-            choice_for(page, "row", words["row"], words["rows"])
-            row = _real_row(page, words) if page.controls["row"] == "head" else _own_row(page, words)
-        with others:
-            middle, right = st.columns(2, gap="medium")
+            words.choice("row", "rows")
+            row = (_real_row if page.controls["row"] == "head" else _own_row)(page, words)
         with computing():
             weights, here = row.weights(GRID), row.weights([temperature])[0]
-        keys, worth, bits = int(row.allowed.sum()), float(softmax.effective_tokens(here)), float(entropy(here, base=2))
-        most = math.log2(keys)
+        keys = int(row.allowed.sum())
+        words.tell(keys=keys, entropy=float(entropy(here, base=2)), bits=math.log2(keys), nats=math.log(keys),
+                   effective=float(softmax.effective_tokens(here)), t=temperature, top=here.max())
         with middle:
-            figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"), y_range=(0, 1),
-                   height=300, key="softmax-weights",
-                   alt=prose["alt_weights"].format(t=temperature, keys=keys, top=here.max()))
+            words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
+                         y_range=(0, 1), height=300, kind="weights", key="softmax-weights")
         with right:
-            figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)],
-                   axes=("temperature T", "effective tokens 2^H"), log="x",
-                   marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
-                   key="softmax-effective", alt=lesson.alt("spread", t=temperature, keys=keys, effective=worth))
-        with others, st.container(horizontal=True, gap="large", key="numbers"):
-            names = lesson.prose["numbers"]
-            for label, value, about in (
-                    ("bits", f"{bits:z.3f}", names["of"].format(most=f"{most:z.3f}")),
-                    ("effective", f"{worth:z.2f}", names["of"].format(most=keys)),
-                    ("largest", f"{here.max():.4g}", names["at_least"].format(least=f"{1 / keys:.3g}"))):
-                with st.container(width="content", gap=None):
-                    st.metric(names[label], value)
-                    st.caption(about)
-        lesson.explanation("spread", shown=(x_log_x, entropy, softmax.effective_tokens), shapes={"weights": weights},
-                           keys=keys, bits=most, nats=most * math.log(2), effective=worth, t=temperature)
+            words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
+                         marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
+                         key="softmax-effective")
+        words.explain(x_log_x, entropy, softmax.effective_tokens)
     return row
 
 
-def _own_row(page: PageContext, words: dict) -> Row:
+def _own_row(page: PageContext, words: Section) -> Row:
     masked = page.controls["masked"]
     picture_button(handles(LOGITS, page.controls["z"], HandleSet(KEYS, words["logits"], words["logits"]),
                            faint=masked, key="logits", turn=page.set))
-    with st.container(horizontal=True, gap="small"):
-        for preset, values in PRESETS.items():
-            button_setting(page, words["presets"][preset], f"preset-{preset}", z=values)
+    words.presets("z", PRESETS)
     pills_for(page, "masked", words["masked"], dict(enumerate(KEYS)))
     return Row(KEYS, np.array(page.controls["z"], np.float64),
                np.array([place not in masked for place in range(len(KEYS))]))
 
 
-def _real_row(page: PageContext, words: dict) -> Row:
+def _real_row(page: PageContext, words: Section) -> Row:
     """Return a head's row of scores before the softmax. For a model that exposes only its weights, return their
     logarithms, which have the same softmax."""
     record, view = real_head(page)
@@ -185,33 +165,30 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
         left, right = st.columns(2, gap="medium")
         decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
         with left:
-            if not draw_first(page, DRAWN, Axes((words["temperature"], words["norm"]), decades,
+            if not draw_first(page, DRAWN, Axes(tuple(words["axes"]), decades,
                                                 [(0, "0"), (1 / ROOM, words["highest"])])):
                 return
         norms = softmax.jacobian_norm(row.weights(GRID), GRID)
         most, steepest = float(norms.max()), float(GRID[norms.argmax()])
         highest = (0.0, ROOM * max(most, 1e-3))
-        curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
-        marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
-        with right:
-            figure(lines, GRID, curves, axes=(words["temperature"], words["norm"]), log="x", marks=marks,
-                   y_range=highest, height=340, key="softmax-slope",
-                   alt=lesson.alt("slope", t=temperature, steepest=steepest, most=most))
         here = row.weights([temperature])[0]
         shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
         square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
         names = [row.named(place) for place in shown]
-        figure(matrix, square, names, names, axes=(words["moves"], words["reacts"]), height=320,
-               style=CellStyle("signed", digits=3), key="softmax-jacobian",
-               alt=words["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
-        lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"jacobian": square},
-                           most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]))
+        words.tell(t=temperature, most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]),
+                   entry=float(np.abs(square).max()))
+        curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
+        marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
+        with right:
+            words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, height=340, key="softmax-slope")
+        words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix",
+                     key="softmax-jacobian")
+        words.explain(softmax.jacobian, softmax.jacobian_norm)
 
 
 def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """Draw the limits T → 0 and T → ∞, and the formula as written compared with ours, in both precisions."""
-    cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
-    temperature, logits = page.controls["t"], row.logits[row.allowed]
+    """Draw the formula as written compared with ours, in both precisions, and state the limits T → 0 and T → ∞."""
+    temperature, logits, best = page.controls["t"], row.logits[row.allowed], _best(row)
     with lesson.section("ends") as words:
         rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
         for dtype in (np.float32, np.float64):
@@ -223,35 +200,31 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
             rows.append(f"| {words['written'].format(dtype=dtype.__name__)} | exp({power}) | {result} |")
         top = float(row.weights([temperature]).max())
         st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=top)} |"]))
-        lesson.explanation("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits},
-                           share=float(cold.max()), uniform=float(hot.max()), keys=len(logits), **_best(row))
+        words.explain(softmax.naive_softmax, share=1 / best["tied"], uniform=1 / len(logits), keys=len(logits), **best)
 
 
 def _inside(page: PageContext, lesson: Lesson) -> None:
     """Draw T inside the model. The head uses T during the forward pass, so everything after it changes."""
-    temperature = page.controls["t"]
+    temperature, scope = page.controls["t"], page.controls["scope"]
     with lesson.section("inside") as words:
         # T = 1 would change nothing
         toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
                "inside", page.controls["inside"])
         if not page.controls["inside"]:
             return
-        choice_for(page, "scope", words["scope"], words["scopes"])
+        words.choice("scope", "scopes")
         record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
-        scope = page.controls["scope"]
         layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
         edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
                  for head in ([view.head] if scope == "head" else range(layer.heads))]
         after = page.ask(page.query(edits if temperature != 1 else ()))
         moved = softmax.head_changes(record, after, view.kind)
         grid, numbers = softmax.by_layer(moved)
-        own = moved[view.layer, view.head]
-        figure(matrix, grid, [str(layer) for layer in numbers], [str(head) for head in range(grid.shape[1])],
-               axes=("head", "layer"), height=120 + 30 * len(numbers),
-               style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False), key="softmax-inside",
-               alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
         compared, change = softmax.answer_change(record.prediction, after.prediction)
-        lesson.explanation("inside", shown=(softmax.row_change, softmax.head_changes), shapes={"share moved": grid},
-                           t=temperature, layer=view.layer, head=view.head, own=own,
-                           later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
-                           answer=words["answers"][compared].format(change=change))
+        words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
+                   later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
+                   answer=words["answers"][compared].format(change=change))
+        words.figure(matrix, grid, list(map(str, numbers)), list(map(str, range(grid.shape[1]))),
+                     height=120 + 30 * len(numbers), key="softmax-inside",
+                     style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
+        words.explain(softmax.row_change, softmax.head_changes)

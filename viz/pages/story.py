@@ -15,7 +15,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
 from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
 
 DECODERS = ("smollm2", "stories")   # in order of preference, unless another is chosen
 LONGEST, WRITTEN = 160, 24          # most characters of a sentence; most pieces to generate
@@ -82,11 +82,8 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
                        beside=lambda: _notes(page, words, answer, ended, may_write))
         if revealed:
             lesson.predict()
-        lesson.explanation(
-            "story", shown=(looks_back, clearest_head, lengths, strongest_share),
-            shapes={"embedded": answer.embedded, "rows": answer.rows, "hidden": answer.hidden[block]}
-            | ({"logits": answer.word.logits} if revealed else {}),
-            heads=blocks * heads, right=_scores()["right_test"])
+        Section(lesson, "story").explain(looks_back, clearest_head, lengths, strongest_share, heads=blocks * heads,
+                                         right=_scores()["right_test"])
 
 
 def _sentence(page: PageContext, words: dict) -> tuple[str, str]:

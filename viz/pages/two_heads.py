@@ -24,8 +24,6 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.widgets.fields import button_setting, choice_for
-from viz.widgets.figure import figure
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 SEEDS = 100
@@ -71,44 +69,40 @@ def _break(page: PageContext, lesson: Lesson) -> None:
         broken = turned["broken"] if revealed else "none"
         tokens, weights = _weights(page, broken)
         after = float(weights[-1, copy + 1])
-        facts = {"answer": tokens[copy + 1], "last": tokens[-1], "weight": after}
+        words.tell(answer=tokens[copy + 1], last=tokens[-1], weight=after, case=words["cases"][broken])
         with left:
-            figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
-                   angle=-90, title=words["matrix"].format(case=words["cases"][broken]), key="two-heads-weights",
-                   alt=lesson.alt("break", case=words["cases"][broken], **facts))
+            words.figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
+                         angle=-90, title=words["matrix"].format(**words.facts), key="two-heads-weights")
         with middle:
             if revealed:
                 found = _asked(page)
-                choice_for(page, "broken", words["broken"], words["cases"])
-            button_setting(page, words["another"], "another-sequence", seed=turned["seed"] % SEEDS + 1)
+                words.choice("broken", "cases")
+            words.button("another", seed=turned["seed"] % SEEDS + 1)
         if not revealed:
             lesson.covered("break")
             return
+        words.tell(sequences=SEQUENCES, **found.chances)
         with middle:
-            figure(bars, [words["cases"][name] for name in BROKEN], {words["chance"]: np.array(
-                [found.chances[name] for name in BROKEN])}, axes=("", words["chance"]),
-                y_range=(0, 1), height=220, key="two-heads-chances", alt=words["alt_chances"].format(
-                    sequences=SEQUENCES, **found.chances))
-        lesson.explanation("break", shown=(two_heads.sequence, two_heads.silenced),
-                           shapes={"weights": weights}, sequences=SEQUENCES, **facts, **found.chances)
+            words.figure(bars, [words["cases"][name] for name in BROKEN],
+                         {words["chance"]: np.array([found.chances[name] for name in BROKEN])},
+                         axes=("", words["chance"]), y_range=(0, 1), height=220, kind="chances",
+                         key="two-heads-chances")
+        words.explain(two_heads.sequence, two_heads.silenced)
 
 
 def _questions(page: PageContext, lesson: Lesson) -> None:
     """Draw which symbol the induction head looks for, directly and through the first head, and which it then writes."""
     with lesson.section("questions") as words, computing():
         found = _asked(page)
-        numbers: dict[str, float] = {}
         for column, name in zip(st.columns(3, gap="small"), ("direct", "through", "copies"), strict=True):
             cells = getattr(found, name)
-            numbers |= {name: float(np.diag(cells).mean()),
-                        f"{name}_off": float(cells[~np.eye(len(cells), dtype=bool)].mean())}
+            same, other = float(np.diag(cells).mean()), float(cells[~np.eye(len(cells), dtype=bool)].mean())
+            words.tell(name=words["titles"][name], same=same, other=other, **{name: same, f"{name}_off": other})
             with column:
-                figure(matrix, cells, CHARACTERS, CHARACTERS, axes=tuple(words["axes"][name]), height=330, angle=0,
-                       title=words["titles"][name], style=CellStyle("signed", ruler=False, digits=1),
-                       key=f"two-heads-{name}", alt=words["alt_one"].format(
-                           name=words["titles"][name], same=numbers[name], other=numbers[f"{name}_off"]))
-        lesson.explanation("questions", shown=(two_heads.question, two_heads.written),
-                           shapes={"direct": found.direct}, **numbers)
+                words.figure(matrix, cells, CHARACTERS, CHARACTERS, height=330, angle=0, title=words["titles"][name],
+                             style=CellStyle("signed", ruler=False, digits=1), axes=words["axes_of"][name], kind="one",
+                             key=f"two-heads-{name}")
+        words.explain(two_heads.question, two_heads.written)
 
 
 def _board(page: PageContext, lesson: Lesson) -> None:
@@ -120,9 +114,9 @@ def _board(page: PageContext, lesson: Lesson) -> None:
         why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
         characters = text.split()
         largest = why.frame().iloc[0]
-        facts = {"score": why.score, "total": why.total, "query": largest["query_from"], "key": largest["key_from"],
-                 "part": largest["value"], "last": characters[-1], "after": characters[copy]}
-        figure(matrix, why.parts, why.query_writers, why.key_writers,
-               axes=(words["key"].format(token=facts["after"]), words["query"].format(token=facts["last"])), height=330,
-               style=CellStyle("signed", square=False), key="two-heads-board", alt=lesson.alt("board", **facts))
-        lesson.explanation("board", shown=(circuits.why,), shapes={"parts": why.parts}, **facts)
+        words.tell(score=why.score, total=why.total, query=largest["query_from"], key=largest["key_from"],
+                   part=largest["value"], last=characters[-1], after=characters[copy])
+        words.figure(matrix, why.parts, why.query_writers, why.key_writers, height=330,
+                     axes=(words["key"].format(token=characters[copy]), words["query"].format(token=characters[-1])),
+                     style=CellStyle("signed", square=False), key="two-heads-board")
+        words.explain(circuits.why)

@@ -14,13 +14,13 @@ from viz.figures.base import ASLANT
 from viz.figures.drawing import FigureSpec, Markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
+from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.figure import figure
+from viz.widgets.fields import button_setting
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson
+from viz.widgets.lesson import QUESTIONS, Lesson, Section
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn
@@ -55,12 +55,6 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _field(page: PageContext, name: str, label: str, longest: int) -> str:
-    """Draw a text field for one of the page's controls, and return its text."""
-    st.text_input(label, max_chars=longest, **bind(page.set, name, page.controls[name]))
-    return page.controls[name]
-
-
 def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
     """Return the text split by WordPiece and by byte-level BPE. The latter is trained on `book` ("own") if SmolLM2's
     tokenizer is not on disk."""
@@ -87,11 +81,9 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
         with right:
             revealed = lesson.predict()
         with left:
-            text = _field(page, "typed", words["text"], 200)
-            with st.container(horizontal=True, gap="small"):
-                for name, preset in PRESETS["texts"].items():
-                    if revealed or name not in TELLING:
-                        button_setting(page, words["names"][name], f"text-{name}", typed=preset)
+            text = words.text("typed", 200)
+            words.presets("typed", {name: preset for name, preset in PRESETS["texts"].items()
+                                    if revealed or name not in TELLING})
             by_tokenizer = cuts(text, PRESETS["books"]["english"])
             for name, cut in by_tokenizer.items():
                 with st.container(border=True, key=f"pieces-{name}"):
@@ -105,13 +97,12 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
             example = first.pieces[inside[0] - 1:inside[0] + 1] if inside else ("token", "##izer")
             by_words, by_bytes = (" · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
                                   for parts in (first.words, list(map(vectors.show_piece, second.words))))
-            lesson.explanation("pieces", shown=(vectors.cut, vectors.cut_by), notices_in=left,
-                               shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
-                               first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
-                               bytes=len(text.encode()), known=" ".join(map(escape_markdown, example)),
-                               vocabulary=first.vocabulary - 1, other=second.vocabulary - 1, words=by_words,
-                               parts=by_bytes, normalised=f"`{first.normalised.replace('`', ' ')}`"
-                               if first.normalised.strip() else words["nothing"])
+            words.explain(vectors.cut, vectors.cut_by, notices_in=left, first=first.count, second=second.count,
+                          signs=len(text), unknown=sum(first.unknown), bytes=len(text.encode()),
+                          known=" ".join(map(escape_markdown, example)), vocabulary=first.vocabulary - 1,
+                          other=second.vocabulary - 1, words=by_words, parts=by_bytes,
+                          normalised=f"`{first.normalised.replace('`', ' ')}`" if first.normalised.strip()
+                          else words["nothing"])
     return revealed
 
 
@@ -124,20 +115,18 @@ def _chinese(lesson: Lesson, revealed: bool) -> None:
         sentence = "".join(words["textbook"])
         by_tokenizer = cuts(sentence, PRESETS["books"]["english"])
         textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
-        rows = [f"| {lesson.prose['pieces']['by'][name]} | {chips(cut, ids=False)} | {cut.count} |"
+        rows = [[lesson.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
                 for name, cut in by_tokenizer.items()]
-        st.markdown("\n".join([words["head"], "|---|---|---:|",
-                               f"| {words['split']} | {textbook} | {len(words['textbook'])} |", *rows]))
+        st.markdown(markdown_table(words["head"], [[words["split"], textbook, str(len(words["textbook"]))], *rows]))
         minilm, other = by_tokenizer.values()
-        lesson.explanation("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count,
-                           bytes=len(sentence.encode()))
+        words.explain(unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
 
 
 def _merges(page: PageContext, lesson: Lesson) -> None:
     """Draw byte-pair encoding on the reader's text: the split after some merges, the candidates for the next merge (the
     chosen one first), and the text's length after each merge."""
     with lesson.section("merges") as words:
-        book = _field(page, "book", words["book"], 400)
+        book = words.text("book", 400)
         with st.container(horizontal=True, gap="small"):
             for name, preset in PRESETS["books"].items():
                 if lesson.open() or name not in TELLING:
@@ -151,9 +140,9 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
         now, before = learnt.lengths[done], learnt.lengths[0]
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             with st.container(width=420):
-                slider_for(page, "done", words["done"], range(every + 1), closed=True)
-            button_setting(page, words["back"], "merge-back", done=max(0, done - 1))
-            button_setting(page, words["on"], "merge-on", done=min(every, done + 1))
+                words.slider("done", range(every + 1), closed=True)
+            words.button("back", done=max(0, done - 1))
+            words.button("on", done=min(every, done + 1))
         # each distinct word after this many merges, with its count
         split = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
                   for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
@@ -161,26 +150,24 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
         st.markdown(" &emsp; ".join(map(" ".join, split)))
         counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
         order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
+        names = list(map(_named, order))
+        words.tell(done=done, now=now, before=before, all=every, vocabulary=256 + done, pair=names[0] if names else "",
+                   times=counts[order[0]] if order else 0,
+                   last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
         left, right = st.columns(2, gap="medium")
         with left:
             if order:
-                names = [_named(pair) for pair in order]
                 axes = words["candidates" if following else "finished"], words["times"]
-                figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes, height=320,
-                       angle=ASLANT, key="vectors-candidates",
-                       alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
+                words.figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes,
+                             height=320, angle=ASLANT, key="vectors-candidates")
             else:
                 st.info(words["whole"])
         with right:
-            figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
-                   axes=(words["axis"], words["length"]), marks=[(done, words["here"].format(done=done))], height=320,
-                   key="vectors-merges", alt=words["alt_length"].format(done=done, now=now, before=before))
+            words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
+                         marks=[(done, words["here"].format(done=done))], height=320, kind="length",
+                         key="vectors-merges")
         if lesson.open():
-            lesson.explanation("merges", shown=(vectors.train_bpe, vectors.merges, vectors.merge_pair,
-                                                vectors.pair_counts),
-                               shapes={"pairs": f"({every}, 2)", "words": f"({len(learnt.words)},)"},
-                               done=done, now=now, before=before, all=every, vocabulary=256 + done,
-                               last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
+            words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
 
 
 def _named(pair: vectors.Pair) -> str:
@@ -198,8 +185,8 @@ def _table(page: PageContext, lesson: Lesson) -> None:
     model = page.controls["table"]
     with lesson.section("table") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            choice_for(page, "table", words["model"], words["models"])
-            toggle_for(page, "open", words["switch"])
+            words.choice("table", "models")
+            words.toggle("open")
         if not vectors.on_disk(model):
             st.info(words["absent"])
             return
@@ -207,7 +194,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             _closed(words["closed"])
             return
         cut = vectors.cut(page.controls["typed"], model)
-        word = _field(page, "word", words["word"], 40).strip()
+        word = words.text("word", 40).strip()
         try:
             found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
         except UserError as error:
@@ -219,34 +206,29 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
             columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
             bound = float(np.percentile(np.abs(found.rows), BEYOND))
-            figure(matrix, found.rows, names, columns, axes=(words["dimension"], ""), height=112 + 25 * shown,
-                   style=CellStyle("signed", bound=bound, square=False), key="vectors-rows",
-                   alt=words["alt_rows"].format(shown=shown, d_model=d_model))
-        _near(lesson, word, found)
+            words.tell(shown=shown, d_model=d_model)
+            words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows", key="vectors-rows",
+                         style=CellStyle("signed", bound=bound, square=False))
+        _near(words, word, found)
 
 
-def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
+def _near(words: Section, word: str, found: vectors.Table) -> None:
     """Draw a word's neighbours, and its cosines with all words compared with those of random pairs."""
-    words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
     names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
+    words.tell(word=escape_markdown(word), nearest=escape_markdown(names[0]), cosine=near[0], mean=found.pairs.mean(),
+               high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=len(found.cosines) + 1,
+               d_model=found.rows.shape[1], above=int((found.cosines > found.luck).sum()))
     left, right = st.columns(2, gap="medium")
     with left:
         axes = words["near"].format(word=word), words["cosine"]
-        figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT,
-               key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=names[0], cosine=near[0]))
+        words.figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT,
+                     key="vectors-nearest")
     with right:
         drawn = {words["word_to_all"].format(word=word): found.cosines, words["pairs"]: found.pairs}
         shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
-        figure(histogram, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
-               marks=[(found.luck, words["luck"].format(luck=found.luck))], key="vectors-baseline",
-               alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
-    lesson.explanation("table", shown=(vectors.neighbours, vectors.luck), word=escape_markdown(word),
-                       nearest=escape_markdown(names[0]),
-                       shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows,
-                               "cosines": found.cosines},
-                       cosine=near[0], mean=found.pairs.mean(), high=np.percentile(found.pairs, 99),
-                       luck=found.luck, vocabulary=vocabulary, d_model=d_model,
-                       above=int((found.cosines > found.luck).sum()))
+        words.figure(histogram, BINS, shares, height=360, marks=[(found.luck, words["luck"].format(luck=found.luck))],
+                     kind="baseline", key="vectors-baseline")
+    words.explain(vectors.neighbours, vectors.luck)
 
 
 def _contexts(page: PageContext, lesson: Lesson) -> None:
@@ -254,10 +236,10 @@ def _contexts(page: PageContext, lesson: Lesson) -> None:
     words."""
     model, pair, there = page.controls["table"], page.controls["case"], lesson.prose["table"]
     with lesson.section("contexts") as words:
-        choice_for(page, "case", words["pair"], words["pairs"])
+        words.choice("case", "cases")
         if pair == "own":
-            word = _field(page, "shared", words["shared"], 40).strip()
-            texts = [_field(page, name, words[name], 200) for name in ("first", "second", "third")]
+            word = words.text("shared", 40).strip()
+            texts = [words.text(name, 200) for name in ("first", "second", "third")]
         else:
             word, *texts = words["texts"][pair]
             st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
@@ -276,32 +258,27 @@ def _contexts(page: PageContext, lesson: Lesson) -> None:
             return
         if senses.leads and model == "smollm2":
             st.caption(words["leads"])
-        _layers(lesson, senses, word, there["models"][model])
+        _layers(words, senses, word, there["models"][model])
 
 
-def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> None:
-    words, places = lesson.prose["contexts"], np.arange(len(senses.apart))
+def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> None:
+    places = np.arange(len(senses.apart))
     names = [*words["before"], *(str(layer) for layer in range(len(places) - 2))]
     drawn = [Line(words["alike"], senses.alike, 2), Line(words["apart"], senses.apart, 1),
              Line(words["unrelated"], senses.unrelated, 0, band=(senses.low, senses.high))]
     every = -(-len(names) // LAYERS)
     written = [0, *([1] if every == 1 else []), *range(2, len(names), every)]
 
-    def draw(theme: str) -> FigureSpec:
-        drawing = lines(theme, places, drawn, axes=(words["layer"], words["cosine"]), height=420)
+    def draw(theme: str, *, axes: tuple[str, str]) -> FigureSpec:
+        drawing = lines(theme, places, drawn, axes=axes, height=420)
         drawing.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[place] for place in written])
         return drawing
 
     high = int(senses.unrelated.argmax())
-    numbers: dict[str, object] = {
-        "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "alike": senses.alike[-1],
-        "pairs": senses.pairs, "base": senses.unrelated[high], "base_at": names[high],
-        "base_last": senses.unrelated[-1], "left": senses.apart[-1] - senses.unrelated[-1],
-        "left_alike": senses.alike[-1] - senses.unrelated[-1],
-        "pieces": " · ".join(map(escape_markdown, senses.pieces))}
-    figure(draw, key="vectors-contexts",
-           alt=lesson.alt("contexts", word=word, first=senses.apart[0], apart=senses.apart[-1], alike=senses.alike[-1],
-                          base=senses.unrelated[-1]))
-    lesson.explanation("contexts", shown=(vectors.layers, vectors.compare, statistics.unit_rows, statistics.cosines),
-                       shapes={"apart": senses.apart, "unrelated": senses.unrelated}, word=escape_markdown(word),
-                       model=title, **numbers)
+    words.tell(word=escape_markdown(word), model=title, first=senses.apart[0], alike_first=senses.alike[0],
+               last=senses.apart[-1], alike=senses.alike[-1], pairs=senses.pairs, base=senses.unrelated[high],
+               base_at=names[high], base_last=senses.unrelated[-1], left=senses.apart[-1] - senses.unrelated[-1],
+               left_alike=senses.alike[-1] - senses.unrelated[-1],
+               pieces=" · ".join(map(escape_markdown, senses.pieces)))
+    words.figure(draw, key="vectors-contexts")
+    words.explain(vectors.layers, vectors.compare, statistics.unit_rows, statistics.cosines)

@@ -182,12 +182,10 @@ def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
             draw()
 
 
-def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]) -> str:
-    """Return the functions' source, each under its module's name, followed by the current shapes."""
-    parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
-    if shapes:
-        parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
-    return "\n\n".join(parts)
+def source_listing(functions: tuple[Callable, ...]) -> str:
+    """Return the functions' source, each under its module's name."""
+    return "\n\n".join(f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}"
+                       for function in functions)
 
 
 def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
@@ -196,11 +194,8 @@ def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ..
     that compute it, and references. shown: returns these functions; called only on opening, so it may import torch."""
     def inside() -> None:
         st.markdown(text)
-        st.code(source_listing(shown(), {}), language="python")
+        st.code(source_listing(shown()), language="python")
         st.markdown(sources)
 
     folded(title, inside, key=key)
 
-
-def _shape(value: Any) -> str:
-    return f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else str(value)

@@ -12,15 +12,17 @@ The page:
         lesson.fragment(_curves)                        # its controls rerun only this function
 
     def _curves(page, lesson):                          # draws everything that its controls change
-        with lesson.section("curves") as words:         # heading and lead; yields the prose of [curves]
-            ...widgets, then figure(curves, ..., key="curves", alt=lesson.alt("curves", t=...))
-            lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
+        with lesson.section("curves") as words:         # heading and lead; yields the Section [curves]
+            words.slider("t", STOPS)                    # labelled words["t"]
+            words.tell(t=..., top=...)                  # the facts that fill the section's texts
+            words.figure(lines, ..., key="softmax-curves")   # described by words["alt"], axes words["axes"]
+            words.explain(softmax_rows, lines)          # what to notice, and the source of these functions
 
 The page's controls begin with QUESTIONS, and its render ends with lesson.end(). The first section is visual: one
 control, one sentence and the question beside its picture, all on one screen of 1440 × 900 pixels. The other sections
 explain the reasons, each with a folded derivation.
 
-The prose (Markdown with $LaTeX$; {names} are filled from the keyword arguments of explanation and alt):
+The prose (Markdown with $LaTeX$; {names} are filled from the facts that the section was told):
 
     question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
         boxes: the lesson's boxes in the Transformer's figure, viz/components/transformer_diagram
@@ -28,24 +30,26 @@ The prose (Markdown with $LaTeX$; {names} are filled from the keyword arguments 
     [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
         why: one sentence that explains the answer; a second question is [predict_NAME] with the control guess_NAME
     [[check]] two questions like [predict], whose answers the lesson has given by its end
-    [SECTION]  title, lead, alt, notice = [at most three], more = [...], formula, symbols = [[symbol, its meaning on
-        screen], ...], practice, sources = [...]
+    [SECTION]  title, lead, alt, axes = [x, y], notice = [at most three], more = [...], formula, symbols = [[symbol,
+        its meaning on screen], ...], practice, sources = [...], and the labels of its controls by their names
 
-explanation draws what to notice, then tabs for Formula, Code (the source of the functions in `shown` and the current
-shapes), More to notice, Where it matters and Sources; empty tabs are omitted. The page must draw its header before it
-computes anything with torch, and must compute inside `with computing():`, which shows a notice while torch loads.
-Controls are widgets from fields.py, which show page.controls and call page.set. Drag handles are in
-`viz.components.handles`. `viz.widgets.head_picker` lets the reader choose a head of the record.
+`explain` draws what to notice, then tabs for Formula, Code, More to notice, Where it matters and Sources; empty tabs
+are omitted. The page must draw its header before it computes anything with torch, and must compute inside
+`with computing():`, which shows a notice while torch loads. Drag handles are in `viz.components.handles`.
+`viz.widgets.head_picker` lets the reader choose a head of the record.
 """
 import functools
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from viz.components.sketch import Axes, sketch
+from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line
 from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, own_address, pages
@@ -53,6 +57,8 @@ from viz.page_controls import Choice, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
+from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.figure import figure
 from viz.widgets.fragment import fragment, source_listing
 from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
 from viz.widgets.progress import forget, remember, resume
@@ -151,9 +157,9 @@ class Lesson:
         notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
 
     @contextmanager
-    def section(self, name: str) -> Iterator[dict]:
-        """Draw a heading and its lead, and yield the section's texts. Draw widgets and figures inside the block."""
-        prose, lead = self.prose[name], self.prose[name].get("lead", "")
+    def section(self, name: str) -> Iterator["Section"]:
+        """Draw a heading and its lead, and yield the section. Draw widgets and figures inside the block."""
+        prose, lead = Section(self, name), self.prose[name].get("lead", "")
         title = "" if name in self.folded else f"### {prose['title']}"
         if self.page.state.present:   # the lead is below the picture, in place of what to notice
             with st.container(key=f"section-{name}"):
@@ -191,56 +197,99 @@ class Lesson:
 
         fragment(self.page, part, self, *given)
 
-    def alt(self, name: str, /, **numbers: object) -> str:
-        """Return the alternative text of the section's picture."""
-        return self.prose[name]["alt"].format(**numbers)
 
-    def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, object] | None = None,
-                    notices_in: DeltaGenerator | None = None, **numbers: object) -> None:
-        """Draw what to notice in a section's picture, and the tabs below it. shapes: {name: current array, or text}.
+class Section(dict[str, Any]):
+    """A section's texts, and the facts that fill them. The text with a control's name is its widget's label, and
+    NAME_help its help. A picture is described by the text `alt`, and its axes are named by `axes`; a section's other
+    pictures have a kind, and the texts alt_KIND and axes_KIND."""
+
+    def __init__(self, lesson: Lesson, name: str) -> None:
+        super().__init__(lesson.prose[name])
+        self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
+
+    def slider(self, control: str, options: Iterable[float], **look: Any) -> None:
+        """Draw a slider over `options`. look: as in `slider_for`."""
+        slider_for(self.page, control, self[control], options, help=self.get(f"{control}_help"), **look)
+
+    def choice(self, control: str, options: str) -> None:
+        """Draw a choice among the values of the table self[options], {value: label}."""
+        choice_for(self.page, control, self[control], self[options])
+
+    def toggle(self, control: str) -> None:
+        """Draw a switch."""
+        toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
+
+    def text(self, control: str, longest: int, **look: Any) -> str:
+        """Draw a text field and return its text. look: as in `st.text_input`."""
+        value: str = self.page.controls[control]
+        st.text_input(self[control], max_chars=longest, help=self.get(f"{control}_help"),
+                      **bind(self.page.set, control, value), **look)
+        return value
+
+    def button(self, label: str, **changes: Any) -> None:
+        """Draw a button with the text self[label] that sets several controls at once."""
+        button_setting(self.page, self[label], f"{self.name}-{label}", **changes)
+
+    def presets(self, control: str, values: Mapping[str, object]) -> None:
+        """Draw a row of buttons, named in the table `presets`, that set a control to one of these values."""
+        with st.container(horizontal=True, gap="small"):
+            for name, value in values.items():
+                button_setting(self.page, self["presets"][name], f"{control}-{name}", **{control: value})
+
+    def tell(self, **facts: Any) -> None:
+        """Add facts, which the section's alternative texts and explanation may name."""
+        self.facts |= facts
+
+    def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "", **options: Any) -> None:
+        """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
+        "" for the first."""
+        which = f"_{kind}" if kind else ""
+        named = {"axes": tuple(self[f"axes{which}"])} if f"axes{which}" in self else {}
+        alt = re.sub(r"\\(.)", r"\1", self[f"alt{which}"].format(**self.facts))   # facts may be escaped for Markdown
+        figure(draw, *given, key=key, alt=alt, **named | options)
+
+    def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: Any) -> None:
+        """Draw what to notice in the section's pictures, and the tabs below. shown: functions to list under Code.
         notices_in: the column for what to notice; ignored in lecture mode, which shows it below the picture."""
-        prose = self.prose[name]
-        if prose.get("notice"):
+        self.tell(**facts)
+        words = self.lesson.words
+        if notices := self.get("notice"):
             column = nullcontext() if notices_in is None or self.page.state.present else notices_in
-            with column, st.container(key=f"notices-{name}"):
-                st.markdown(f"**{self.words['notice']}**\n{_listed(prose['notice'], numbers)}", width=READABLE)
-        texts = {"formula": prose.get("formula") and self._formula(name), "code": shown and self.words["code_about"],
-                 "more": prose.get("more") and _listed(prose["more"], numbers), "practice": prose.get("practice"),
-                 "sources": prose.get("sources") and _listed(prose["sources"], {})}
-        there = {tab: text for tab, text in texts.items() if text}
-        if there:
-            with st.container(key=f"about-{name}"):
-                self._proof(name, there, shown, shapes or {})
+            with column, st.container(key=f"notices-{self.name}"):
+                st.markdown(f"**{words['notice']}**\n{_listed(notices, self.facts)}", width=READABLE)
+        texts = {"formula": "formula" in self and self._formula(),
+                 "code": shown and words["code_about"],
+                 "more": _listed(self.get("more", ()), self.facts), "practice": self.get("practice"),
+                 "sources": _listed(self.get("sources", ()), {})}
+        if there := {tab: text for tab, text in texts.items() if text}:
+            with st.container(key=f"about-{self.name}"):
+                self._proof(there, shown)
 
     @st.fragment
-    def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...],
-               shapes: Mapping[str, object]) -> None:
+    def _proof(self, texts: dict[str, str], shown: tuple[Callable, ...]) -> None:
         """Draw the tabs as a fragment that does not repeat the page's arithmetic; a tab is drawn once chosen. A
         segmented control replaces Streamlit's tabs, which cost the browser 0.1 s per run."""
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
-            st.caption(self.words["prove"], width="content")
-            tab = st.segmented_control(self.words["tabs_label"], list(texts), key=f"tabs-{name}",
-                                       format_func=self.words["tabs"].__getitem__, label_visibility="collapsed",
-                                       wrap=True)
-        if tab is None:
-            return
-        if tab != "code":
+        words = self.lesson.words
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{self.name}"):
+            st.caption(words["prove"], width="content")
+            tab = st.segmented_control(words["tabs_label"], list(texts), key=f"tabs-{self.name}",
+                                       format_func=words["tabs"].__getitem__, label_visibility="collapsed", wrap=True)
+        if tab == "code":
+            st.caption(texts[tab])
+            st.code(source_listing(shown), language="python")
+        elif tab is not None:
             st.markdown(texts[tab], width=READABLE)
-            return
-        st.caption(texts[tab])
-        st.code(source_listing(shown, shapes), language="python")
 
-    def _formula(self, name: str) -> str:
+    def _formula(self) -> str:
         """Return the formula, its symbols and the glossary terms as a single element: every element slows each run of
         the page."""
-        prose = self.prose[name]
         # put each formula on its own line, because a phone would cut off a longer line
-        lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
-                 "$$", ""]
-        lines += [f"- {symbol}: {what}" for symbol, what in prose.get("symbols", ())]
-        terms = ", ".join(f"[{escape_markdown(term.title)}]({term_link(term)})"
-                          for term in terms_of_section(self.name, name))
-        return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
+        lines = ["$$", "\\begin{gathered}" + self["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
+                 "$$", "", *(f"- {symbol}: {what}" for symbol, what in self.get("symbols", ())), ""]
+        if terms := ", ".join(f"[{escape_markdown(term.title)}]({term_link(term)})"
+                              for term in terms_of_section(self.lesson.name, self.name)):
+            lines.append(f":small[{strings('glossary')['here'].format(terms=terms)}]")
+        return "\n".join(lines)
 
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
@@ -258,7 +307,7 @@ def _hall_checks(page: PageContext, lesson: Lesson) -> None:
             ask(page, prompt, control.name)
 
 
-def _listed(sentences: list[str], numbers: Mapping[str, object]) -> str:
+def _listed(sentences: Sequence[str], numbers: Mapping[str, object]) -> str:
     """Return the sentences as a Markdown list, with {names} filled in from `numbers`."""
     return "\n".join(f"- {sentence.format(**numbers) if numbers else sentence}" for sentence in sentences)
 

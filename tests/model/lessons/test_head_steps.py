@@ -63,14 +63,6 @@ def test_angles_are_torchs_and_exact_at_the_ends():
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
 
 
-def test_plane_is_torchs_principal_components():
-    points = RNG.normal(size=(17, 7)) * [5, 3, 1, 1, 0.5, 0.2, 0.1]
-    _, axes, share = head_steps.plane(points)
-    _, sizes, v = torch.pca_lowrank(torch.tensor(points), q=7, niter=20)
-    assert np.abs(axes @ v.numpy()[:, :2]) == pytest.approx(np.eye(2), abs=1e-6)
-    assert share == pytest.approx(float((sizes[:2] ** 2).sum() / (sizes**2).sum()), abs=1e-9)
-
-
 VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_size=18, max_size=18)
 
 

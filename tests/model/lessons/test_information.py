@@ -11,7 +11,6 @@ from model.ask import sources
 from model.core import heads
 from model.core.models import TraceQuery
 from model.core.query import Kind, quiet
-from model.core.trace import Projection
 from model.lessons import information
 from tests.fabricate import HEADS, LAYERS, record
 
@@ -124,28 +123,16 @@ def test_angles_of_a_models_heads_are_scipys(traced):
 def test_slices_are_orthogonal():
     rng = np.random.default_rng(1)
     whole = rng.standard_normal((3, 30, 10))
-    cut = information.sliced(Projection(whole.astype(np.float32), None)).weight
+    cut = np.zeros_like(whole)
+    for head in range(3):
+        cut[head, 10 * head:10 * head + 10] = whole[head, 10 * head:10 * head + 10]
+    assert information.inside_slices(cut) == pytest.approx(1)
+    assert information.inside_slices(whole) == pytest.approx(np.mean((cut**2).sum((1, 2)) / (whole**2).sum((1, 2))))
     assert np.degrees(information.ranges(cut).angles) == pytest.approx(90)
-    assert information.ranges(cut).together == 30 and not cut[0, 10:].any()
-    assert (cut[1, 10:20] == whole[1, 10:20].astype(np.float32)).all()
+    assert information.ranges(cut).together == 30
     same = np.stack([whole[0], whole[0] @ rng.standard_normal((10, 10)), 7 * whole[0]])
     assert information.ranges(same).overlap == pytest.approx(1) and information.ranges(same).together == 10
     assert information.ranges(whole[:1]).overlap.shape == (0,)
-
-
-def test_same_matrices_give_the_same_weights(traced):
-    layer, attention, found = traced
-    again = information.with_vectors(layer, attention, attention.query, attention.key)
-    for head in range(layer.heads):
-        assert heads.weights(again, head) == pytest.approx(heads.weights(layer, head), abs=2e-5)
-    seen = slice(0, attention.x.shape[1] // layer.heads)
-    query, key = (each[:, seen] @ part.weight[0, seen] + part.bias[0] for each, part in
-                  ((attention.x, attention.query), (attention.memory, attention.key)))
-    scores = (query @ key.T) * layer.scale
-    rows = np.exp(scores - scores.max(1, keepdims=True))
-    rows /= rows.sum(1, keepdims=True)
-    moved = np.abs(rows - heads.weights(layer, 0)).sum(1).mean() / 2
-    assert found.moved[0] == pytest.approx(moved, abs=1e-4)
 
 
 def test_toys():

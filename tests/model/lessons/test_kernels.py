@@ -45,17 +45,6 @@ def test_dot_products_are_kernels_of_equal_keys(keys, query, h, how):
         assert plain[0] == pytest.approx(special.softmax(query * keys / h**2), abs=1e-9)
 
 
-def test_leaving_one_out_is_the_hat_matrix_shortcut():
-    """Of a linear smoother the left-out error is (y − ŷ)/(1 − H_ii) (Hastie, Tibshirani, Friedman 2009, equation
-    7.52)."""
-    rng = np.random.default_rng(0)
-    keys, values, h = rng.uniform(-3, 3, (9, 1)), rng.standard_normal(9), 0.8
-    hat = kernels.kernel_weights(keys, keys, h)
-    wanted = (((values - hat @ values) / (1 - np.diag(hat))) ** 2).mean()
-    assert kernels.leave_one_out(keys, values, h, "gaussian") == pytest.approx(wanted)
-    assert np.isnan(kernels.leave_one_out(keys, values, 1e-3, "boxcar"))
-
-
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
 def test_best_temperature_gives_probabilities(share):
     keys, values = kernels.stored_pairs(6)

@@ -15,8 +15,7 @@ from model.lessons import learning as d
 from model.lessons.learning import RunQuery, floor
 
 SHARES = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda each: np.array(each) / sum(each))
-CASES = [(words, epsilon, definition) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5)
-         for definition in d.DEFINITIONS]
+CASES = [(words, epsilon) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5)]
 
 
 @given(SHARES, SHARES)
@@ -26,22 +25,22 @@ def test_cross_entropy_is_scipys(p, q):
     assert d.cross_entropy(p, p) == pytest.approx(entropy(p, base=math.e))
 
 
-@pytest.mark.parametrize(("words", "epsilon", "definition"), CASES)
-def test_entropy_of_a_smoothed_target_is_the_floor(words, epsilon, definition):
-    target = d.smoothed_target(1, words, epsilon, definition)
-    assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(d.peak(words, epsilon, definition))
-    assert d.floor(words, epsilon, definition) == pytest.approx(stats.entropy(target))
-    assert d.gap(words, epsilon, definition) == pytest.approx(np.log(target[1] / target[0]))
+@pytest.mark.parametrize(("words", "epsilon"), CASES)
+def test_entropy_of_a_smoothed_target_is_the_floor(words, epsilon):
+    target = d.smoothed_target(1, words, epsilon)
+    assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(1 - epsilon)
+    assert d.floor(words, epsilon) == pytest.approx(stats.entropy(target))
+    assert d.gap(words, epsilon) == pytest.approx(np.log(target[1] / target[0]))
     shares = np.linspace(0.001, 0.999, 999)
-    assert (d.smooth_loss(shares, words, epsilon, definition) >= d.floor(words, epsilon, definition) - 1e-12).all()
+    assert (d.smooth_loss(shares, words, epsilon) >= d.floor(words, epsilon) - 1e-12).all()
 
 
-def test_smoothing_definitions_match_torch_up_to_epsilon():
+def test_smoothing_matches_torch_up_to_epsilon():
+    """torch spreads ε over all K words, so that K − 1 of its K parts leave the right one."""
     logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     said = logits.softmax(-1).numpy()
-    ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1, "all"), said)
+    ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1 * 6 / 7), said)
     assert ours == pytest.approx(functional.cross_entropy(logits, torch.tensor(3), label_smoothing=0.1).item())
-    np.testing.assert_allclose(d.smoothed_target(3, 7, 0.1, "all"), d.smoothed_target(3, 7, 0.1 * 6 / 7, "others"))
 
 
 def test_slope_is_torchs():
@@ -112,10 +111,11 @@ def test_first_loss_is_torchs():
     with torch.no_grad():
         logits = learning.at_it(learning.untrained_model(1), ids, places)
     assert learning.run(RunQuery()).loss[0] == pytest.approx(functional.cross_entropy(logits, nouns).item(), rel=1e-5)
-    smooth = learning.run(RunQuery("smooth", 0.2, "all"))
+    words = logits.shape[-1]
+    smooth = learning.run(RunQuery("smooth", 0.2 * (words - 1) / words))
     assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(),
                                            rel=1e-5)
-    assert smooth.floor == pytest.approx(floor(logits.shape[-1], 0.2, "all"), rel=1e-4)
+    assert smooth.floor == pytest.approx(floor(words, 0.2 * (words - 1) / words), rel=1e-4)
 
 
 def test_training_is_reproducible():

@@ -51,7 +51,6 @@ def test_alibi_slopes_of_the_paper():
                                                       abs=0)
     assert positions.alibi_slopes(16)[0] == pytest.approx(2**-0.5)
     assert positions.alibi_slopes(5) == pytest.approx(ours.slopes(5).numpy())
-    assert positions.alibi_bias(5, 7) == pytest.approx(ours.distance_bias(5, 7, 7).numpy())
 
 
 @pytest.mark.parametrize(("both_ways", "buckets", "farthest"),

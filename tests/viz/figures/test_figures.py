@@ -7,7 +7,7 @@ import pytest
 from tests.grey import alike_in_grey
 from viz.figures.bars import bars, histogram, stacked_bars
 from viz.figures.drawing import figure_rows
-from viz.figures.heads import agreement, by_layer, head_map, induction_scatter, shepard_diagram
+from viz.figures.heads import agreement, by_layer, head_map, induction_scatter
 from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, training
 from viz.figures.matrix import CellStyle, matrix
 from viz.widgets.figure import html
@@ -30,9 +30,7 @@ def drawn(theme: str = "light") -> dict:
                                 x_range=(0.1, 10), marks=[(1.0, "6d")]),
             "layers": by_layer(theme, PLACES, X, axes=("layer", "bits"), names=("heads", "means"), line=("even", X / 2),
                                marked=(1, 0)),
-            "map": head_map(theme, PLACES, np.outer(X, [1, -1]), marked=(0, 1), near=[0, 4]),
-            "kept": shepard_diagram(theme, np.subtract.outer(X, X)**2, np.subtract.outer(X, X)**2 + 1,
-                                    axes=("wanted", "found"))}
+            "map": head_map(theme, PLACES, np.outer(X, [1, -1]), marked=(0, 1), near=[0, 4])}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -90,7 +88,7 @@ SERIES = {
     "powers": lambda theme: power_law(theme, [PowerSeries(f"{place}", X, X, place, (1.0, 1.0, 0.1))
                                               for place in range(4)], axes=("n", "s"), x_range=(0.1, 10)),
     "paths": lambda theme: loss_surface(theme, X, X, np.outer(X, X), [(f"{place}", place, np.outer(X, [1, 1]))
-                                                                     for place in range(3)], axes=("w", "b"), name="l"),
+                                                                     for place in range(3)], axes=("w", "b"), loss="l"),
     "agreement": lambda theme: agreement(theme, ["x", "y"], dict.fromkeys("abc", X[:2]), ("mean", X[:2]),
                                          ceiling=(1.0, "most"), axis="rank"),
     "training": lambda theme: training(theme, (X, X, X), ([0, 1], dict.fromkeys("abcd", X[:2]), ["a", "b", "c"]),

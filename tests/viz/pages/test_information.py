@@ -20,7 +20,7 @@ def test_a_toys_information_is_that_of_its_joint_distribution(toy, n):
 
 
 def test_the_heads_of_minilm_by_scipy():
-    found = shown("information", guess="a", method="classical", matrix="value", learnt=1.0)
+    found = shown("information", guess="a", matrix="value", learnt=1.0)
     query = sources.open_query(State().model, State().text)
     heads = [special.softmax(np.float64(q) @ np.float64(k).T / np.sqrt(q.shape[-1]), -1)
              for layer in sources.ask(query).result(120)[Kind.SELF].layers

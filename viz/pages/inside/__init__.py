@@ -18,9 +18,9 @@ from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.fields import choice_for
-from viz.widgets.figure import columns_switch, figure
+from viz.widgets.figure import columns_switch
 from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
@@ -40,23 +40,22 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "inside")
     lesson.header()
     revealed = lesson.open()
-    with lesson.section("hand"):
-        lesson.fragment(_hand, revealed)
-    with lesson.section("journey"):
+    with lesson.section("hand") as words:
+        lesson.fragment(_hand, words, revealed)
+    with lesson.section("journey") as words:
         here = _choose(page)
         if here is None:
-            st.info(lesson.prose["widgets"]["reported"])
+            st.info(words["reported"])
         else:
-            lesson.fragment(_steps, here, revealed)
+            lesson.fragment(_steps, words, here, revealed)
     if here is not None and here.path.weights.any():
         lesson.further("geometry", lambda: _geometry(lesson, here))
-        _average(lesson, here, revealed)
     lesson.end()
 
 
-def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _hand(page: PageContext, lesson: Lesson, words: Section, revealed: bool) -> None:
     """Draw four tokens in two dimensions with draggable queries, keys and values."""
-    words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
+    looks = TOKENS.index(page.controls["looks"])
     vectors = {name: page.controls[HAND[name].name] for name in VECTORS}
 
     def turn(moved: dict[str, Any]) -> None:
@@ -72,17 +71,15 @@ def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     with beside.container(width=WORDS, key="hand-words"):
         # an answered question is below the notices, because its explanations need more room
         if revealed:
-            _notice_hand(lesson, vectors, looks, revealed)
+            _notice_hand(words, vectors, looks, revealed)
         lesson.predict()
         if not revealed:
-            _notice_hand(lesson, vectors, looks, revealed)
+            _notice_hand(words, vectors, looks, revealed)
 
 
-def _notice_hand(lesson: Lesson, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:
+def _notice_hand(words: Section, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:
     q, k, v = (np.array(vectors[name]).reshape(-1, 2) for name in VECTORS)
-    lesson.explanation("hand", shown=(head_steps.attend, head_steps.inside_by),
-                       shapes={"query": q[looks], "keys": k, "values": v},
-                       **hand_numbers(lesson.prose["hand"], q, k, v, looks, revealed))
+    words.explain(head_steps.attend, head_steps.inside_by, **hand_numbers(words, q, k, v, looks, revealed))
 
 
 def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks: int, revealed: bool) -> dict:
@@ -120,9 +117,9 @@ def _key(page: PageContext, path: head_steps.HeadSteps) -> int:
     return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
 
 
-def _steps(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:
+def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext, revealed: bool) -> None:
     """Draw the ten steps, one of them open, and the choice of key."""
-    words, step = lesson.prose["widgets"], page.controls["step"]
+    step = page.controls["step"]
     if _key(page, here.path) != here.key:
         st.rerun()   # the pictures below show the key, too
     st.caption(words["key"])
@@ -138,9 +135,7 @@ def _steps(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool)
                   kwargs={"step": NAMES[(place + 1) % len(NAMES)]})
         columns = columns_switch(page, words)
     _step(lesson, step, replace(here, view=replace(here.view, transpose=columns)), revealed)
-    lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, head_steps.hand_over),
-                       shapes={name: getattr(here.path, name) for name in
-                               ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")})
+    words.explain(head_steps.head_steps, head_steps.row_softmax, head_steps.hand_over)
 
 
 def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
@@ -167,16 +162,14 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     cosines, lengths = np.cos(np.radians(angles)), np.linalg.norm(path.keys, axis=-1)
     at = np.nan_to_num(lengths[:, None] * np.stack([cosines, np.sin(np.radians(angles))], -1))
     long, names = float(np.linalg.norm(path.query)), list(map(here.name, range(len(lengths))))
-    facts = {"angle": angles[key], "length": lengths[key], "query": long}
     with lesson.section("geometry") as words:
-        points, axes = Points(at, names, path.weights), (words["along"], words["across"])
-        figure(vector_plane, points, axes=axes, height=400, arrows=[("q", np.array([long, 0.0]))],
-               key="inside-angles", alt=lesson.alt("geometry", key=names[key], **facts))
-        lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
-                           shapes={"query": path.query, "keys": path.keys}, **_nearest(here, angles),
-                           token=escape_markdown(here.token), key=escape_markdown(names[key]), along=at[key, 0],
-                           dot=path.dots[key], d_k=len(path.query), spread=len(path.query) ** -0.5,
-                           low=np.nanmin(cosines), high=np.nanmax(cosines), **facts)
+        words.tell(angle=angles[key], length=lengths[key], query=long, token=escape_markdown(here.token),
+                   key=escape_markdown(names[key]), along=at[key, 0], dot=path.dots[key], d_k=len(path.query),
+                   spread=len(path.query) ** -0.5, low=np.nanmin(cosines), high=np.nanmax(cosines),
+                   **_nearest(here, angles))
+        words.figure(vector_plane, Points(at, names, path.weights), height=400,
+                     arrows=[("q", np.array([long, 0.0]))], key="inside-angles")
+        words.explain(head_steps.angle, vector_plane)
 
 
 def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
@@ -186,23 +179,3 @@ def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
     return {"close": escape_markdown(here.name(close)), "least": angles[close],
             "weight": format_weight(weights[close]), "top": escape_markdown(here.name(top)), "wide": angles[top],
             "largest": format_weight(weights[top])}
-
-
-def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
-    """Draw the values in a plane, their convex hull, and the output inside it."""
-    path, total = here.path, float(here.path.weights.sum())
-    with lesson.section("average") as words:
-        if not revealed:
-            lesson.covered("average")
-            return
-        values = path.values[path.allowed]
-        centre, axes, share = head_steps.plane(values)
-        at, output = (values - centre) @ axes.T, (path.mixed / total - centre) @ axes.T
-        names = [here.name(int(key)) for key in np.flatnonzero(path.allowed)]
-        figure(vector_plane, Points(at, names, path.weights[path.allowed]),
-               axes=(words["first"], words["second"]), around=head_steps.hull(at),
-               marked=[(words["output"], output)], height=460,
-               key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
-        lesson.explanation("average", shown=(head_steps.plane, head_steps.hull), shapes={"values": values},
-                           share=share, sum=total, length=np.linalg.norm(path.mixed),
-                           longest=np.linalg.norm(values, axis=-1).max(), token=escape_markdown(here.token))

@@ -18,5 +18,6 @@ print("top-p of 0.8 keeps", (top_p(words, 0.8) > 0).sum(), "of", len(words), "wo
 # it from `llama.heads` and `llama.groups`.
 # %%
 times = llama.heads / llama.groups  # solution
-assert times is not ... and times == llama.ungrouped / llama.bytes_per_token, "query heads per group of keys and values"
+ungrouped = 2 * llama.layers * llama.heads * llama.head * 2
+assert times is not ... and times == ungrouped / llama.bytes_per_token, "query heads per group of keys and values"
 print(f"Right: {times:g} times.")
