@@ -88,9 +88,10 @@ def copies() -> dict:
     """Train the copiers with each seed. Return the accuracies {kind: (seed, length)}, seconds, parameters, and the
     alignment of the first copier with attention on one text of TRAINED symbols."""
     print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in LENGTHS))
-    right, seconds, models = {}, {}, {}
+    right: dict[str, list] = {kind: [] for kind in KINDS}
+    seconds: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    models: dict[str, Copier] = {}
     for kind in KINDS:
-        right[kind], seconds[kind] = [], []
         for seed in COPY_SEEDS:
             begun = time.perf_counter()
             model = train_copier(kind, seed)

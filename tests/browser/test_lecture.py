@@ -120,7 +120,7 @@ def test_hands_are_counted_revealed_as_bars_and_survive_reload(watch):
 
 def test_clicker_steps_whatever_has_the_focus(watch):
     seen = lecture(watch, "/softmax?present=1&guess=c&screen=curves")
-    slider = seen.main.get_by_role("slider", name=strings("lessons/softmax")["widgets"]["t"])
+    slider = seen.main.get_by_role("slider", name=strings("lessons/softmax")["curves"]["t"])
     expect(slider).to_be_visible()
     slider.focus()
     seen.page.keyboard.press("ArrowRight")

@@ -11,7 +11,7 @@ PROMPT = strings("lessons/softmax")["predict"]
 def test_lesson_resumes_is_marked_and_can_be_reset(watch):
     seen, start = watch("/softmax"), strings("lesson")["start"]
     seen.main.locator(".st-key-predict-guess label", has_text=PROMPT["answers"][PROMPT["right"]]["text"]).click()
-    seen.rest().main.get_by_role("slider", name=strings("lessons/softmax")["widgets"]["t"]).first.press("ArrowRight")
+    seen.rest().main.get_by_role("slider", name=strings("lessons/softmax")["curves"]["t"]).first.press("ArrowRight")
     seen.page.wait_for_function("() => location.search.includes('t=')", timeout=PATIENCE)
     left = seen.rest().params()
     card = seen.open("/lessons").main.locator(".st-key-card-softmax")

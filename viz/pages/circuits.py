@@ -225,7 +225,7 @@ def _known(page: PageContext) -> None:
         measured_line(KnownCircuitsQuery(page.state.model, sources.revision(page.state.model)), "known", "mechanisms")
     st.caption(words["sources"], width=READABLE_WIDE)
     folded(words["code"], lambda: st.code(source_listing(
-        (mechanisms.composed, mechanisms.null_of, known_circuits.indirect_objects), {}), language="python"),
+        (mechanisms.composed, mechanisms.null_of, known_circuits.indirect_objects)), language="python"),
         key="circuits-code")
 
 

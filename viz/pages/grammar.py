@@ -242,4 +242,4 @@ def _formula() -> None:
     shown = (test.looked_at_most, test.weights_between, counts_of, test.judged, test.exchanged,
              test.luck)
     st.caption(words["sources"], width=READABLE_WIDE)
-    folded(words["code"], lambda: st.code(source_listing(shown, {}), language="python"), key="syntax-code")
+    folded(words["code"], lambda: st.code(source_listing(shown), language="python"), key="syntax-code")

@@ -1,6 +1,7 @@
 """The lesson *Softmax*: a row of logits at every temperature, dragged by hand or read from a real head."""
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -97,7 +98,7 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
         words.explain(softmax.softmax_rows, attention.softmax, lines, notices_in=left)
 
 
-def _best(row: Row) -> dict[str, str | int]:
+def _best(row: Row) -> dict[str, Any]:
     """Return the first key with the largest logit, in Markdown, and the number of keys exactly tied with it."""
     best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max()))
     return {"name": escape_markdown(row.named(int(best[0]))), "tied": len(best)}
