@@ -145,7 +145,8 @@ def _model(page: PageContext) -> str:
     chosen = wanted if wanted not in ("", mine) else names[0]
     st.session_state["ask_against"] = chosen
     with st.container(horizontal=True):
-        choose_model(page, "against", strings("compare")["model"], [*names, *([] if chosen in names else [chosen])], offers)
+        listed = names if chosen in names else [*names, chosen]
+        choose_model(page, "against", strings("compare")["model"], listed, offers)
         add_model(page, "against")
     return chosen
 
