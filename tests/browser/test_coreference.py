@@ -22,4 +22,4 @@ def test_picture_twin_set_and_own_sentences(watch):
     place.set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": "\n".join(lines).encode()})
     expect(page.get_by_text("Best of 72 on all sentences").first).to_be_visible(timeout=PATIENCE)
     place.set_input_files({"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
-    expect(page.get_by_text("has no column")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("There is no column")).to_be_visible(timeout=PATIENCE)

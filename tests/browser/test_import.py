@@ -26,7 +26,7 @@ def test_imported_attention_is_never_called_verified(seen, tmp_path):
     place = side.locator("[data-testid=stFileUploader] input")
     weights = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, 5))
     place.set_input_files(npz(weights / 2))
-    expect(side.get_by_text("so divide by that")).to_be_visible(timeout=PATIENCE)
+    expect(side.get_by_text("expected rows that sum to 1")).to_be_visible(timeout=PATIENCE)
     place.set_input_files(npz(weights))
     expect(side.get_by_text("○ " + words["imported"])).to_be_visible(timeout=PATIENCE)
     title = strings("heads")["head_title"].format(layer=0, head=0)
