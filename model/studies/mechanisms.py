@@ -32,7 +32,6 @@ DRAWS = 400          # number of random heads for the null distribution of compo
 HIGH = 0.99          # quantile of the null that a pair must exceed
 START = "a"          # placeholder, because a query needs a text
 REPEATS = 4          # number of draws of random tokens
-BLOCK = 64           # number of heads whose products are in memory at once
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class Mechanisms:
 
 @dataclass(frozen=True, eq=False)
 class _Weights:
-    """The four matrices of every head, float64, with norms folded in: (head, d_model, d_k) and (head, d_v, d_model)."""
+    """The four matrices of every head, float32, with norms folded in: (head, d_model, d_k) and (head, d_v, d_model)."""
 
     query: np.ndarray
     key: np.ndarray
@@ -151,39 +150,35 @@ def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
                 weight = weight - weight.mean(1, keepdims=True) if norm.kind == "layer" else weight
             parts[name].append(np.repeat(weight, count // len(weight), 0))   # grouped-query attention
         parts["output"].append(attention.w_output.astype(np.float64))
-    return _Weights(*(np.concatenate(parts[name]) for name in ("query", "key", "value", "output")))
+    return _Weights(*(np.concatenate(parts[name]).astype(np.float32) for name in ("query", "key", "value", "output")))
 
 
 def _gram(matrices: np.ndarray) -> np.ndarray:
     """Compute MᵀM of each matrix, (head, d, d)."""
-    return np.einsum("hmd,hme->hde", matrices, matrices)
+    return matrices.swapaxes(1, 2) @ matrices
 
 
 def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None]) -> dict[str, np.ndarray]:
     """Compute the composition of all pairs, {Q, K, V: (earlier, later)}; NaN unless the first head's layer is earlier.
+    layers: the heads' layers in ascending order.
 
     Uses ‖A B C D‖² = tr(Mᵀ AᵀA M D Dᵀ) with M = B C, a small matrix.
     """
-    left = _gram(weights.value)                                   # AᵀA of the earlier head: L = W_V W_O
-    size_left = np.sqrt(np.einsum("hij,hij->h", left, np.einsum("hvd,hwd->hvw", weights.output, weights.output)))
+    left, behind_values = _gram(weights.value), weights.output @ weights.output.swapaxes(1, 2)   # L = W_V W_O
+    size_left = np.sqrt(np.einsum("hij,hij->h", left, behind_values))
     readers = {"Q": (weights.query, _gram(weights.key)), "K": (weights.key, _gram(weights.query)),
-               "V": (weights.value, np.einsum("hvd,hwd->hvw", weights.output, weights.output))}
-    earlier = layers[:, None] < layers[None, :]
+               "V": (weights.value, behind_values)}
     found = {}
     for name, (read, behind) in readers.items():
         size = np.sqrt(np.einsum("hij,hij->h", _gram(read), behind))
-        scores = np.full((len(layers), len(layers)), np.nan)
-        for start in range(0, len(layers), BLOCK):
-            rows = slice(start, start + BLOCK)
-            for later in range(len(layers)):
-                if not earlier[rows, later].any():
-                    continue
-                middle = weights.output[rows] @ read[later]                           # (block, d_v, d_k)
-                numbers = np.einsum("hvk,hvk->h", left[rows] @ middle, middle @ behind[later])   # both symmetric
-                sizes = np.maximum(size_left[rows] * size[later], 1e-300)
-                scores[rows, later] = np.sqrt(np.maximum(numbers, 0)) / sizes
-            done((KINDS.index(name) + start / len(layers)) / len(KINDS))
-        found[name] = np.where(earlier, scores, np.nan).astype(np.float32)
+        found[name] = np.full((len(layers), len(layers)), np.nan, np.float32)
+        for later, count in enumerate(np.searchsorted(layers, layers)):   # count: the number of earlier heads
+            output = weights.output[:count]
+            middle = (output.reshape(-1, output.shape[2]) @ read[later]).reshape(count, output.shape[1], read.shape[2])
+            numbers = np.einsum("hvk,hvk->h", left[:count] @ middle, middle @ behind[later])   # both symmetric
+            sizes = np.maximum(size_left[:count] * size[later], 1e-30)
+            found[name][:count, later] = np.sqrt(np.maximum(numbers, 0)) / sizes
+            done((KINDS.index(name) + later / len(layers)) / len(KINDS))
     return found
 
 
@@ -206,5 +201,4 @@ def _norm(*matrices: np.ndarray) -> float:
     """Compute the Frobenius norm of a product of matrices, from the small Gram matrices of the two outer ones."""
     first, *between, last = matrices
     middle = between[0] @ between[1] if between else np.eye(first.shape[1])
-    return float(np.sqrt(max(np.einsum("ij,ik,jl,kl->", middle, first.T @ first, last @ last.T, middle,
-                                       optimize=True), 0)))
+    return float(np.sqrt(max(np.sum(first.T @ first @ middle @ (last @ last.T) * middle), 0)))
