@@ -21,17 +21,7 @@ if TYPE_CHECKING:
 
 
 START = "a"  # placeholder, because a query needs a text
-
-
-@dataclass(frozen=True)
-class RepeatsQuery:
-    """How does a decoder read `length` different random tokens and their repetition? See `ask`."""
-
-    model: str                             # id
-    revision: str                          # model revision
-    length: int = 25                       # number of tokens to repeat
-    seed: int = 1                          # seed of the random tokens
-    edits: frozenset[Edit] = frozenset()   # edits applied in the model
+LENGTH = 25  # number of tokens to repeat
 
 
 @dataclass(frozen=True)
@@ -91,39 +81,36 @@ def leaning(matrix: np.ndarray) -> float:
     return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
 
 
-def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
-    """Score an open model on repeated random tokens. Raises UserError unless it is decoder-only."""
-    return scores(repeated(question, opened, report), question.length)
-
-
 def usable_tokens(tokenizer: Any) -> list[int]:
     """Return the ids of a tokenizer's vocabulary without its special tokens, in order."""
     return sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
 
 
-def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> AttentionMap:
-    """Return an open model's attention over repeated random tokens. Raises UserError like `ask`."""
+def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozenset(),
+             length: int = LENGTH) -> AttentionMap:
+    """Return an open model's attention over `length` different random tokens and their repetition, with these edits.
+    Raises UserError unless it is decoder-only."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
     usable = usable_tokens(tokenizer)
-    if question.length > len(usable):
+    if length > len(usable):
         raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; choose a shorter "
                         f"repeat.")
-    chosen = random.Random(question.seed).sample(usable, question.length)
-    record = opened.record(Query(question.model, question.revision, START, continuation=(*chosen, *chosen),
-                                 edits=question.edits), report)
+    chosen = random.Random(seed).sample(usable, length)
+    record = opened.record(Query(opened.card.id, opened.card.revision, START, continuation=(*chosen, *chosen),
+                                 edits=edits), quiet)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
     return record[Kind.CAUSAL]
 
 
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
-                report: Progress = quiet, length: int = RepeatsQuery.length) -> InductionScores:
+                report: Progress = quiet, length: int = LENGTH) -> InductionScores:
     """Average the scores over several random sequences of `length` tokens and their repetition."""
     drawn = []
     for seed, _ in counted(range(draws), report, "random tokens"):
-        drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, length, seed, edits), opened, quiet))
+        drawn.append(scores(repeated(opened, seed, edits, length), length))
     duplicate = np.mean([one.duplicate for one in drawn if one.duplicate is not None], axis=0)
     return InductionScores(drawn[0].heads, np.mean([one.previous for one in drawn], axis=0),
                            np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform,
@@ -135,7 +122,7 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
         raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
-                         f"{len(attention_map.queries)} tokens and length {length}; ask through `ask`.")
+                         f"{len(attention_map.queries)} tokens and length {length}; use `repeated`.")
     previous, prefix, duplicate = [], [], []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token has no successor to match
     rows = np.arange(begin, begin + 2 * length)

@@ -22,7 +22,7 @@ from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.statistics import SEED
 from model.core.trace import AttentionTrace, Block, Trace, norm_giving
-from model.studies.induction import RepeatsQuery, leaning, mean_scores
+from model.studies.induction import LENGTH, leaning, mean_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -124,7 +124,7 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
 def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
     """Score heads on repeated random tokens with `model.studies.induction`, {name: float64 (head)}."""
     tokenizer = opened.tokenizer
-    length = min(RepeatsQuery.length, len(tokenizer) - len(tokenizer.all_special_ids))
+    length = min(LENGTH, len(tokenizer) - len(tokenizer.all_special_ids))
     found = mean_scores(opened, draws=REPEATS, length=length)
     assert found.duplicate is not None   # missing only in shipped results
     return {"previous": found.previous, "duplicate": found.duplicate, "induction": found.prefix}

@@ -51,10 +51,9 @@ from model.studies.faithfulness import held_out as faithfulness_held_out
 from model.studies.faithfulness import questions, texts
 from model.studies.induction import (
     FORMED,
+    LENGTH,
     SMOOTH,
     Film,
-    RepeatsQuery,
-    ask,
     emergence_interval,
     read_film,
     repeated,
@@ -266,25 +265,16 @@ SEEN = "The red fox met the grey wolf by the river. Later the red fox met the gr
 FILM = ASSETS / "weights" / "induction-film.safetensors"
 
 
-@dataclass(frozen=True)
-class Named:
-    """A model identified by its name."""
-
-    model: str
-    revision: str
-
-
 def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure, on repeated random tokens, whether some head attends mostly from a token's second occurrence to the
     token that followed its first."""
     opened, values, lucky = models.open(asked, report), [], []
     for seed, _ in counted(range(REPEATS), report, "random tokens"):
-        question = RepeatsQuery(asked.model, asked.revision, seed=seed)
-        attention_map = repeated(question, opened, quiet)
-        found = scores(attention_map, question.length)
+        attention_map = repeated(opened, seed)
+        found = scores(attention_map, LENGTH)
         values.append(found.prefix)
         count = len(attention_map.queries)
-        lucky.append(shuffled(attention_map, np.arange(count - question.length, count - 1), seed))
+        lucky.append(shuffled(attention_map, np.arange(count - LENGTH, count - 1), seed))
     best = best_head_finding("induction", np.array(values), MOST, np.mean(lucky, axis=0), found.heads, "draws")
     return Measurement((best,), Picture("heads", asked.model, SEEN, head=best.heads[0]))
 
@@ -295,14 +285,13 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
     which choose the head; there is only one training run."""
     film, prefix = read_film(FILM), []
     for _, step in counted(film.frames, report, "snapshot"):
-        opened = models.open(Named(f"{asked.model}@{step}", asked.revision), quiet)
-        prefix.append([ask(RepeatsQuery(opened.card.id, asked.revision, seed=seed), opened, quiet).prefix
-                       for seed in range(REPEATS)])
+        opened = models.open(Query(f"{asked.model}@{step}", asked.revision, SEEN), quiet)
+        found = [scores(repeated(opened, seed), LENGTH) for seed in range(REPEATS)]
+        prefix.append([each.prefix for each in found])
     scored = np.array(prefix)   # (snapshot, draw, head)
     chosen = int(scored[-1, ::2].mean(0).argmax())
-    ids = ask(RepeatsQuery(opened.card.id, asked.revision), opened, quiet).heads
     formed = mean_finding("induction_formed", scored[-1, 1::2, chosen], FORMED, "share", "draws")
-    judged = replace(formed, heads=(ids[chosen],)), together(film, scored[:, 1::2, chosen])
+    judged = replace(formed, heads=(found[0].heads[chosen],)), together(film, scored[:, 1::2, chosen])
     return Measurement(judged, Picture("training", settings=(("film", "induction"),)))
 
 
