@@ -6,13 +6,14 @@ values, including all norms in between. The receiver's output is recomputed from
 with the new output. All other heads and feed-forward layers in between remain unchanged. A path to the logits only
 changes the input of the unembedding.
 """
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, OpenModel, check_lengths
+from model.core.models import Models, OpenModel, Pass, check_lengths
 from model.core.query import HeadId, Kind, Progress, Query, UserError, head_label, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.core.trace import Trace, norm_giving, norm_of, turned
@@ -77,7 +78,7 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
     if lengths[0] != lengths[1]:
         raise UserError(f"The twin has {lengths[1]} tokens and the sentence {lengths[0]}, and a path is patched token "
                         f"by token; choose a twin of as many tokens.")
-    ids = np.array([token_id(opened, each) for each in (asked.token, asked.rival)])
+    ids = [token_id(opened, each) for each in (asked.token, asked.rival)]
     heads, receiver = head_ids(records[0][kind]), asked.receiver
     if missing := {*asked.senders, *([] if receiver is None else [receiver])} - {*heads}:
         raise UserError(f"{opened.card.title} has no head {head_label(*min(missing))}; choose one from "
@@ -88,7 +89,8 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
         raise UserError(f"No path leads into {head_label(*receiver)} from its own layer or a later one; choose a "
                         f"receiver behind the sender.")
     given = opened.tokens(asked.query)
-    plain, twin = (_difference(opened, each, ids, asked.position) for each in (asked.query, asked.twin))
+    plain, twin = (float(_differences(opened.run(opened.tokens(each), every=True), ids, asked.position)[0])
+                   for each in (asked.query, asked.twin))
     outputs: dict[int, np.ndarray] = {}
     patched = np.empty(len(senders))
     for number, (layer, head) in enumerate(senders):
@@ -101,14 +103,14 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
             continue
         made = _received(records[0], trace, asked.receiver, asked.reads, change)
         done = opened.run(given, rows=[{(kind, *asked.receiver): tensor_of(made.astype(np.float32))}], every=True)
-        logits = done.outputs()[0, asked.position]
-        patched[number] = float(logits[ids[0]] - logits[ids[1]])
+        patched[number], = _differences(done, ids, asked.position)
     return Paths(plain, twin, senders, patched)
 
 
-def _difference(opened: OpenModel, query: Query, ids: np.ndarray, position: int) -> float:
-    logits = opened.run(opened.tokens(query), every=True).outputs()[0, position]
-    return float(logits[ids[0]] - logits[ids[1]])
+def _differences(done: Pass, ids: Sequence[int], position: int) -> np.ndarray:
+    """Return the logit of ids[0] minus that of ids[1] at a position, float32 (row)."""
+    logits = done.outputs()[:, position]
+    return np.asarray((logits[:, ids[0]] - logits[:, ids[1]]).numpy())
 
 
 def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
@@ -136,13 +138,13 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
     return change
 
 
-def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, position: int) -> float:
+def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], position: int) -> float:
     """Return the change in the difference if only the unembedding reads the sender's change."""
     block, norm = trace.last(kind)
     before = block.after[position].astype(np.float64)
     vectors = np.stack([before, before + change[position]])
     assert trace.unembedding is not None   # checked by `paths`
-    logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), list(ids))
+    logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), ids)
     return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
@@ -194,10 +196,8 @@ class AblationQuery:
             check_lengths(self.twin, len(resampled), len(out))
             changed = (out * 0, out.mean(0, keepdim=True).expand_as(out), resampled)
             rows = [{(Kind.CAUSAL, layer, head): each} for each in changed]
-            logits = opened.run(given, rows=rows, every=True).outputs()[:, self.position]
-            found[number] = (logits[:, ids[0]] - logits[:, ids[1]]).numpy()
-        logits = own.outputs()[0, self.position]
-        return Ablations(self.heads, float(logits[ids[0]] - logits[ids[1]]), found)
+            found[number] = _differences(opened.run(given, rows=rows, every=True), ids, self.position)
+        return Ablations(self.heads, float(_differences(own, ids, self.position)[0]), found)
 
 
 WAYS = ("zero", "mean", "twin")   # replacement for a head's output: zeros, its mean over positions, the twin's output
