@@ -159,4 +159,4 @@ def test_every_case_file_that_is_shipped_is_read_by_whom_it_is_for(tmp_path):
     saved = tmp_path / "mine.csv"
     frame = pd.read_csv(io.StringIO(content), dtype=str, keep_default_na=False)
     frame.to_csv(saved, index=False, quoting=csv.QUOTE_ALL, lineterminator="\r\n", encoding="utf-8")
-    assert coreference.read_file(saved).cases == coreference.shipped_cases("coreference")
+    assert coreference.read_cases(saved.read_bytes(), saved.name).cases == coreference.shipped_cases("coreference")

@@ -53,7 +53,7 @@ WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[
                     r"\.replace\([\w.]+\)|\.rename\((?!\s*(?:columns|index)=)")
 # who may: they write to what model.core.files gave them, or to what nobody takes for whole
 WRITERS = {
-    "model/core/files.py", "model/core/npz.py", "model/studies/atlas/files.py",
+    "model/core/files.py", "model/core/npz.py",
     "model/pretrained/convert.py",
     "model/training/processes.py",      # what a process prints, as it prints it
 }
