@@ -95,9 +95,6 @@ def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> Pa
     """Patch every head of one kind alone, every whole layer, and all heads. Raises UserError if the texts differ in
     length or the model has no answer."""
     asked, other = opened.tokens(question.first), opened.tokens(question.second)
-    if (asked.picture is None) != (other.picture is None):
-        raise UserError("A head's output can only be copied between two questions of the same type; compare two "
-                        "pictures or two texts.")
     plain, taken = opened.run(asked), opened.run(other)
     first, second = plain.answer(0), taken.answer(0)
     outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is question.kind}

@@ -221,25 +221,16 @@ def _linked(sentence: Sentence, place: int, other: int, find: tuple[Side, Side])
 def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span, ...], side: Side,
           number: int) -> set[int]:
     """Return the indices of the words that one side of a rule selects."""
-    if side == "word" and not (isinstance(case, Mapping) and side in case):
-        return set(range(len(words)))
-    if isinstance(case, Mapping) and isinstance(side, str):
-        if side not in case:
-            raise UserError(f"Case {number} has no {quoted(side)}; it has {', '.join(map(str, case))}.")
-        value = case[side]
-        if isinstance(value, str) and (found := SPAN.fullmatch(value)):
-            value = (int(found[1]), int(found[2]))
-        if not value:   # an empty cell marks nothing
-            return set()
-        if _is_span(value):
-            return _over(words, [value])
-        return _named(text, words, [value] if isinstance(value, str) else value, f"case {number}")
     if isinstance(side, re.Pattern):
         return _over(words, [found.span() for found in side.finditer(text)])
-    if isinstance(case, Sentence) and isinstance(side, str):
-        if side.isupper():
-            return {place for place, word in enumerate(case.words) if word.tag == side}
-        return {place for place, word in enumerate(case.words) if word.relation == side}
+    if isinstance(side, str) and isinstance(case, Mapping) and side in case:
+        return _cell(text, words, case[side], number)
+    if side == "word":
+        return set(range(len(words)))
+    if isinstance(side, str) and isinstance(case, Sentence):   # tags are in capitals, relations are not
+        return {place for place, word in enumerate(case.words) if side in (word.tag, word.relation)}
+    if isinstance(side, str) and isinstance(case, Mapping):
+        raise UserError(f"Case {number} has no {quoted(side)}; it has {', '.join(map(str, case))}.")
     if isinstance(side, str | int) or not all(isinstance(word, str) for word in side):
         raise UserError(f"{quoted(repr(side))} is no side of a rule for these cases; give a key of the cases, a list "
                         f"of words, or a compiled regular expression.")
@@ -247,25 +238,26 @@ def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span
     return {place for place, (start, end) in enumerate(words) if text[start:end].casefold() in wanted}
 
 
-def _is_span(value: Any) -> bool:
-    return (isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
-            and all(isinstance(each, int) for each in value))
+def _cell(text: str, words: tuple[Span, ...], value: Any, number: int) -> set[int]:
+    """Return the indices of the words that a cell of a case names: a span, a word or a list of words. An empty cell
+    names none. Raises UserError if a word is not in the text."""
+    if isinstance(value, str) and (found := SPAN.fullmatch(value)):
+        value = (int(found[1]), int(found[2]))
+    names = [value] if isinstance(value, str) and value else list(value or ())
+    if len(names) == 2 and all(isinstance(each, int) for each in names):
+        return _over(words, [(names[0], names[1])])
+    places = set()
+    for name in names:
+        spans = [each.span() for each in re.finditer(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
+        if not spans:
+            raise UserError(f"Case {number}: there is no {quoted(str(name))} in {quoted(text)}.")
+        places |= _over(words, spans)
+    return places
 
 
 def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:
     """Return the indices of the words that overlap a span."""
     return {place for place, (start, end) in enumerate(words) for first, last in spans if start < last and first < end}
-
-
-def _named(text: str, words: tuple[Span, ...], names: Iterable[Any], where: str) -> set[int]:
-    """Return the indices of the words with these names. Raises UserError if a name is not in the text."""
-    found = set()
-    for name in names:
-        spans = [each.span() for each in re.finditer(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]
-        if not spans:
-            raise UserError(f"{where[0].upper() + where[1:]}: there is no {quoted(str(name))} in {quoted(text)}.")
-        found |= _over(words, spans)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
