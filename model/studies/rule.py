@@ -243,7 +243,7 @@ def _cell(text: str, words: tuple[Span, ...], value: Any, number: int) -> set[in
     names none. Raises UserError if a word is not in the text."""
     if isinstance(value, str) and (found := SPAN.fullmatch(value)):
         value = (int(found[1]), int(found[2]))
-    names = [value] if isinstance(value, str) and value else list(value or ())
+    names = [*value] if isinstance(value, list | tuple) else [value] if value else []
     if len(names) == 2 and all(isinstance(each, int) for each in names):
         return _over(words, [(names[0], names[1])])
     places = set()

@@ -44,7 +44,7 @@ class FakeModels:
     """Fake models, all of which answer a query with answer(query). more: further attributes of a model."""
 
     def __init__(self, answer: Callable, **more) -> None:
-        card = SimpleNamespace(id="fake", title="Fake")
+        card = SimpleNamespace(id="fake", title="Fake", revision="0")
         self.opened = SimpleNamespace(card=card, record=lambda query, report: answer(query), **more)
 
     def open(self, asked, report):
