@@ -27,16 +27,9 @@ DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "
 UNFINISHED = re.compile(r".*\.clearhead-[0-9a-f]{16}\.new", re.DOTALL)   # written beside the target until complete
 ABANDONED = 86_400   # seconds without a write after which an unfinished file counts as abandoned
 
-# causes of I/O errors and what to do about them
-REASONS = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "make room and try again")),
-    errno.EFBIG: ("files may not be so large there", "choose another place"),
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ("it may not be written to", "choose another place")),
-    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), ("a file stands where a folder should be", "choose another place")),
-    errno.ENOENT: ("its folder is not there", "make the folder, or choose another place"),
-    errno.EISDIR: ("it is a folder", "give the name of a file"),
-    errno.ENAMETOOLONG: ("its name is too long", "choose a shorter one"),
-}
+# errors of a disk, unlike those of a network
+DISK = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR,
+                  errno.EEXIST, errno.ENOENT, errno.EISDIR, errno.ENAMETOOLONG))
 RUST = re.compile(r"\(os error (\d+)\)")   # the end of a Rust library's I/O error message
 
 
@@ -51,8 +44,8 @@ def disk_error(error: BaseException) -> OSError | None:
 
 def unwritable(place: Path | str, error: OSError) -> UserError:
     """Return an error that says why `place` could not be written and what to do."""
-    reason, way_out = REASONS.get(error.errno or 0, (first_line(error, 120), "choose another place"))
-    return UserError(f"{place} could not be written, as {reason}; {way_out}.")
+    why = error.strerror or first_line(error, 120)
+    return UserError(f"{place} could not be written ({why}); make room there, or choose another place.")
 
 
 def put(new: Path, place: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from model.core.files import (
-    REASONS,
+    DISK,
     TemporaryFolder,
     clear,
     disk_errors,
@@ -162,7 +162,7 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise UnknownModel(f"The hub has no public model {hub_id}; check its owner and name.") from error
     except (OSError, errors.HfHubHTTPError, httpx2.HTTPError) as error:
-        if isinstance(error, OSError) and error.errno in REASONS:
+        if isinstance(error, OSError) and error.errno in DISK:
             raise   # an error of this disk, not of the network
         raise Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
                           f"on this disk still work.") from error

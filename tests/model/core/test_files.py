@@ -113,7 +113,7 @@ def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
                  lambda: models.write(place, {"a": zeros}, {})):
         refused = on_a_full_disk(work)
         assert isinstance(refused, UserError), refused
-        assert str(refused) == (f"{place} could not be written, as files may not be so large there; choose another "
+        assert str(refused) == (f"{place} could not be written (File too large); make room there, or choose another "
                                 f"place.")
         assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
 

@@ -132,7 +132,7 @@ def test_a_full_disk_is_said_and_the_memory_goes_on(folder):
 
     handout, unsaved, there = on_a_full_disk(change)
     assert handout.title == first.title and len(handout.items) == 1
-    assert "could not be written, as files may not be so large there" in unsaved
+    assert "could not be written (File too large)" in unsaved
     assert there == [f"{NAME}.handout.json"] and (folder / there[0]).read_bytes() == written
 
 
