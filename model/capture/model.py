@@ -157,14 +157,10 @@ class NetworkModel:
         """Return a context that sets the number of threads to suit a pass for this question."""
         return limited_threads(self.plan.operations_for(max(length or 0 for length in asked.lengths)))
 
-    def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """Return the record of this query. Raises UserError if it cannot be answered or if verification fails."""
-        return self.recorded(query, report)
-
-    def recorded(self, query: Query, report: Progress,
-                 mixed: "dict[tuple[Kind, int], Tensor] | None" = None) -> AttentionRecord:
-        """Return the record. If `mixed` is a dictionary, fill it with every head's output (q, head, d_v) in its
-        pass."""
+    def record(self, query: Query, report: Progress,
+               mixed: "dict[tuple[Kind, int], Tensor] | None" = None) -> AttentionRecord:
+        """Return the record of this query. If `mixed` is a dictionary, fill it with every head's output (q, head, d_v)
+        in its pass. Raises UserError if the query cannot be answered or if verification fails."""
         asked = self.tokens(query, report)
         with self.threads(asked):
             if self.wiring is None:

@@ -146,7 +146,7 @@ def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
     try:
         names = {slot.module: _block_name(slot.module) for slot in model.wiring.slots.values()}
         with watch_calls(model.network, set(names.values())) as calls:
-            record = model.recorded(query, report, mixed)
+            record = model.record(query, report, mixed)
         return _assemble(record, mixed, model, model.wiring, names, calls)
     except Unfollowed as error:
         raise UserError(f"The layers of {title} cannot be traced because {error}; its attention is still shown on the "
