@@ -1,6 +1,6 @@
 """The page on explanations: does attention explain an answer? Each token's importance for the answer, compared with
 methods that read attention."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +55,6 @@ KINDS = ("next", "mask", "label", "target", "vector")
 HIGH = 430    # height of a matrix in pixels
 DRAWS = 100
 FEW = (("weight_head", "weight_layer"),)   # methods drawn by default
-FAINT = 0.05   # smaller weights are negligible
 
 
 def render(page: PageContext) -> None:
@@ -406,8 +405,8 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     if not page.controls["share"]:
         return
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
-    rows, columns = ([visible_token(text) for text in tokens.texts]
-                     for tokens in (attention_map.queries, attention_map.keys))
+    queries, keys = attention_map.queries.texts, attention_map.keys.texts
+    rows, columns = list(map(visible_token, queries)), list(map(visible_token, keys))
     titles = (words["row"], words["shared"].format(heads=layer.heads))
     for column, name, numbers, key in zip(st.columns(2, gap="medium"), titles, (weights, share), ("softmax", "share"),
                                           strict=True):
@@ -416,12 +415,10 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
             figure(matrix, numbers, rows, columns, axes=tuple(words["axes"]),
                    height=HIGH, style=CellStyle(ruler=False),
                    key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
-    names = (attention_map.queries.texts, attention_map.keys.texts)
-    claim = share_claim(weights, share, names, layer.heads)
-    if view.pair is not None and layer.heads > 1:
-        claim += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]), weight=weights[view.pair],
-                                            column=escape_markdown(names[1][view.pair[1]]), share=share[view.pair])
-    st.markdown(claim, width=READABLE)
+    at, sums = np.unravel_index(share.argmax(), share.shape), share.sum(1)
+    st.markdown(words["said"].format(
+        low=sums.min(), high=sums.max(), row=escape_markdown(queries[at[0]]), column=escape_markdown(keys[at[1]]),
+        share=share[at], weight=format_weight(weights[at])), width=READABLE)
 
 
 def _literature() -> None:
@@ -457,17 +454,3 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
         chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in found.chosen))
         lines.append(words["held_out"].format(chosen=chosen, value=format_interval(found.best), count=count))
     return lines
-
-
-def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
-                heads: int) -> str:
-    """Describe a head's shares among its layer's heads, and what they hide. weights, share: (query, key). names: the
-    tokens of both."""
-    words, sums = strings("explain")["share"], share.sum(1)
-    if heads == 1:
-        return str(words["one"])
-    row, column = map(int, np.unravel_index(share.argmax(), share.shape))
-    return words["said"].format(
-        low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]), column=escape_markdown(names[1][column]),
-        share=share[row, column], weight=format_weight(weights[row, column]), average=1 / heads, faint=FAINT,
-        loud=int(((share > 2 / heads) & (weights < FAINT)).sum()), cells=int((weights > 0).sum()))
