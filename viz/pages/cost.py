@@ -128,10 +128,6 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
         with column:
             words.figure(power_law, drawn, x_range=(50, 1.4 * max(map(max, lengths.values()))), kind=field,
                          marks=[(even, f"n = 6d = {even:,}")], key=f"cost-{field}")
-    st.markdown(markdown_table(words["table_head"], [
-        [names[way], f"{max(known):,}", f"{numbers['seconds'][way][-1]:.2g} s, {words.facts[f'seconds_{way}']}",
-         f"{numbers['peak'][way][-1] / 2**20:z,.1f} MB, {words.facts[f'peak_{way}']}"]
-        for way, known in found.items()]))
     words.explain(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power)
 
 
