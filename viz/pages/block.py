@@ -180,7 +180,7 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
         # the answer to the question: each token's mean and spread
         x = norm.input[:ROWS].astype(np.float64)
         words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
-                     {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, height=300, angle=UPRIGHT, kind="means",
+                     {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means",
                      key="block-means")
         words.explain(block.layer_norm, block.rms_norm)
 
@@ -273,6 +273,6 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
             drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
                           (found.low, found.high) if log else None) for kind, found in here.items()]
             with column:
-                words.figure(lines, np.arange(1, layers + 1), drawn, log=log, height=340, kind=name,
+                words.figure(lines, np.arange(1, layers + 1), drawn, log=log, kind=name,
                              key=f"block-{name}")
         words.explain(block.depth, block.depth_runs)

@@ -84,7 +84,7 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
                    fused_gb=held["fused"][-1] / 1e9,
                    **{way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()})
         with right:
-            words.figure(lines, lengths, drawn, log="xy", height=340, key="cost-held")
+            words.figure(lines, lengths, drawn, log="xy", key="cost-held")
         words.explain(cost.bytes_held, notices_in=right)
     return True
 
@@ -98,8 +98,7 @@ def _counted(lesson: Lesson, width: int) -> None:
         drawn = [Line(words["square"] if way == "plain" else names[way], count, colour)
                  for (way, count), colour in zip(counts.items(), (0, 2, 3), strict=True)]
         words.tell(width=width, even=even, longest=LENGTHS[-1], small=shares[0], share=shares[-1], side=cost.WINDOW)
-        words.figure(lines, lengths, drawn, log="xy", marks=[(even, f"n = 6d = {even:,}")], height=340,
-                     key="cost-counted")
+        words.figure(lines, lengths, drawn, log="xy", marks=[(even, f"n = 6d = {even:,}")], key="cost-counted")
         words.explain(cost.multiplications, cost.balanced_length)
 
 

@@ -248,7 +248,7 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
     with right:
-        words.figure(lines, np.arange(1, len(places) + 1), drawn, y_range=(lowest, -0.03 * lowest), height=340,
+        words.figure(lines, np.arange(1, len(places) + 1), drawn, y_range=(lowest, -0.03 * lowest),
                      kind="product", key="families-product")
     words.explain(SequenceLikelihood)
 

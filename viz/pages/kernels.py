@@ -93,7 +93,7 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
             curves, matrices = st.columns([5, 4], gap="small")
             with curves:
                 words.figure(lines, lengths, [*drawn, *drawn_lines(page.controls["drawn"], lengths, (0, 1))],
-                             y_range=(0, 1.03), height=340, bounds=[(1 / 12, words["guessing"])],
+                             y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
                              marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
                              key="kernels-copying")
             with matrices:

@@ -99,8 +99,7 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             words.slider("side", SIDES)
-            words.figure(tiles, [[(words["name"].format(patches=patches), gaps(pixels, side))]], height=300,
-                         key="patches-cut")
+            words.figure(tiles, [[(words["name"].format(patches=patches), gaps(pixels, side))]], key="patches-cut")
         with right:
             rows = [[f"{each}", f"{found['tokens']:,}", f"{found['pixels']:,}", f"{found['weights']:,}"]
                     for each, found in counted.items()]

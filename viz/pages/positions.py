@@ -253,7 +253,7 @@ def _alibi(page: PageContext, lesson: Lesson) -> None:
                  for place, h in enumerate(shown)]
         words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
                    halves_far=format_number(np.log(2) / slopes[-1]))
-        words.figure(lines, distance, drawn, y_range=(0, 1.02), height=340, key="positions-alibi")
+        words.figure(lines, distance, drawn, y_range=(0, 1.02), key="positions-alibi")
         words.explain(positions.alibi_slopes)
 
 

@@ -156,13 +156,13 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),
-                         height=340, style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
+                         style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
         with right:
             span = np.array([2**power for power in range(18)])
             drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
                           span * each / 1e9, place)
                      for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
-            words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], height=340, kind="real",
+            words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], kind="real",
                          key="since-cache")
         words.explain(since.model_cache_bytes, since.attention)
 

@@ -91,7 +91,7 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
                                   weights[:, order[NAMED:]].sum(-1), None, "dot"))
             words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
             words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
-                         bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=340, key="softmax-curves")
+                         bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), key="softmax-curves")
             words.slider("t", STOPS)
         with right:
             lesson.predict()
@@ -119,7 +119,7 @@ def _spread(page: PageContext, lesson: Lesson) -> Row:
                    effective=float(softmax.effective_tokens(here)), t=temperature, top=here.max())
         with middle:
             words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
-                         y_range=(0, 1), height=300, kind="weights", key="softmax-weights")
+                         y_range=(0, 1), kind="weights", key="softmax-weights")
         with right:
             words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
                          marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
@@ -181,7 +181,7 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
         curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
         marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
         with right:
-            words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, height=340, key="softmax-slope")
+            words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, key="softmax-slope")
         words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix",
                      key="softmax-jacobian")
         words.explain(softmax.jacobian, softmax.jacobian_norm)

@@ -117,7 +117,7 @@ def step_products(here: StepContext, words: dict) -> dict:
     here.strips([("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
                 words["alt"].format(token=here.token, key=here.name(here.key), **facts))
     axes = words["pairs" if pairs else "dimensions"], words["share"]
-    figure(bars, names, {words["share"]: values}, axes=axes, height=300, key="inside-products",
+    figure(bars, names, {words["share"]: values}, axes=axes, key="inside-products",
            alt=words["alt_bars"].format(**facts))
     return facts
 
