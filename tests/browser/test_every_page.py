@@ -1,5 +1,5 @@
-"""One story a page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious in light and dark, a phone
-cuts nothing off, and the first section of a lesson fits its screen. Every window, control and link: `--all`."""
+"""One story a page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious, a phone in the dark cuts
+nothing off, and the first section of a lesson fits its screen. Every window, control and link: `--all`."""
 import time
 from urllib.parse import urlencode, urlsplit
 
@@ -72,7 +72,7 @@ CUT = """([scrolls, unseen]) => {
     return found;
 }"""
 
-# lessons that hold every kind of control between them
+# lessons that have every kind of control between them
 MOVED = "softmax", "masks", "block", "kernels"
 # controls, and how they are moved: a key for those that take the focus, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"),
@@ -119,11 +119,12 @@ def opened(watch):
 @pytest.mark.parametrize("name", pages())
 def test_page_serves_every_reader(opened, name):
     seen = opened(answered(name))
-    finds_nothing(seen, AXE, WCAG, STREAMLITS)
     if name in lessons():
         assert drawn_twice(seen) == []
         assert below_the_screen(seen) == []
         assert seen.page.evaluate(CUT_FORMULAS) == 0
+    if name in MOVED or name not in lessons():   # every rule on all lessons takes minutes: `--all`
+        finds_nothing(seen, AXE, WCAG, STREAMLITS)
     if name in MOVED:
         every_control_moves(seen)
     seen.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
