@@ -24,13 +24,6 @@ def test_relations_are_arcs_above_and_choices_below(theme):
     assert below[0]["line"]["color"] != below[1]["line"]["color"]
 
 
-def test_marks_say_what_is_right_and_words_are_no_markup():
-    spec = dependency_tree("light", WORDS, HEADS, RELATIONS, "obj", LOOKS).to_plotly_json()
-    texts = [text for trace in spec["data"] if trace["mode"] == "text" for text in trace["text"]]
-    assert (texts.count("✓"), texts.count("✗")) == (1, 2)   # the second ✗ under the word that may look at nothing
-    assert "&lt;b&gt;cat" in texts and {"det", "nsubj", "obj"} <= set(texts) and "root" not in texts
-
-
 BRANCHES = [Branch((0,), "the", "60%", 1.0, "the"), Branch((1,), "a", "40%", 0.0, "a"),
             Branch((0, 5), "cat", "70%", 0.25, "the cat"), Branch((0, 6), "dog", "30%", 0.0, "the dog")]
 

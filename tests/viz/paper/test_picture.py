@@ -1,6 +1,5 @@
 """A picture on paper has the colours of its numbers, and its bar runs over what the numbers may be."""
 import numpy as np
-import pytest
 
 from viz.components.picture_view import PatchValues
 from viz.paper import picture
@@ -37,12 +36,3 @@ def test_negative_patches_are_struck_through():
     crosses, = strokes(plan_of((-1, -0.5, 0.9), hidden=(1,)))
     assert len(crosses) == 2 and (crosses[0][:, 1] == crosses[1][:, 1]).all(), "hidden: crossed out, and not struck"
     assert (crosses[0][:, 0] == crosses[1][::-1, 0]).all()
-
-
-@pytest.mark.parametrize("size, sharp", [((96, 192), False), ((40, 20), True)])
-def test_a_drawing_is_enlarged_by_repeating_its_pixels(size, sharp):
-    small = np.random.default_rng(1).integers(0, 256, (*size, 3), np.uint8)
-    large = picture.enlarged(small)
-    times = picture.PIXELS // max(size)
-    assert large.shape == (size[0] * times, size[1] * times, 3)
-    assert np.array_equal(large, small.repeat(times, 0).repeat(times, 1)) is sharp

@@ -3,8 +3,6 @@
 from streamlit.testing.v1 import AppTest
 
 from viz.text import escape_markdown, strings
-from viz.widgets import fragment as widgets_fragment
-from viz.widgets.fragment import repeat
 
 
 def erring():
@@ -38,21 +36,3 @@ def test_error_in_one_part_leaves_other_parts_drawn():
     assert app.markdown[-1].value == "shown: False"
     app.button[1].click().run(timeout=30)
     assert app.markdown[-1].value == "shown: True"   # the state that a callback changed is the one that a part sees
-
-
-def test_repeated_part_acts_after_its_seconds(monkeypatch):
-    happened, timers = [], []
-
-    def timed(run_every: float):
-        def decorate(tick):
-            timers.append((run_every, tick))
-            return tick
-        return decorate
-
-    monkeypatch.setattr(widgets_fragment.st, "fragment", timed)
-    monkeypatch.setattr(widgets_fragment.st, "rerun", lambda: happened.append("run"))
-    for _ in range(2):   # each run of the page begins its time anew
-        repeat(0.5, lambda: happened.append("act"))
-    assert happened == [] and [seconds for seconds, _ in timers] == [0.5, 0.5]
-    timers[-1][1]()   # as the browser asks for it half a second later
-    assert happened == ["act", "run"]
