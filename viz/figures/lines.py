@@ -144,14 +144,13 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
 
 @dataclass(frozen=True, eq=False)
 class PowerSeries:
-    """A measured series, optionally with a fitted power law."""
+    """A measured series and the power law fitted to it."""
 
     name: str       # legend entry
     x: np.ndarray   # measured positions
     y: np.ndarray   # measurements
     colour: int     # index in theme.HEADS
-    # (exponent p, factor c, first x), drawn as the line c · xᵖ; None if there are too few measurements
-    fit: tuple[float, float, float] | None = None
+    fit: tuple[float, float, float]   # (exponent p, factor c, first x), drawn as the line c · xᵖ
 
 
 def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
@@ -164,12 +163,11 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
     palette = series_colours(theme)
     for line in drawn:
         colour = palette[line.colour]
-        if line.fit is not None:
-            exponent, factor, start = line.fit
-            ends = np.array([start, line.x[-1]])
-            figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
-                               opacity=0.3, showlegend=False,
-                               name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
+        exponent, factor, start = line.fit
+        ends = np.array([start, line.x[-1]])
+        figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
+                           opacity=0.3, showlegend=False,
+                           name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
         figure.add_scatter(x=line.x, y=line.y, name=line.name, mode="lines+markers", line={"color": colour, "width": 1},
                            marker={"color": colour, "size": 7, "symbol": SYMBOLS[line.colour % len(SYMBOLS)]},
                            hovertemplate="n = %{x:,}: %{y:.4g}")

@@ -19,7 +19,6 @@ from viz.handout.files import Item
 from viz.handout.pdf import browser, printed
 from viz.page import PageContext
 from viz.session import Kept
-from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.widgets.fields import bind
 from viz.widgets.handout_button import add_item, show_result
@@ -74,12 +73,6 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
     from viz.handout.build import chart_item
 
     return chart_item(drawn, alt, where=where, link=link)
-
-
-def unfinished_figure(place: DeltaGenerator, drawn: FigureSpec, *, key: str) -> None:
-    """Draw a figure into a placeholder while it is still being computed, without downloads."""
-    with place:
-        chart(drawn.to_plotly_json(), key=key)
 
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
