@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+import streamlit as st
 from streamlit import cli_util, config, logger, net_util
 from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
 from streamlit.navigation.page import StreamlitPage as StreamlitPage
@@ -28,7 +29,7 @@ from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequestType
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
@@ -186,6 +187,16 @@ def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_by
             total -= size
             own -= size if key[0] == session else 0
     return drop
+
+
+def rerun_for_click() -> None:
+    """Rerun the running fragment if a click in it waits. Streamlit lets clicks in fragments wait until a run has ended,
+    so a long wait could not be stopped."""
+    context = get_script_run_ctx()
+    requests, running = (None, None) if context is None else (context.script_requests, context.fragment_ids_this_run)
+    waits = requests is not None and running and requests._state == ScriptRequestType.RERUN
+    if waits and not {*running}.isdisjoint(requests._rerun_data.fragment_id_queue):
+        st.rerun(scope="fragment")
 
 
 def forget_upload(file: UploadedFile) -> None:

@@ -1,4 +1,4 @@
-"""Waiting for an answer, with progress and a skeleton; another click ends the wait."""
+"""Waiting for an answer, with progress and a skeleton; another click ends the wait, also inside a fragment."""
 import time
 from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any
@@ -9,7 +9,7 @@ from model.ask import sources
 from model.ask.jobs import Job
 from model.core.query import UserError
 from viz.session import session
-from viz.streamlit_patch import DeltaGenerator
+from viz.streamlit_patch import DeltaGenerator, rerun_for_click
 
 # seconds between polls of the job, at first and in a long wait; its end is noticed immediately
 POLL, SLOWEST = 0.05, 0.5
@@ -40,6 +40,7 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
             answered = False
             while not answered:
                 answered = job.wait(min(SLOWEST, POLL + (time.perf_counter() - start) / 10))
+                rerun_for_click()
                 waited = time.perf_counter() - start
                 if waited < PATIENCE or (answered and job is jobs[-1]):
                     continue
