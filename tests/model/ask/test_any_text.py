@@ -14,8 +14,8 @@ from model.core.query import Kind, UserError, quiet
 from model.core.record import AttentionRecord
 from tests.hostile import TEXTS, examples
 
-COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "resolver-narrow": 150, "induction": 100,
-          "translator": 30,
+# examples per 100 of the profile's
+COUNTS = {"wordpiece": 500, "bytes": 500, "fallback": 500, "resolver-narrow": 150, "induction": 100, "translator": 30,
           "minilm": 60}
 SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
          "max_position_embeddings": 128}

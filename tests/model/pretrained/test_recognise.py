@@ -103,6 +103,14 @@ def llava() -> Any:
                 vision_config=transformers.CLIPVisionConfig(**SEEN), image_token_id=69, vision_feature_layer=-1)
 
 
+def whisper() -> Any:
+    sizes = {f"{half}_{name}": number for half in ("encoder", "decoder")
+             for name, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 32))}
+    return made("WhisperForConditionalGeneration", "WhisperConfig", vocab_size=70, d_model=32, max_source_positions=50,
+                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, suppress_tokens=None,
+                begin_suppress_tokens=None, **sizes)
+
+
 def resnet() -> Any:
     return made("ResNetForImageClassification", "ResNetConfig", depths=[1, 1], hidden_sizes=[8, 16], embedding_size=8,
                 layer_type="basic")
@@ -150,6 +158,7 @@ CAUSES = {
     "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
                      ("Git LFS pointer", "git lfs pull"), restored),
     "text and pictures": Cause(saved(llava), ("reads text and pictures", NOTEBOOK), transformer, image=True),
+    "speech with words": Cause(saved(whisper), ("whisper", "sound", NOTEBOOK), transformer),
     "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
 }
 

@@ -20,7 +20,7 @@ def all_values(count: int = TEXTS):
     return np.stack([read(number).measured.numbers for number in range(count)])[:, :len(numbers_of(Kind.SELF))]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(st.integers(1, TEXTS - 1), min_size=1, max_size=5, unique=True))
 def test_parts_merge_however_they_are_cut(cuts):
     ends = [0, *sorted(cuts), TEXTS]
