@@ -193,9 +193,10 @@ def rerun_for_click() -> None:
     """Rerun the running fragment if a click in it waits. Streamlit lets clicks in fragments wait until a run has ended,
     so a long wait could not be stopped."""
     context = get_script_run_ctx()
-    requests, running = (None, None) if context is None else (context.script_requests, context.fragment_ids_this_run)
-    waits = requests is not None and running and requests._state == ScriptRequestType.RERUN
-    if waits and not {*running}.isdisjoint(requests._rerun_data.fragment_id_queue):
+    if context is None or context.script_requests is None or not context.fragment_ids_this_run:
+        return
+    requests, running = context.script_requests, set(context.fragment_ids_this_run)
+    if requests._state == ScriptRequestType.RERUN and running & {*requests._rerun_data.fragment_id_queue}:
         st.rerun(scope="fragment")
 
 
