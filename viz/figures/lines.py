@@ -200,9 +200,9 @@ def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     return figure
 
 
-PANELS = ((0.78, 1.0), (0.48, 0.67), (0.0, 0.28))   # (bottom, top) of loss, accuracy, heads as shares of the height
-LOUD_HEADS = (1, 5, 3)                                    # indices in theme.HEADS of the highlighted heads
 PANELS = ((0.80, 1.0), (0.53, 0.70), (0.0, 0.28))   # (bottom, top) of loss, accuracy, heads as shares of the height
+LOUD_HEADS = (1, 5, 3)                                    # indices in theme.HEADS of the highlighted heads
+DRAWN = ("●", "◆", "■")                             # the first symbols of base.SYMBOLS as text
 
 
 def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
