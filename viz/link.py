@@ -19,7 +19,7 @@ from model.core.limits import LIMITS
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.page_controls import Control
-from viz.state import TEXTS, State
+from viz.state import TEXTS, WORKED_OUT, State
 
 # most characters in a URL: nginx and Apache reject request lines above 8 kB, and mail programs that check links make
 # them a third longer
@@ -33,6 +33,9 @@ SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # a screen of lecture mode: its 
 MOST_PACKED = 6_000   # most characters to decode; they could expand to 4.6 MB, so that the output is limited, too
 RAW = -15             # zlib's wbits for deflate without a header
 START = State()
+SWITCHES = ("transpose", "hide_special", "renormalise", "words")   # fields of the view that are on or off
+CHOICES = {"kind": Kind.every(), "scale": SCALES, "lens": LENSES, "quadrant": QUADRANTS,
+           "order": ("layer", "pair", *BY_NAME)}
 
 
 def pack(text: str) -> str | None:
@@ -116,21 +119,14 @@ def _packed(field: str, text: str) -> dict[str, str]:
 
 def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[str, str]:
     """Return the parameters of the user's choices: the view, presentation mode and the page's controls."""
-    view, params = state.view, {}
-    if "kind" in state.user_set:
-        params["kind"] = view.kind.value
-    if "head" in state.user_set:
-        params |= {"layer": str(view.layer), "head": str(view.head)}
-    if "token" in state.user_set and view.token is not None:
-        params["token"] = str(view.token)
-    if "pair" in state.user_set:
-        params["pair"] = ",".join(map(str, view.pair or ()))
-    if "scale" in state.user_set:
-        params["scale"] = view.scale
-    for name in ("lens", "order", "quadrant"):
-        if getattr(view, name) != getattr(START.view, name):
-            params[name] = getattr(view, name)
-    params |= {name: "1" for name in ("transpose", "hide_special", "renormalise", "words") if getattr(view, name)}
+    view = state.view
+    shown = {"kind": view.kind.value, "layer": view.layer, "head": view.head, "token": view.token,
+             "pair": ",".join(map(str, view.pair or ())), "scale": view.scale}
+    params = {name: str(value) for name, value in shown.items()
+              if value is not None and ("head" if name == "layer" else name) in state.user_set}
+    params |= {name: value for name in ("lens", "order", "quadrant")
+               if (value := getattr(view, name)) != getattr(START.view, name)}
+    params |= {name: "1" for name in SWITCHES if getattr(view, name)}
     if view.keep < 1:
         params["keep"] = f"{view.keep:g}"
     if view.overlay:
@@ -146,35 +142,14 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
 
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
     """Return the state described by a link to a page; invalid parameters are ignored."""
-    state = _asked(params)
-    chosen: set[str] = set()
-    view: dict[str, Any] = {}
-    if params.get("kind") in Kind.every():
-        view["kind"] = Kind(params["kind"])
-        chosen.add("kind")
-    if (numbers := _numbers(params, "layer", "head")) is not None:
-        view["layer"], view["head"] = numbers
-        chosen.add("head")
-    if (numbers := _numbers(params, "token")) is not None:
-        view["token"] = numbers[0]
-        chosen.add("token")
-    if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
-        view["pair"] = tuple(int(place) for place in params["pair"].split(",")) if params["pair"] else None
-        chosen.add("pair")
-    if params.get("scale") in SCALES:
-        view["scale"] = params["scale"]
-        chosen.add("scale")
+    state, view = _asked(params), _looks(params)
     clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
-    shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen),
-                    show=params.get("show") == "1", present=params.get("present") == "1",
-                    screen=_screen(params))
+    present, screen = params.get("present") == "1", params.get("screen", "")
+    shown = replace(state, view=replace(View(), **view), user_set=frozenset(set(WORKED_OUT) & view.keys()),
+                    show=params.get("show") == "1", present=present,
+                    screen=screen if present and re.fullmatch(SCREEN, screen, re.ASCII) else "")
     return shown.with_control_values(page, **{control.name: clean[control.name] for control in controls
                                               if clean.get(control.name, control.start) != control.start})
-
-
-def _screen(params: Mapping[str, str]) -> str:
-    asked = params.get("screen", "") if params.get("present") == "1" else ""
-    return asked if re.fullmatch(SCREEN, asked, re.ASCII) else ""
 
 
 def _asked(params: Mapping[str, str]) -> State:
@@ -198,22 +173,20 @@ def _asked(params: Mapping[str, str]) -> State:
     return replace(START, **texts, absent_texts=frozenset(absent))
 
 
-def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
-    values = [params.get(name, "") for name in names]
-    return [int(value) for value in values] if all(re.fullmatch(NUMBER, value, re.ASCII) for value in values) else None
-
-
-def _looks(params: Mapping[str, str]) -> dict:
-    """Parse the display options of the view."""
-    view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
-    for name, known in (("lens", LENSES), ("quadrant", QUADRANTS),
-                        ("order", ("layer", "pair", *BY_NAME))):
-        if params.get(name) in known:
-            view[name] = params[name]
+def _looks(params: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of the view that the parameters set; those of WORKED_OUT only if they are there."""
+    view: dict[str, Any] = {name: params.get(name) == "1" for name in SWITCHES}
+    view |= {name: params[name] for name, known in CHOICES.items() if params.get(name) in known}
+    view |= {"kind": Kind(view["kind"])} if "kind" in view else {}
+    for names in (("layer", "head"), ("token",)):
+        if all(re.fullmatch(NUMBER, params.get(name, ""), re.ASCII) for name in names):
+            view |= {name: int(params[name]) for name in names}
+    if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
+        view["pair"] = tuple(map(int, params["pair"].split(","))) if params["pair"] else None
     if re.fullmatch(r"(0\.\d{1,4}|1)", params.get("keep", ""), re.ASCII) and float(params["keep"]) > 0:
         view["keep"] = float(params["keep"])
     if re.fullmatch(rf"{NUMBER}\.{NUMBER}(,{NUMBER}\.{NUMBER}){{0,6}}", params.get("overlay", ""), re.ASCII):
-        view["overlay"] = tuple(tuple(int(part) for part in head.split(".")) for head in params["overlay"].split(","))
+        view["overlay"] = tuple(tuple(map(int, head.split("."))) for head in params["overlay"].split(","))
     return view
 
 

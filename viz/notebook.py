@@ -15,7 +15,8 @@ the notebook is light or dark.
 import html
 import uuid
 from dataclasses import replace
-from typing import Any, SupportsIndex
+from operator import index
+from typing import Any
 
 from model.ask import sources
 from model.core.query import Kind, UserError, first_line, quoted
@@ -70,17 +71,16 @@ def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -
     first = attention_map.layers[0].index if view is None and "layer" not in changes else View().layer
     try:
         wanted = replace(view or View(layer=first), **changes | {"kind": Kind(kind)})
-        drawn = [(wanted.layer, wanted.head), *((layer, head) for layer, head in wanted.overlay)]
+        drawn = [(index(layer), index(head)) for layer, head in ((wanted.layer, wanted.head), *wanted.overlay)]
     except (ValueError, TypeError) as error:
         raise UserError(f"This cannot be shown ({first_line(error, 200)}); choose fields of a View.") from error
     for layer, head in drawn:
-        numbers = all(isinstance(each, SupportsIndex) and not isinstance(each, bool) for each in (layer, head))
-        if not numbers or not attention_map.has(layer, head):
+        if not attention_map.has(layer, head):
             raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose one of the layers "
                             f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
     token, pair = wanted.token, wanted.pair
     if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
         raise UserError(f"pair is {quoted(repr(pair))} but must be two tokens; write pair=(\"it\", \"animal\").")
-    return replace(wanted, layer=int(wanted.layer), head=int(wanted.head),
+    return replace(wanted, layer=drawn[0][0], head=drawn[0][1],
                    token=None if token is None else attention_map.queries.index(token),
                    pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))

@@ -231,6 +231,11 @@ def own_address() -> str:
     return stated + urlsplit(here).path.removeprefix(f"/{base}" if base else "")
 
 
+def base_address() -> str:
+    """Return the common prefix of all pages' URLs, which ends with "/"."""
+    return own_address().partition("?")[0].rpartition("/")[0] + "/"
+
+
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
     """Return the state with some of a page's controls changed. Invalid values are ignored; default values are removed
     from the state, and so from the URL."""

@@ -72,7 +72,6 @@ class Limits:
     handout_about: int = 1_000               # characters of a figure's description of its origin
     handout_source: int = 100_000            # characters of a figure's provenance
     handout_text: int = 4_000                # characters of any other text in a figure
-    handout_parts: int = 64                  # boxes, handles or cells per side in a figure
     chart_bytes: int = 8 * MB
     table_bytes: int = 2 * MB
     table_rows: int = 2_000

@@ -88,7 +88,7 @@ def test_refused_text_stays_and_others_are_drawn_literally(open_page):
 def test_unknown_words_are_offered_to_a_model_that_reads_them(open_page, smollm2):
     seen = open_page(text="这个苹果很好吃。")
     expect(seen.main).to_contain_text("tokens are [UNK]")
-    seen.page.get_by_role("button", name="Read it with SmolLM2").click()
+    seen.page.get_by_role("button", name="Open SmolLM2").click()
     seen.page.wait_for_url(f"**model={smollm2}**", timeout=PATIENCE)
     expect(seen.page.get_by_role("textbox", name="Text", exact=True)).to_have_value("这个苹果很好吃。")
     expect(seen.page.get_by_text("tokens are [UNK]")).to_have_count(0, timeout=PATIENCE)

@@ -9,7 +9,7 @@ from viz.components.picture_view import PatchValues
 from viz.components.picture_view.rows import hidden_tokens, patches_of
 from viz.export.tables import SIDES
 from viz.paper import head, picture
-from viz.paper.page import WORDS, PicturePlan, pictures_beside
+from viz.paper.page import WORDS, PicturePlan, whole_page
 from viz.paper.sheet import pen, save
 
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
@@ -41,7 +41,7 @@ def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
         plans = _over_pictures(comparison) if comparison.values else [
             head.matrix_plan(shown, comparison.view, kind == "png", comparison.bound if side == "difference" else None)
             for side, shown in zip(SIDES, comparison.shown, strict=True)]
-        drawn = pictures_beside(plans, list(comparison.titles), WORDS["comparison"], list(dict.fromkeys(words)))
+        drawn = whole_page(plans, comparison.titles, WORDS["comparison"], [], list(dict.fromkeys(words)))
         return save(drawn, kind, ZOOM, source)
 
 

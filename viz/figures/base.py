@@ -57,15 +57,18 @@ def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool
             **({"pattern": pattern} if pattern["shape"] else {})}
 
 
-def weight_scale(theme: str) -> list[tuple[float, str]]:
-    """Return the colour ramp for weights as a plotly colour scale, 0 to 1."""
-    stops = colours.RAMP[theme]
-    return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
+def weight_scale(theme: str, start: int = 0) -> list[tuple[float, str]]:
+    """Return the colour ramp for weights as a plotly colour scale, 0 to 1. start: number of its palest colours to leave
+    out, for dots."""
+    return _scale(colours.RAMP[theme][start:])
 
 
 def signed_scale(theme: str) -> list[tuple[float, str]]:
     """Return the colour scale for differences, symmetric around 0, which has the page's background colour."""
-    stops = colours.SIGNED[theme]
+    return _scale(colours.SIGNED[theme])
+
+
+def _scale(stops: tuple[str, ...]) -> list[tuple[float, str]]:
     return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
@@ -211,6 +214,7 @@ ROOM_BESIDE = (12.0, 18.0)       # room left and right of a dot, and above and b
 HALF_LINE, BEYOND = 0.6, 1.25
 SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0), "middle left": (-1, 0),
          "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}
+UNIT = np.array(list(SIDES.values())) / np.linalg.norm(list(SIDES.values()), axis=1)[:, None]
 
 
 def fitting_name(name: str, pixels: float) -> str:
@@ -266,27 +270,23 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
     important first. always: number of names that are placed even if they overlap. ways: (name, 2), the preferred
     direction of each name, or 0, 0.
     """
-    of = np.array([place for place, _, _ in names])
-    half = np.array([(text_width(name) * size / LETTER / 2, HALF_LINE * size) for _, name, size in names], np.float32)
-    half = half.T[:, :, None]   # (2, name, 1)
-    sides, dots, radii = np.array(list(SIDES.values()), np.float32).T, at.T.astype(np.float32), radii.astype(np.float32)
-    points = dots[:, of, None]
-    middles = points + sides[:, None] * (BEYOND * radii[of, None] + 1 + half)
-    wanted = np.zeros((len(of), len(SIDES))) if ways is None else ways @ (sides / np.linalg.norm(sides, axis=0))
-    clear = _apart(middles[..., None] - dots[:, None, None], points[..., None] - dots[:, None, None],
-                   half[..., None] + radii)
-    inside = ((middles >= half) & (middles <= room[:, None, None] - half)).all(0)
-    free = (clear | (np.arange(len(at)) == of[:, None])[:, None]).all(2) & inside & (wanted >= 0)
-    placed = []
-    for number, wish in enumerate(np.argsort(-wanted, axis=1, kind="stable").tolist()):
-        open_sides = free[number].tolist()
-        side = next((each for each in wish if open_sides[each]), wish[0] if number < always else None)
-        placed.append("" if side is None else list(SIDES)[side])
+    boxes, sides = [], []   # (point, middle, half size) of every placed name
+    ranks = np.argsort(-(np.zeros((len(names), len(SIDES))) if ways is None else ways @ UNIT.T), axis=1, kind="stable")
+    for number, (place, name, size) in enumerate(names):
+        half = np.array((text_width(name) * size / LETTER / 2, HALF_LINE * size))
+        middles = at[place] + np.array(list(SIDES.values())) * (BEYOND * radii[place] + 1 + half)
+        free = (middles >= half).all(1) & (middles <= room - half).all(1)
+        if ways is not None:
+            free &= UNIT @ ways[number] >= 0
+        others = np.arange(len(at)) != place
+        free &= _apart(middles, at[place], at[others], at[others], half + radii[others, None]).all(1)
+        for point, middle, other_half in boxes:
+            free &= _apart(middles, at[place], middle[None], at[point], half + other_half)[:, 0]
+        side = next((each for each in ranks[number] if free[each]), ranks[number, 0] if number < always else None)
+        sides.append("" if side is None else list(SIDES)[side])
         if side is not None:
-            here, rest = slice(number, number + 1), slice(number + 1, None)
-            free[rest] &= _apart(middles[:, rest] - middles[:, here, side, None], points[:, rest] - points[:, here],
-                                 half[:, rest] + half[:, here])
-    return placed
+            boxes.append((place, middles[side], half))
+    return sides
 
 
 def add_dots(figure: FigureSpec, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray,
@@ -297,9 +297,10 @@ def add_dots(figure: FigureSpec, x: Sequence[float] | np.ndarray, y: Sequence[fl
                        textposition=[sides.get(at) or "top center" for at in range(len(names))], **how)
 
 
-def _apart(between: np.ndarray, points: np.ndarray, needed: np.ndarray) -> np.ndarray:
-    """Return whether pairs of boxes are disjoint and separated in the same direction as their points. between: vectors
-    between the centres, (2, ...). points: vectors between the points, (2, ...). needed: sums of the boxes' half
-    sizes."""
-    clear = between * np.copysign(np.float32(1), points + np.float32(1e-3) * between) >= needed - 0.5
-    return clear[0] | clear[1]
+def _apart(middles: np.ndarray, point: np.ndarray, others: np.ndarray, points: np.ndarray,
+           needed: np.ndarray) -> np.ndarray:
+    """Return whether boxes of a point are disjoint from other boxes and separated from them in the same direction as
+    their points, (box, other). middles: (box, 2). others: the other boxes' centres, (other, 2). points: their points.
+    needed: sums of the boxes' half sizes."""
+    between = middles[:, None] - others
+    return (between * np.copysign(1, point - points + 1e-3 * between) >= needed - 0.5).any(-1)

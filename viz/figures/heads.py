@@ -13,6 +13,7 @@ from viz.figures.base import (
     GRID,
     MUTED,
     add_dots,
+    annotate,
     chart,
     fit_points,
     label_width,
@@ -59,75 +60,66 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
     return figure
 
 
-NAMED_ON_MAP = 80           # up to this many heads, all may be labelled
+NAMED_ON_MAP = 80         # up to this many heads, all may be labelled
 MAP_DOT, MARKED = 10, 14  # pixels: size of a head's dot; size of the highlighted head's dot and label
-BELOW = 62           # pixels for the colour bar of the layers
+BELOW = 62                # pixels for the colour bar of the layers
 
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
              near: Sequence[int] = (), layer_word: str = "layer") -> FigureSpec:
     """Draw heads on a map, whose axes share one scale and have no unit. at: float (head, 2). marked: the highlighted
     head. near: indices of heads connected to it by lines."""
-    figure = chart(theme, height=520)
-    figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
-    layers = np.array([layer for layer, _ in places])
-    names = [head_label(layer, head) for layer, head in places]
-    here = list(places).index(marked)
+    figure, names, here = chart(theme, height=520), [head_label(*place) for place in places], places.index(marked)
+    figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW}, showlegend=False)
     for other in near:
         figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines",
                            line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",
                            name=f"{names[here]} to {names[other]}")
-    ramp = [[place, weight_scale(theme)[2 + round(place * (len(weight_scale(theme)) - 3))][1]]
-            for place in np.linspace(0, 1, len(weight_scale(theme)) - 2)]
-    sides = _map_sides(figure, at, names, [here, *near])
-    add_dots(figure, at[:, 0], at[:, 1], names, sides | {here: ""}, name="heads",
-                       textfont={"size": 11, "color": MUTED[theme]}, customdata=names,
-                       hovertemplate="%{customdata}<extra></extra>",
-                       marker={"color": layers, "colorscale": ramp, "size": MAP_DOT,
-                               "showscale": len(set(layers.tolist())) > 1,
-                               "line": {"color": MUTED[theme], "width": 0.5},
-                               "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10,
-                                            "outlinewidth": 0, "tickformat": "d", "orientation": "h", "y": 0,
-                                            "yanchor": "top", "ypad": 8, "dtick": -(-len(set(layers.tolist())) // 12)}})
-    figure.add_scatter(x=[at[here, 0]], y=[at[here, 1]], mode="markers+text", text=[names[here]],
-                       textposition=sides[here], name=names[here],
-                       marker={"color": ACCENT[theme], "size": MARKED, "symbol": "diamond"},
-                       textfont={"color": ACCENT[theme], "size": MARKED}, hovertemplate="%{text}<extra></extra>")
-    figure.update_layout(showlegend=False)
-    figure.update_xaxes(showticklabels=False, ticks="")
-    figure.update_yaxes(showticklabels=False, ticks="")
+    order = [here, *near]
+    order += [place for place in range(len(names)) if place not in order and len(names) <= NAMED_ON_MAP]
+    loud = np.arange(len(names)) == here
+    sizes, letters = np.where(loud, MARKED, MAP_DOT), np.where(loud, MARKED, 11)
+    sides = name_sides(*fit_points(figure, at, sizes / 2), sizes / 2,
+                       [(place, names[place], letters[place]) for place in order], always=1)
+    layers, inks = [layer for layer, _ in places], [(ACCENT if each else MUTED)[theme] for each in loud]
+    add_dots(figure, at[:, 0], at[:, 1], names, dict(zip(order, sides, strict=True)), name="heads",
+             textfont={"size": letters, "color": inks}, customdata=names,
+             hovertemplate="%{customdata}<extra></extra>",
+             marker={"color": layers, "colorscale": weight_scale(theme, 2), "size": sizes,
+                     "symbol": np.where(loud, "diamond", "circle"), "showscale": len(set(layers)) > 1,
+                     "line": {"color": inks, "width": np.where(loud, 2, 0.5)},
+                     "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10, "outlinewidth": 0,
+                                  "tickformat": "d", "orientation": "h", "y": 0, "yanchor": "top", "ypad": 8,
+                                  "dtick": -(-len(set(layers)) // 12)}})
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(showticklabels=False, ticks="")
     return figure
-
-
-def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
-    """Return the side on which each head is labelled, or "" if there is no room. first: indices of heads with priority,
-    starting with the highlighted head."""
-    order = list(first)
-    if len(names) <= NAMED_ON_MAP:
-        order += [place for place in range(len(names)) if place not in first]
-    radii = np.full(len(at), MAP_DOT / 2)
-    radii[first[0]] = MARKED / 2
-    labels = [(place, names[place], float(MARKED) if place == first[0] else 11.0) for place in order]
-    return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, labels, always=1), strict=True))
 
 
 def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
                       *, axes: tuple[str, str]) -> FigureSpec:
     """Draw a dot per head. previous (x) and prefix (y): scores from 0 to 1, (head). named: indices of heads to
     highlight and label."""
-    loud = [place in named for place in range(len(names))]
     figure = chart(theme, *axes, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
-    at, room = placed_points(figure, previous, prefix)
-    sides = dict(zip(named, name_sides(at, room, np.full(len(at), DOT / 2),
-                                       [(place, names[place], LETTERS) for place in named]), strict=True))
-    add_dots(figure, previous, prefix, names, sides, hovertext=list(names), textfont_size=LETTERS,
-                       marker={"size": DOT, "opacity": 0.7,
-                               "color": [ACCENT[theme] if is_loud else series_colours(theme)[0] for is_loud in loud]},
-                       hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
-    figure.update_layout(showlegend=False)
+    named_dots(figure, theme, names, previous, prefix, named, loud=named,
+               hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
     return figure
+
+
+def named_dots(figure: FigureSpec, theme: str, names: Sequence[str], x: np.ndarray, y: np.ndarray,
+               named: Sequence[int], *, loud: Sequence[int] = (), sizes: float | np.ndarray = DOT, always: int = 0,
+               **how: object) -> None:
+    """Add a dot per head to a chart with fixed ranges, and the names in `named` (most important first) where they
+    overlap nothing. loud: indices of highlighted heads. sizes: in pixels. always: see `name_sides`."""
+    labels = [(place, names[place], LETTERS) for place in named]
+    sides = name_sides(*placed_points(figure, x, y), np.broadcast_to(sizes, len(names)) / 2, labels, always=always)
+    add_dots(figure, x, y, names, dict(zip(named, sides, strict=True)), hovertext=list(names), textfont_size=LETTERS,
+             marker={"size": sizes, "opacity": 0.75, "line": {"width": 0.5, "color": colours.PAPER[theme]},
+                     "color": [ACCENT[theme] if place in loud else series_colours(theme)[0]
+                               for place in range(len(names))]}, **how)
+    figure.update_layout(showlegend=False)
 
 
 # side of a square in pixels for fits up to WORST, and for a fit of 1; twelve of the largest fit across a phone
@@ -171,18 +163,13 @@ def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str
                       axes: tuple[str, str]) -> FigureSpec:
     """Draw a point per head: the fit of its best pattern (x) and the change in the answer when it is silenced (y).
     effects: pattern, fit and silenced by (layer, head)."""
-    figure = chart(theme, *axes, height=360)
-    loud = set(effects["silenced"].nlargest(NAMED_EFFECTS).index)
-    for pattern in _there(effects, titles):
-        points = effects[effects["pattern"] == pattern]
-        names = [head_label(layer, head) for layer, head in points.index]
-        sides = {at: "top center" for at, place in enumerate(points.index) if place in loud}
-        add_dots(figure, points["fit"].tolist(), points["silenced"].tolist(), names, sides, name=titles[pattern],
-                           textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
-                           hovertemplate="%{customdata}: %{x:.3f}, %{y:.4g}<extra></extra>",
-                           marker={"size": 9, "color": colour_of(theme, list(titles))[pattern],
-                                   "line": {"width": 0.5, "color": colours.PAPER[theme]}})
-    figure.update_yaxes(rangemode="tozero", exponentformat="none")
+    figure, x, y = chart(theme, *axes, height=360), effects["fit"].to_numpy(), effects["silenced"].to_numpy()
+    figure.update_xaxes(range=[-0.04, 1.08])
+    figure.update_yaxes(range=[0, 1.15 * max(y.max(), 1e-9)], exponentformat="none")
+    named_dots(figure, theme, [head_label(*head) for head in effects.index], x, y,
+               np.argsort(-y, kind="stable")[:NAMED_EFFECTS].tolist(),
+               customdata=[titles[pattern] for pattern in effects["pattern"]],
+               hovertemplate="%{hovertext} (%{customdata}): %{x:.3f}, %{y:.4g}<extra></extra>")
     return figure
 
 
@@ -192,8 +179,8 @@ def _there(best: "DataFrame", titles: Mapping[str, str]) -> list[str]:
     return sorted(counts, key=lambda name: (-counts[name], list(titles).index(name)))
 
 
-NAMED_TWINS = 7            # largest number of labelled dots
-CORNER = 20                # pixels above and below the dots reserved for the corner labels
+NAMED_TWINS = 7   # largest number of labelled dots
+ROOM = 1.2        # axes' extent as a multiple of the largest number, so that corner labels cover no dot
 
 
 def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
@@ -204,115 +191,58 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     A dot's area shows the weight on both nouns. corners: labels of the lower right (A here, B there), upper right,
     upper left and lower left corner. The lower right one is highlighted as the goal.
     """
-    sizes = np.maximum(here.sum(1), there.sum(1))
-    # the chosen head is last, so that it is drawn on top
-    order = sorted(range(len(names)), key=lambda place: (place == chosen, -sizes[place]))
-    names, here, there = [names[place] for place in order], here[order], there[order]
-    chosen = None if chosen is None else order.index(chosen)
+    mass = np.maximum(here.sum(1), there.sum(1))
+    # small dots are drawn over large ones, and the chosen head last
+    order = sorted(range(len(names)), key=lambda place: (place == chosen, -mass[place]))
+    names, here, there, mass = [names[place] for place in order], here[order], there[order], mass[order]
     x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
-    radii = (5 + 26 * np.sqrt(sizes[order])) / 2
-    marked = [place == chosen for place in range(len(names))]
-    figure = chart(theme, *axes, height=430)
-    reach = _reach(figure, x, y, radii)
+    figure, reach = chart(theme, *axes, height=430), ROOM * max(0.05, float(np.abs([x, y]).max()))
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
-    sides = _twin_sides(figure, x, y, radii, names, chosen)
     figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
                        line={"color": FADED[theme], "dash": "dot", "width": 1.5})
-    add_dots(
-        figure, x, y, names, sides, hovertext=list(names), customdata=np.column_stack([here, there]),
-        textfont_size=LETTERS, marker={"size": 2 * radii, "opacity": 0.72,
-                "color": [ACCENT[theme] if mark else series_colours(theme)[0] for mark in marked],
-                "line": {"width": 1, "color": colours.PAPER[theme]}},
-        hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
-                      "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
-    wanted = {"type": "rect", "x0": 0, "x1": reach, "y0": -reach, "y1": 0, "fillcolor": GRID[theme], "opacity": 0.6,
-              "line_width": 0, "layer": "below"}
-    figure.update_layout(showlegend=False, shapes=[wanted],
-                         annotations=[_corner(theme, place, words) for place, words in enumerate(corners)])
+    loud = [] if chosen is None else [len(names) - 1]
+    far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place not in loud]
+    named_dots(figure, theme, names, x, y, (loud + far)[:NAMED_TWINS], loud=loud, sizes=5 + 26 * np.sqrt(mass),
+               always=len(loud), customdata=np.column_stack([here, there]),
+               hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
+                             "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
+    figure.add_shape(type="rect", x0=0, x1=reach, y0=-reach, y1=0, fillcolor=GRID[theme], opacity=0.6, line_width=0,
+                     layer="below")
+    for (right, up), words in zip(((1, 0), (1, 1), (0, 1), (0, 0)), corners, strict=True):
+        figure.add_annotation(x=right, y=up, xref="paper", yref="paper", xanchor=("left", "right")[right],
+                              yanchor=("bottom", "top")[up], text=words, showarrow=False,
+                              font={"size": 12.5, "color": (ACCENT if right > up else MUTED)[theme]})
     return figure
-
-
-def _corner(theme: str, place: int, words: str) -> dict:
-    """Return a corner's label as a plotly annotation; the first corner is the goal."""
-    at, up = ((1, 0), (1, 1), (0, 1), (0, 0))[place]
-    return {"x": at, "y": up, "xref": "paper", "yref": "paper", "xanchor": ("left", "right")[at],
-            "yanchor": ("bottom", "top")[up], "text": words,
-            "showarrow": False, "font": {"size": 12.5, "color": ACCENT[theme] if place == 0 else MUTED[theme]}}
-
-
-def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) -> float:
-    """Return the axes' extent from 0 at which all dots are completely visible, without touching the corner labels, in
-    the narrowest chart."""
-    at_once = max(0.05, float(np.abs([x, y]).max()))
-    figure.update_xaxes(range=[-at_once, at_once])
-    figure.update_yaxes(range=[-at_once, at_once])
-    _, room = placed_points(figure, x, y)
-    across = np.abs(x) / (1 - 2 * (radii + 2) / room[0])
-    upwards = np.abs(y) / (1 - 2 * (radii + CORNER) / room[1])
-    return max(at_once, float(across.max()), float(upwards.max()))
-
-
-def _twin_sides(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray, names: Sequence[str],
-           chosen: int | None) -> dict[int, str]:
-    """Return the side on which each labelled head's name is drawn. Labels are drawn for the chosen head and for the
-    heads furthest from the centre, if they overlap no other name, dot or corner label."""
-    at, room = placed_points(figure, x, y)
-    far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place != chosen]
-    order = ([] if chosen is None else [chosen]) + far[:3 * NAMED_TWINS]
-    inside = room - [0, 2 * CORNER]
-    sides = name_sides(at - [0, CORNER], inside, radii, [(place, names[place], LETTERS) for place in order],
-                       always=int(chosen is not None))
-    placed = [(place, side) for place, side in zip(order, sides, strict=True) if side]
-    return dict(placed[:NAMED_TWINS])
 
 
 DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 
 
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
-               interval: tuple[float, float], bands: Sequence[tuple[float, float, str]],
-               lines: Sequence[tuple[float, str]], axes: tuple[str, str]) -> FigureSpec:
+               interval: tuple[float, float], band: tuple[float, float, str], lines: Sequence[tuple[float, str]],
+               axes: tuple[str, str]) -> FigureSpec:
     """Draw a dot per head at its accuracy (x) and mass (y, logarithmic), both (head) from 0 to 1.
 
-    best: index of the labelled head. interval: confidence interval of its accuracy. bands: (from, to, label), shaded
-    ranges of accuracy. lines: (accuracy, label) of baselines.
+    best: index of the labelled head. interval: confidence interval of its accuracy. band: (from, to, label), a shaded
+    range of accuracy. lines: (accuracy, label) of baselines.
     """
-    figure = chart(theme, *axes, height=360)
-    shown = np.maximum(mass, 1e-4)
-    colours = [ACCENT[theme] if place == best else series_colours(theme)[0] for place in range(len(names))]
+    figure, shown = chart(theme, *axes, height=360), np.maximum(mass, 1e-4)
     low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
     # in decades; the larger margin leaves room for the best head's name
     span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]
     figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
-    words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
-    figure.update_layout(margin_t=24 + 16 * len(words), margin_l=label_width(DECADES, axes[1]))
-    sides = name_sides(*placed_points(figure, accuracy, shown), np.full(len(names), DOT / 2),
-                       [(best, names[best], LETTERS)], always=1)
+    figure.update_layout(margin_l=label_width(DECADES, axes[1]))
+    annotate(figure, theme, [*lines, (band[1], band[2])])
+    figure.add_shape(type="rect", x0=band[0], x1=band[1], yref="paper", y0=0, y1=1, line_width=0,
+                     fillcolor=MUTED[theme], opacity=0.15, layer="below")
     if not np.isnan(interval[0]):
         figure.add_scatter(x=list(interval), y=[shown[best]] * 2, mode="lines",
                            line={"color": ACCENT[theme], "width": 2}, hoverinfo="skip")
-    add_dots(figure, accuracy, shown, names, {best: sides[0]}, textfont_size=LETTERS, hovertext=list(names),
-             customdata=mass, marker={"size": DOT, "opacity": 0.75, "color": colours},
-             hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
-    figure.update_layout(
-        showlegend=False,
-        shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_baseline(at, theme) for at, _ in lines],
-        annotations=[{"x": at, "xref": "x", "y": 1.0, "yref": "paper", "yanchor": "bottom", "yshift": 16 * place,
-                      "text": text, "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}}
-                     for place, (at, text) in enumerate(words)])
+    named_dots(figure, theme, names, accuracy, shown, [best], loud=[best], always=1, customdata=mass,
+               hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
     return figure
-
-
-def _rectangle(start: float, end: float, theme: str) -> dict:
-    return {"type": "rect", "x0": start, "x1": end, "yref": "paper", "y0": 0, "y1": 1, "line_width": 0,
-            "fillcolor": MUTED[theme], "opacity": 0.15, "layer": "below"}
-
-
-def _baseline(at: float, theme: str) -> dict:
-    return {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
-            "line": {"color": MUTED[theme], "width": 1.5, "dash": "dash"}}
 
 
 ROW_HEIGHT = 34          # pixels

@@ -72,25 +72,23 @@ def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str
     chosen = (view.layer, view.head)
     if chosen not in every:
         chosen = chosen if not whole else every[0]
-    carried = every if whole and room else [] if whole else [chosen]
-    messages = [head_messages(record, replace(view, layer=layer, head=head, overlay=() if whole else view.overlay),
-                              scores=room > 1) for layer, head in carried]
-    state = messages[0][1] if messages else head_messages(record, replace(view, layer=chosen[0], head=chosen[1]))[1]
-    parts = {"state": state, "heads": b"".join(len(body).to_bytes(4, "little") + body for body, _ in messages)}
+    view = replace(view, layer=chosen[0], head=chosen[1], overlay=() if whole else view.overlay)
+    parts = {'class="state"': head_messages(record, view)[1]}
     if whole:
-        parts |= {"grid": grid_payload.body(overview, room=""),
-                  "shown": grid_payload.state(overview, GridState((-1, -1)), room="")}
-    data = "".join(f'<script type="text/plain" class="{name}">{_packed(content)}</script>\n'
+        parts |= {'class="grid"': grid_payload.body(overview, room=""),
+                  'class="shown"': grid_payload.state(overview, GridState((-1, -1)), room="")}
+    for number, (layer, head) in enumerate(every if whole and room else [] if whole else [chosen]):
+        parts[f'data-head="{number}"'] = head_messages(record, replace(view, layer=layer, head=head),
+                                                       scores=room > 1)[0]
+    data = "".join(f'<script type="text/plain" {name}>{_packed(content)}</script>\n'
                    for name, content in parts.items())
-    numbers = [every.index(head) for head in carried] if whole else [0]
     grid = '<div class="all"></div>' if whole else ""
     hint = strings("handout")["notebook"]["hint"] if whole else ""
-    caption = (grid_item if whole else head_item)(record, replace(view, layer=chosen[0], head=chosen[1])).caption
+    caption = (grid_item if whole else head_item)(record, view).caption
     return f"""<section data-kind="{view.kind.value}">
 {grid}<div class="one"><h2></h2><p class="hint">{html.escape(hint)}</p><div class="drawn"></div></div>
 <p class="said">{html.escape(visible_lines(caption))}</p>
-{data}<script type="application/json" class="numbers">{as_json(numbers)}</script>
-</section>"""
+{data}</section>"""
 
 
 def _packed(content: bytes) -> str:

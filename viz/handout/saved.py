@@ -100,7 +100,7 @@ def grid_of(item: Item) -> SavedGrid:
     state = GridState((-1, -1) if how["open"] is None else every[how["open"]],
                       None if how["order"] is None else [every[at] for at in how["order"]],
                       [(*every[at], rank) for at, rank in how["marks"]], values=values)
-    behind = GridPicture(arrays["picture"], header["most"], header["covered"], header["look"],
+    behind = GridPicture(arrays["picture"], header["most"], header["covered"],
                          header["opacity"]) if "picture" in arrays else None
     return SavedGrid(overview, state, behind)
 
@@ -111,7 +111,7 @@ def picture_of(item: Item) -> SavedPicture:
     patches = Patches(arrays["picture"], tuple(header["texts"]), arrays["boxes"], tuple(header["places"]),
                       tuple(header["grid"]), header["label"])
     values = PatchValues(numbers["values"], how["name"], how["what"], how["kind"], how["even"], how["low"], how["high"])
-    shown = PatchState(how["focus"], how["look"], how["opacity"], tuple(how["hidden"]), tuple(how["outlined"]),
+    shown = PatchState(how["focus"], how["opacity"], tuple(how["hidden"]), tuple(how["outlined"]),
                        how["says"])
     return SavedPicture(patches, values, shown)
 
@@ -128,7 +128,7 @@ def paper_svg(item: Item) -> str:
     """Return the SVG that is printed in place of a head, a grid or a picture, or "" if a figure prints as drawn."""
     with pen():
         plan = _plan(item)
-        return "" if plan is None else save(whole_page(plan, "", [], []), "svg").decode()
+        return "" if plan is None else save(whole_page([plan], [""], "", [], []), "svg").decode()
 
 
 def _plan(item: Item) -> PicturePlan | None:

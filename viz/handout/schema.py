@@ -1,8 +1,7 @@
 """Validate the untrusted figures of a handout, with one schema per kind of figure.
 
 `checked` is called once per figure, when its bytes enter a handout from the page or a file. It keeps only fields of the
-schema and adds the app's colours and texts. Figures in a handout cannot be dragged or painted on, because captions and
-other figures would not be updated.
+schema and adds the app's colours and texts.
 """
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -14,15 +13,9 @@ from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictFloat, 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import Kind, UserError
 from model.core.view import LENSES, MAX_UNPOOLED, SCALES
-from viz.components import block_diagram as block
-from viz.components import handles as handles
 from viz.components import head_grid as grid
 from viz.components import head_view as head
-from viz.components import mask_editor as mask
 from viz.components import picture_view as picture
-from viz.components import story as story
-from viz.components import token_strip as strip
-from viz.components import transformer_diagram as diagram
 from viz.components.messages import pack, unpack
 
 BROKEN = "A figure in this handout is damaged; remove it, or save the handout again."
@@ -44,6 +37,13 @@ def require(true: bool) -> None:
         raise ValueError("not what a payload writes")
 
 
+def _have(arrays: Arrays, optional: Collection[str] = (), **wanted: tuple[str, tuple[int, ...]]) -> None:
+    """Raise ValueError unless the arrays are those of `wanted`, {name: (type, shape)}, none empty or infinite."""
+    require(wanted.keys() - set(optional) <= arrays.keys() <= wanted.keys())
+    for name, array in arrays.items():
+        require((array.dtype.name, array.shape) == wanted[name] and array.size > 0 and not np.isinf(array).any())
+
+
 def _short(value: str) -> str:
     require(len(value) <= LIMITS.handout_text)
     return value
@@ -63,8 +63,6 @@ Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0, le=10**7)]
 Size = Annotated[int, Field(strict=True, ge=1, le=1024)]
 Height = Annotated[int, Field(strict=True, ge=40, le=4000)]
-Few = Field(max_length=LIMITS.handout_parts)
-Some = Field(min_length=1, max_length=LIMITS.handout_parts)
 
 
 class Axis(BaseModel):
@@ -108,16 +106,13 @@ class HeadState(BaseModel):
 
 
 def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own:
-    codes = arrays["weights"]
-    require(codes.dtype == np.uint16 and codes.ndim == 3 and min(codes.shape) > 0 and max(codes.shape) <= MAX_UNPOOLED)
-    count, rows, columns = codes.shape
-    require(len(body.heads) == count and body.rows.names(rows) and (body.columns or body.rows).names(columns))
-    require(set(arrays) <= {"weights", "scores"} and not more and body.low <= body.high)
-    require("scores" not in arrays or (arrays["scores"].dtype == np.uint16
-                                       and arrays["scores"].shape == (rows, columns)))
-    down, across = body.absent or ((), ())
-    pair = state.pair or (0, 0)
-    require(max([*body.blind, *down, state.focus or 0, pair[0]]) < rows and max([*across, pair[1]]) < columns)
+    count, rows, columns = arrays["weights"].shape
+    _have(arrays, ("scores",), weights=("uint16", (count, rows, columns)), scores=("uint16", (rows, columns)))
+    _have(more)
+    require(max(rows, columns) <= MAX_UNPOOLED and len(body.heads) == count and body.low <= body.high)
+    require(body.rows.names(rows) and (body.columns or body.rows).names(columns))
+    (down, across), pair = body.absent or ([], []), state.pair or (0, 0)
+    require(max(*body.blind, *down, state.focus or 0, pair[0]) < rows and max(*across, pair[1], 0) < columns)
     cover: dict[str, object] = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [],
                                 "why_scale": ""}
     return {"body": head.constants() | {"height": max(body.height, TALL)}, "state": cover}
@@ -132,7 +127,6 @@ class GridBody(BaseModel):
     groups: Size
     height: Height
     masked_out: list[Count] = []
-    look: Annotated[str, _one_of(picture.LOOKS)] = "blocky"
     opacity: Share = 0.8
     most: Annotated[float, Field(strict=True, ge=1.001, le=1e6)] = 2.0
     covered: tuple[Annotated[Share, Field(gt=0)], Annotated[Share, Field(gt=0)]] = (1.0, 1.0)
@@ -151,17 +145,19 @@ class GridState(BaseModel):
 
 
 def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own:
-    cells, count = arrays["cells"], sum(body.heads)
-    require(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64)
-    require(cells.shape[0] == count <= 16_384 and len(body.layers) == len(body.heads) == len(set(body.layers)))
-    require(set(arrays) <= {"cells", "picture"} and set(more) <= {"values"})
-    require(max([state.open or 0, *(state.order or ()), *(mark for mark, _ in state.marks), *body.masked_out]) < count)
-    if "values" in more:
-        values = more["values"]
-        require(values.dtype == np.float32 and values.shape == (count,) and not np.isinf(values).any())
-    if "picture" in arrays:
-        _require_pixels(arrays["picture"], grid.SMALL)
+    count, (_, high, wide) = sum(body.heads), arrays["cells"].shape
+    _have(arrays, ("picture",), cells=("uint8", (count, high, wide)), picture=_pixels(arrays, grid.SMALL))
+    _have(more, ("values",), values=("float32", (count,)))
+    require(max(high, wide) <= 64 and count <= 16_384)
+    require(len(body.layers) == len(body.heads) == len(set(body.layers)))
+    require(max(state.open or 0, *(state.order or ()), *(mark for mark, _ in state.marks), *body.masked_out, 0) < count)
     return {"body": grid.constants("picture" in arrays) | {"silence": False}, "state": grid.state_words(state.by_value)}
+
+
+def _pixels(arrays: Arrays, most: int) -> tuple[str, tuple[int, ...]]:
+    """Return the type and shape that the array "picture" must have, at most `most` pixels a side."""
+    high, wide = arrays["picture"].shape[:2] if "picture" in arrays else (1, 1)
+    return "uint8", (min(high, most), min(wide, most), 3)
 
 
 class PictureBody(BaseModel):
@@ -184,7 +180,6 @@ class PictureState(BaseModel):
     low: Number
     high: Number
     focus: Count | None
-    look: Annotated[str, _one_of(picture.LOOKS)]
     opacity: Share
     hidden: list[Count]
     outlined: list[Count]
@@ -192,186 +187,19 @@ class PictureState(BaseModel):
 
 
 def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Arrays) -> Own:
-    count, boxes, values = len(body.texts), arrays["boxes"], more["values"]
-    require(set(arrays) == {"picture", "boxes"} and set(more) == {"values"} and 0 < count <= LIMITS.tokens)
-    require(len(body.places) == count and max(body.places) < body.grid[0] * body.grid[1])
-    require(max([state.focus or 0, *state.hidden, *state.outlined]) < count)
-    _require_pixels(arrays["picture"], PIXELS)
-    require(boxes.dtype == np.float32 and boxes.shape == (count, 4))
-    patches = boxes[~np.isnan(boxes).any(1)]
+    count = len(body.texts)
+    _have(arrays, picture=_pixels(arrays, PIXELS), boxes=("float32", (count, 4)))
+    _have(more, values=("float32", (count,)))
+    require(len(body.places) == count <= LIMITS.tokens and max(body.places) < body.grid[0] * body.grid[1])
+    require(max(state.focus or 0, *state.hidden, *state.outlined, 0) < count)
+    patches = arrays["boxes"][~np.isnan(arrays["boxes"]).any(1)]
     require(bool(len(patches) and (patches >= 0).all() and (patches <= 1).all()
                  and (patches[:, :2] < patches[:, 2:]).all()))
-    require(values.dtype == np.float32 and values.shape == (count,) and not np.isinf(values).any())
     require((state.kind == "weight") == (state.even is not None))
     require(state.high > (1 if state.kind == "weight" else state.low if state.kind == "plain" else 0))
-    drawn = picture.PatchValues(values, state.name, state.what, state.kind, state.even, state.low, state.high)
-    return {"body": picture.constants() | {"frozen": True}, "state": picture.colouring(drawn)}
-
-
-def _require_pixels(pixels: np.ndarray, most: int) -> None:
-    require(pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[2] == 3 and min(pixels.shape) > 0
-            and max(pixels.shape[:2]) <= most)
-
-
-class BlockBody(BaseModel):
-    """The boxes of a block, from the bottom up, and their connections."""
-
-    alt: Text
-    size: tuple[Number, Number]
-    kinds: Annotated[list[Annotated[str, _one_of(block.TINTS)]], Some]
-    boxes: Annotated[list[tuple[Text, Number, Number, Annotated[str, _one_of(block.TINTS.values())], Text, Text]], Some]
-    wires: Annotated[list[list[Number]], Field(max_length=2 * LIMITS.handout_parts)]
-
-
-class BlockState(BaseModel):
-    """The marked box."""
-
-    opened: Text
-
-
-def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> Own:
-    require(len(body.boxes) == len(body.kinds))
-    return {"body": block.constants(), "state": {}}
-
-
-class HandlesBody(BaseModel):
-    """The fixed parts of the handles."""
-
-    mode: Annotated[str, _one_of(handles.MODES)]
-    labels: Annotated[list[Text], Some]
-    name: Text
-    unit: Text
-    low: Number
-    high: Number
-    height: Height
-
-
-class HandlesState(BaseModel):
-    """The handles' positions, and the inactive ones."""
-
-    values: list[Number]
-    faint: list[Count]
-
-
-def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Arrays) -> Own:
-    require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1))
-    require(body.low <= min(state.values) and max(state.values) <= body.high and body.low < body.high)
-    require(max(state.faint, default=0) < len(body.labels))
-    return {"body": handles.constants() | {"frozen": True}, "state": {}}
-
-
-class MaskBody(BaseModel):
-    """The tokens of a mask."""
-
-    labels: Annotated[list[Text], Some]
-
-
-class MaskState(BaseModel):
-    """The painted mask."""
-
-    allowed: list[Annotated[int, Field(strict=True, ge=0, le=1)]]
-    marked: Count | None
-
-
-def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> Own:
-    require(len(state.allowed) == len(body.labels) ** 2 and (state.marked or 0) < len(body.labels))
-    return {"body": mask.constants() | {"frozen": True}, "state": {}}
-
-
-class StripAxis(Axis):
-    """All tokens of a text with their segments."""
-
-    segments: list[Annotated[int, Field(strict=True, ge=-1, le=1)]]
-
-
-class StripBody(BaseModel):
-    """The tokens of a text."""
-
-    tokens: StripAxis
-
-
-class StripState(BaseModel):
-    """The selection."""
-
-    focus: Count | None
-    pair: tuple[Count, Count] | None
-    pairs: StrictBool
-    chosen: StrictBool = True
-
-
-def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> Own:
-    count = len(body.tokens.texts)
-    require(0 < count <= LIMITS.tokens and body.tokens.names(count) and len(body.tokens.segments) == count)
-    require(max(state.focus or 0, *(state.pair or (0, 0))) < count)
-    return {"body": strip.constants(), "state": {}}
-
-
-class Door(BaseModel):
-    """The lesson of a box."""
-
-    words: Text
-    minutes: Annotated[int, Field(strict=True, ge=0, le=999)]
-    before: Annotated[list[Text], Few]
-
-
-class DiagramBody(BaseModel):
-    """The Transformer diagram, with the lesson of each box."""
-
-    doors: dict[Annotated[str, _one_of({box[0] for box in diagram.BOXES})], Door]
-
-
-class DiagramState(BaseModel):
-    """The empty state of the diagram."""
-
-
-def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
-    return {"body": diagram.constants(), "state": {}}
-
-
-class StoryBody(BaseModel):
-    """The parts of a text's way through a decoder to the next word."""
-
-    alt: Text
-    line: Annotated[list[tuple[Text, StrictBool]], Few]
-    pieces: Annotated[list[Text], Some]
-    ids: list[Count]
-    shares: list[Text]
-    first: Count
-    early: Number
-    earlier: Text
-    opened: tuple[Count, Annotated[int, Field(strict=True, ge=-1, le=10**7)]]
-    shape: tuple[Count, Count]
-    words: Annotated[list[Text], Some]
-    numbers: list[Count]
-    logits: list[Number]
-    scores: list[Text]
-    chances: list[Number]
-    written: list[Text]
-    rest: Text
-    width: Count
-    bound: Positive
-    steps: list[tuple[Text, Text, Text, Text, Text]]
-
-
-class StoryState(BaseModel):
-    """The current step."""
-
-    step: Annotated[int, Field(strict=True, ge=0, lt=len(story.STEPS))]
-
-
-def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> Own:
-    pieces, words, cells = len(body.pieces), len(body.words), (len(body.pieces), story.CELLS)
-    shapes = {"embedded": cells, "placed": cells, "weights": (pieces,), "marks": body.shape,
-              "added": (body.shape[0], 2), "neurons": arrays["neurons"].shape}
-    require({name: array.shape for name, array in arrays.items()} == shapes and not more)
-    require(all(array.dtype == np.float32 and bool(np.isfinite(array).all()) for array in arrays.values()))
-    require(arrays["neurons"].ndim == 1 and arrays["neurons"].size > 0)
-    require(len(body.ids) == len(body.shares) == pieces and body.opened[0] < body.shape[0]
-            and body.opened[1] < body.shape[1])
-    require({len(each) for each in (body.numbers, body.logits, body.scores, body.chances, body.written)} == {words})
-    require([step[0] for step in body.steps] == list(story.STEPS))
-    steps = [[name, title, say, "", door] for name, title, say, _, door in body.steps]   # without links
-    return {"body": story.constants() | {"frozen": True, "again": "", "steps": steps}, "state": {"plays": False}}
+    drawn = picture.PatchValues(more["values"], state.name, state.what, state.kind, state.even, state.low, state.high)
+    return {"body": picture.constants() | {"frozen": True},
+            "state": picture.derived(body.texts, drawn, state.focus, state.says)}
 
 
 class Schema(NamedTuple):
@@ -383,13 +211,8 @@ class Schema(NamedTuple):
     own: Callable[..., Own]
 
 
-COMPONENTS = {
-    "head_view": Schema(HeadBody, HeadState, _head), "head_grid": Schema(GridBody, GridState, _grid),
-    "picture_view": Schema(PictureBody, PictureState, _picture), "block_diagram": Schema(BlockBody, BlockState, _block),
-    "handles": Schema(HandlesBody, HandlesState, _handles), "mask_editor": Schema(MaskBody, MaskState, _mask),
-    "token_strip": Schema(StripBody, StripState, _strip),
-    "transformer_diagram": Schema(DiagramBody, DiagramState, _diagram), "story": Schema(StoryBody, StoryState, _story)}
-WITH_ARRAYS = ("head_view", "head_grid", "picture_view", "story")
+COMPONENTS = {"head_view": Schema(HeadBody, HeadState, _head), "head_grid": Schema(GridBody, GridState, _grid),
+              "picture_view": Schema(PictureBody, PictureState, _picture)}
 
 
 class Said(BaseModel):
@@ -420,7 +243,6 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
             return Said.model_validate(parse_json(body, "An entry of this list")).model_dump_json().encode(), b""
         schema = COMPONENTS[kind]
         (header, arrays), (how, more) = unpack(body), unpack(state)
-        require(kind in WITH_ARRAYS or not (arrays or more))
         first, second = schema.body.model_validate(header), schema.state.model_validate(how)
         own = schema.own(first, arrays, second, more)
         return (pack(first.model_dump() | own["body"] | {"room": room, "part": "body"}, arrays),

@@ -16,7 +16,7 @@ from viz.handout.build import grid_item, head_item
 from viz.handout.page import visible_lines
 from viz.handout.saved import paper_svg
 from viz.handout.sheet import LINE, STYLE
-from viz.text import show_invisibles, strings
+from viz.text import strings
 
 MORE = """
 h1 { margin: 0; } .name { margin: 0.4em 0 1em; } figure { margin: 0.6em 0; text-align: center; break-inside: avoid; }
@@ -83,4 +83,4 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
 
 
 def _shown(text: str) -> str:
-    return html.escape("\n".join(show_invisibles(line) for line in text.splitlines()))
+    return html.escape(visible_lines(text))

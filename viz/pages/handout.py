@@ -20,7 +20,7 @@ from viz.handout.page import page
 from viz.handout.saved import table_of
 from viz.handout.store import Stored
 from viz.link import MOST_PACKED
-from viz.page import Page, PageContext
+from viz.page import Page, PageContext, base_address
 from viz.page_controls import Number, Words
 from viz.provenance import opens_elsewhere
 from viz.session import Kept
@@ -28,7 +28,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
-from viz.widgets.my_lesson import base, draw_again, present
+from viz.widgets.my_lesson import draw_again, present
 from viz.widgets.upload import most_megabytes, take
 from viz.widgets.worksheet import worksheet_maker
 
@@ -73,7 +73,7 @@ def render(frame: PageContext) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         _write()
         st.button(words["ninety"], key="handout-ninety", help=words["ninety_help"], on_click=_changes,
-                  args=(lambda known: ready(base(), partial(draw_again, frame)),))
+                  args=(lambda known: ready(base_address(), partial(draw_again, frame)),))
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
         _ERROR.value = ""
@@ -101,7 +101,7 @@ def _linked(frame: PageContext, figures: Handout) -> None:
     if not text:
         return
     try:
-        brought = unpacked(text, base(), partial(draw_again, frame))
+        brought = unpacked(text, base_address(), partial(draw_again, frame))
     except UserError as error:
         st.error(escape_markdown(str(error)))
         return
@@ -172,7 +172,7 @@ def _out(frame: PageContext, figures: Handout) -> None:
         if opened.open:
             st.markdown(words["link_about"], width=READABLE)
             try:
-                st.code(f"{base()}handout?list={packed(figures)}",
+                st.code(f"{base_address()}handout?list={packed(figures)}",
                         language=None, wrap_lines=True)
             except UserError as error:
                 st.warning(str(error))

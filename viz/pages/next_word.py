@@ -1,7 +1,5 @@
 """The page on the next token: which one is likely, and what the heads attend to. Step forward and back by one token,
 with a temperature, top-k and top-p."""
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -22,7 +20,7 @@ from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import fetch
+from viz.widgets.fragment import model_button
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.vocabulary import example_of
@@ -61,22 +59,18 @@ def render(page: PageContext) -> None:
 def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw why this model cannot answer, and buttons for decoders: those on this disk, our own with a text they can
     read, and one to download."""
-    words, offers = strings("next_word"), sources.catalogue()
+    offers = sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
     st.info(sentence)
     with st.container(horizontal=True):
         for offer in writers:
             if offer.on_disk:
-                st.button(words["read"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
-                          on_click=partial(page.set, model=offer.id, wrote=()))
+                model_button(page, offer, wrote=())
         for offer in (each for name in OURS for each in offers if each.id == name):
-            st.button(words["ours"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
-                      help=offer.good_for, on_click=partial(page.set, model=offer.id, text_b=None, target=None,
-                                                            wrote=(), text=example_of(offer.id)))
-        if absent and sources.may_fetch():
-            st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
-                      key="fetch-writer", help=absent[0].good_for, on_click=fetch, args=(page, absent[0].id))
+            model_button(page, offer, text=example_of(offer.id), text_b=None, target=None, wrote=())
+        for offer in absent[:1]:
+            model_button(page, offer)
 
 
 def _next_word(page: PageContext, query: Query) -> None:

@@ -40,12 +40,12 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import choice_for, segments, toggle
 from viz.widgets.figure import figure
-from viz.widgets.fragment import errors_as_sentences, fetch, folded, folded_formula, fragment
+from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_models, picture_name, picture_pills
 
 PAGE = Page("record", reads="picture", controls=(
-    Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
+    Number("opacity", glow.OPACITY, 0, 1),
     Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
     Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
 LARGE, HIGH = 400, 340    # height in pixels of the open head, and of the other maps
@@ -78,16 +78,10 @@ def render(page: PageContext) -> None:
     picture_pills(page)
     offer = next((each for each in sources.catalogue() if each.id == FETCHED), None)
     if offer is not None and not offer.on_disk and page.state.model != FETCHED:
-        _fetch_button(page, offer, "tertiary", help=offer.good_for)
+        model_button(page, offer)
     fragment(page, _picture, record)
     folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
                    key="pictures-formula")
-
-
-def _fetch_button(page: PageContext, offer: sources.Entry, look: Any, help: str | None = None) -> None:
-    if sources.may_fetch():
-        st.button(strings("pictures")["fetch"].format(model=escape_markdown(offer.title), size=offer.size / 1e6),
-                  help=help, key="fetch-pictures", type=look, on_click=fetch, args=(page, offer.id))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -97,11 +91,8 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     st.info(escape_markdown(sentence) if offer is None else words["none"].format(
         model=escape_markdown(offer.title), good_for=escape_markdown(offer.good_for)))
     with st.container(horizontal=True):
-        if offer is not None:
-            _fetch_button(page, offer, "primary")
-        for name in picture_models():
-            st.button(words["open"].format(model=escape_markdown(offers[name].title)), key=f"open-{name}",
-                      on_click=lambda name=name: page.set(model=name))
+        for each in dict.fromkeys([*([offer] if offer else []), *map(offers.__getitem__, picture_models())]):
+            model_button(page, each)
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
@@ -143,13 +134,12 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
         st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
                     width="content")
         with st.popover(words["show"]):
-            choice_for(page, "look", words["look"], words["looks"])
             for name, options, value in (("opacity", OPACITIES, page.controls["opacity"]), ("keep", KEEPS, view.keep)):
                 _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
             toggle(words["hide_special"], page.set, "hide_special", view.hide_special)
             toggle(words["renormalise"], page.set, "renormalise", view.renormalise)
     return open_picture(record, view, key="picture", height=LARGE,
-                        look=page.controls["look"], opacity=page.controls["opacity"],
+                        opacity=page.controls["opacity"],
                         on_event=lambda event: page.set(token=event.token))
 
 
@@ -168,7 +158,7 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
             segments(kinds["kind"], {kind: kind.label(kinds["kinds"]) for kind in record.kinds}, page.set, "kind",
                      view.kind)
     drawn = head_grid(rows_overview(record[view.kind], view), GridState((view.layer, view.head)),
-                      behind=picture_behind(record, view, page.controls["look"], page.controls["opacity"]),
+                      behind=picture_behind(record, view, page.controls["opacity"]),
                       height=LARGE + 60, key="picture-grid",
                       on_event=lambda event: page.set(head=(event.layer, event.head)))
     picture_button(drawn, (record,))
@@ -256,7 +246,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
         page.set(**changes)
 
     drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
-                         PatchState(token, page.controls["look"], page.controls["opacity"], **state), height=HIGH,
+                         PatchState(token, page.controls["opacity"], **state), height=HIGH,
                          key=key, frozen=not choose, on_event=choose_token if choose else None)
     picture_button(drawn, (record,))
 

@@ -29,4 +29,4 @@ def figure(record: AttentionRecord, view: View, raster: bool, *, all_heads: bool
             [displayed_head(record, view), *overlaid_heads(record, view)], view, raster)
     said = [" · ".join(part) for part in provenance.sentences(record, link)] if caption else []
     lead = WORDS["of"].format(title=record.card.title, kind=view.kind.label(WORDS["kinds"]))
-    return whole_page(plan, title, [lead], said)
+    return whole_page([plan], [""], title, [lead], said)

@@ -69,12 +69,9 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
         elif values is not None:
             for head, (left, top) in spots.items():
                 _square(sheet, (x + left, y + top), side, values, head)
-        elif room is not None and (raster or cells.size > CELLS):
+        elif raster or cells.size > CELLS:
             for at, (left, top) in enumerate(corners):
                 sheet.image(x + left, y + top, side[0], side[1], theme.ramp(steps=levels)[steps[at]], least=1)
-        elif raster or cells.size > CELLS:
-            large = steps.repeat(round(size), 1).repeat(round(size), 2)
-            sheet.image(x, y, right, below, _mosaic(large, corners, theme.ramp(steps=levels)))
         else:
             sheet.cells(corners + np.array((x, y)), (size, size), steps, theme.ramp(steps=levels))
         _frames(sheet, (x, y), spots, side, overview, shown)
@@ -136,16 +133,6 @@ def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_
             for layer, head in head_ids(overview)}
 
 
-def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndarray:
-    """Return all thumbnails as one RGB image, uint8 (height, width, 3), with one pixel per point."""
-    high, wide = steps.shape[1:]
-    corners = corners.astype(int)
-    image = np.full((corners[:, 1].max() + high, corners[:, 0].max() + wide, 3), 255, np.uint8)
-    for each, (left, top) in zip(steps, corners, strict=True):
-        image[top:top + high, left:left + wide] = ramp[each]
-    return image
-
-
 def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues,
             head: HeadId) -> None:
     """Draw a head as one colour, struck through if its number is negative."""
@@ -154,10 +141,8 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float]
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
     sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))
     if values.signed and share <= -STRUCK:
-        (x, y), inset = corner, 0.2 * min(side)
-        ink = theme.PAPER["light"] if share < -0.5 else theme.INK["light"]
-        sheet.strokes(np.array([[[x + inset, y + side[1] - inset], [x + side[0] - inset, y + inset]]]),
-                      np.array([[*np.array(theme.rgb(ink)) / 255, 1]]), 1)
+        sheet.strike(np.array([[*corner, corner[0] + side[0], corner[1] + side[1]]]),
+                     (theme.PAPER if share < -0.5 else theme.INK)["light"], 1)
 
 
 def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], overview: Overview,

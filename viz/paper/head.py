@@ -17,7 +17,6 @@ MOST = 1024       # cells per side; in longer texts, each cell represents severa
 VECTOR = 128      # up to this many tokens per side, vector files use shapes instead of an image
 SHAPES = 16_384   # most coloured cells in a handout's picture; larger matrices show the maximum of each square
 MIDDLE = 0.36     # distance from the baseline to the middle of lower-case letters, as a share of the font size
-OVERHANG = 12     # points to the right of a matrix for its slanted labels, if the width is fixed
 GAP, NAME = 4, 14   # points: between a label and its row, and for an axis title
 DENSE = 9         # largest number of points per token in a handout, so that three small figures fit on a page
 RULED = 8         # smallest cell, in points, that is separated from others by hairlines
@@ -116,12 +115,10 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
     if room is not None:   # labels are widest at the natural step; at a smaller one they do not need more room
         natural = labels(down, step)
-        step = min(step, (room - natural.width - 2 * GAP - NAME - OVERHANG) / weights.shape[1])
+        step = min(step, (room - natural.width - 2 * GAP - NAME) / weights.shape[1])
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
     beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
-    angle = 45 if min(np.diff(sorted(above.texts)), default=99) * step >= 1.5 * above.size else 90
-    head = above.width * math.sin(math.radians(angle)) + 0.6 * above.size + GAP
-    side = beside.width + 2 * GAP + NAME
+    head, side = above.width + 2 * GAP, beside.width + 2 * GAP + NAME
     width, height = len(across) * step, len(down) * step
     size = math.ceil(1 / step)
     while shapes and np.count_nonzero(_steps(pooled(weights, size), view.scale, bound)) > SHAPES:
@@ -136,8 +133,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
         for place in beside.texts:
             beside.draw(sheet, x - GAP, y + (place + 0.5) * step + beside.size * MIDDLE, place, align="right")
         for place in above.texts:
-            above.draw(sheet, x + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), y - GAP, place,
-                       angle=angle)
+            above.draw(sheet, x + (place + 0.5) * step + above.size * MIDDLE, y - GAP, place, angle=90)
         as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
         _cells(sheet, (x, y, width, height), steps, closed, bound is not None, as_image)
         line = 1.2 if step >= 6 else 0.7
@@ -153,9 +149,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     if bound:
         bar, ticks = theme.ramp(stops=theme.SIGNED["light"]), signed_ticks(bound)
         name = f"{WORDS['change']}, {WORDS['scales'][view.scale]}"
-    overhang = max(0.0, *((place + 0.5 - len(across)) * step + (letters.width(text, above.size) + above.size / 2)
-                          * math.cos(math.radians(angle)) for place, text in above.texts.items()))
-    return PicturePlan(side + width + overhang, NAME + head + height, WORDS[kind] + sums, notes, paint, bar,
+    return PicturePlan(side + width, NAME + head + height, WORDS[kind] + sums, notes, paint, bar,
                        ticks, name, pair=_pair_words(shown, view), signed=bool(bound))
 
 
@@ -210,16 +204,14 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
             sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
     down, across = np.nonzero(steps <= -255 * STRUCK)
     if len(down) and min(wide, high) >= 4:   # strokes mark negative numbers in greyscale print
-        inset = 0.2 * min(wide, high)
-        ends = np.stack([x + across * wide + inset, y + (down + 1) * high - inset,
-                         x + (across + 1) * wide - inset, y + down * high + inset], -1).reshape(-1, 2, 2)
-        dark = (steps[down, across] < -128)[:, None]
-        sheet.strokes(ends, np.where(dark, (1, 1, 1, 0.9), (*np.array(theme.rgb(theme.INK["light"])) / 255, 0.5)), 0.7)
+        boxes = np.stack([x + across * wide, y + down * high, x + (across + 1) * wide, y + (down + 1) * high], -1)
+        dark = steps[down, across] < -128
+        for which, ink in ((dark, ("#ffffff", 0.9)), (~dark, (theme.INK["light"], 0.5))):
+            sheet.strike(boxes[which], ink, 0.7)
     if wide >= RULED:
         inside = [*([[x, y + row * high], [x + width, y + row * high]] for row in range(1, rows)),
                   *([[x + column * wide, y], [x + column * wide, y + height]] for column in range(1, columns))]
-        sheet.strokes(np.array(inside).reshape(-1, 2, 2),
-                      np.array([[*np.array(theme.rgb(theme.INK["light"])) / 255, 0.09]]), 0.4)
+        sheet.strokes(np.array(inside).reshape(-1, 2, 2), (theme.INK["light"], 0.09), 0.4)
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
 

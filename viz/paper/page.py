@@ -62,47 +62,33 @@ def weight_name(scale: str) -> str:
     return f"{WORDS['weight']}, {WORDS['scales'][scale]}"
 
 
-def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequence[str]) -> "Figure":
-    """Lay out a picture with title, lead and reading instructions above it, and colour bar, notes and caption below.
-    title: "" for a page that has its own."""
-    sheet, inner, y = Sheet(), max(NARROW, plan.across), 0.0
-    if title:
-        y = MARGIN + 11.0
-        sheet.text(MARGIN, y, title, size=13, face="bold")
-        y += 6
-    y = _prose(sheet, y, [*map(show_invisibles, lead), plan.orientation], 8, inner)
-    if plan.pair:
+def whole_page(plans: Sequence[PicturePlan], titles: Sequence[str], heading: str, lead: Sequence[str],
+               caption: Sequence[str]) -> "Figure":
+    """Lay out pictures with heading, lead and reading instructions above them, a colour bar below each, and notes and
+    caption at the end. Several are side by side if they fit within WIDE, otherwise below one another. titles: "" for a
+    picture without a title of its own. heading: "" for a page that has its own."""
+    sheet, wide, y = Sheet(), sum(plan.across + 2 * MARGIN for plan in plans) - 2 * MARGIN, 0.0
+    across = wide + 2 * MARGIN <= WIDE
+    inner = max(NARROW, wide if across else max(plan.across for plan in plans))
+    if heading:
+        sheet.text(MARGIN, MARGIN + 11, heading, size=13, face="bold")
+        y = MARGIN + 17.0
+    y = _prose(sheet, y, [*map(show_invisibles, lead), plans[0].orientation], 8, inner)
+    if plans[0].pair:
         x, y = float(MARGIN), y + 11
-        for part in plan.pair:
+        for part in plans[0].pair:
             sheet.text(x, y, part, size=8, colour=theme.ACCENT, face="mono")
             x += letters.width(part + " ", 8)
-    plan.paint(sheet, MARGIN, y + 12)
-    y = bar_at(sheet, plan, (MARGIN, y + 12 + plan.height + 18))
-    return _foot(sheet, y, plan.notes, caption, inner)
-
-
-def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, caption: Sequence[str]) -> "Figure":
-    """Lay out several pictures on one page, side by side if they fit within WIDE, otherwise below one another."""
-    sheet, across = Sheet(), sum(plan.across for plan in plans) + 2 * MARGIN <= WIDE
-    wide = sum(plan.across + 2 * MARGIN for plan in plans) - 2 * MARGIN
-    inner = wide if across else max(NARROW, *(plan.across for plan in plans))
-    sheet.text(MARGIN, MARGIN + 11, heading, size=13, face="bold")
-    x, top = float(MARGIN), _prose(sheet, MARGIN + 17, [plans[0].orientation], 8, inner) + 20
-    lowest = max(plan.height for plan in plans)
+    x, top, lowest = float(MARGIN), y + 12, max(plan.height for plan in plans)
     for plan, title in zip(plans, titles, strict=True):
-        sheet.text(x, top, title, size=10, face="bold")
-        under = top + 10 + (lowest if across else plan.height)
+        sheet.text(x, top + 8, title, size=10, face="bold")
+        under = top + 18 * bool(title) + (lowest if across else plan.height)
         plan.paint(sheet, x, under - plan.height)
         y = bar_at(sheet, plan, (x, under + 18))
-        x, top = (x + plan.across + 2 * MARGIN, top) if across else (x, y + 28)
-    return _foot(sheet, y, [note for plan in plans for note in plan.notes], caption, inner)
-
-
-def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], inner: float) -> "Figure":
-    """Draw notes and caption from y downwards and finish the page."""
-    caption = list(map(show_invisibles, caption))
+        x, top = (x + plan.across + 2 * MARGIN, top) if across else (x, y + 20)
+    caption, notes = list(map(show_invisibles, caption)), [note for plan in plans for note in plan.notes]
     if any(letters.CODE_POINT.search(letters.readable(line, mono=False)) for line in caption[:1]):
-        notes = [*notes, WORDS["code_points"]]
+        notes.append(WORDS["code_points"])
     y = _prose(sheet, y + 6, [note.rstrip(".") + "." for note in dict.fromkeys(notes)], 7.5, inner)
     y = _prose(sheet, y + 4, caption, 6.5, inner)
     return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
@@ -136,9 +122,8 @@ def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> floa
         sheet.image(x, y, width, height, plan.bar[np.newaxis])
         if plan.signed:   # strike through the negative half, like negative cells
             lefts = x + np.arange(0, width / 2 - 6, 6)
-            sheet.strokes(np.stack([np.stack([lefts + 1, np.full_like(lefts, y + height - 1)], -1),
-                                    np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),
-                          np.array([[1, 1, 1, 0.9]]), 0.7)
+            sheet.strike(np.stack([lefts, np.full_like(lefts, y), lefts + height, np.full_like(lefts, y + height)], -1),
+                         ("#ffffff", 0.9), 0.7)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
     for share, tick in plan.ticks:
         at = x + width * share
@@ -147,8 +132,7 @@ def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> floa
     sheet.text(x + width + 10, y + height - 0.5, plan.bar_name, size=7.5, colour=theme.QUIET)
     y += height + 12
     for name, colour, dashes in plan.legend:
-        sheet.strokes(np.array([[[x, y + 7.75], [x + SAMPLE, y + 7.75]]]),
-                      np.array([[*np.array(theme.rgb(colour)) / 255, 1]]), 2, dashes)
+        sheet.strokes(np.array([[[x, y + 7.75], [x + SAMPLE, y + 7.75]]]), colour, 2, dashes)
         sheet.text(x + SAMPLE + 3, y + 10.5, name, size=8, face="mono")
         x += SAMPLE + 3 + letters.width(name, 8) + 12
     return y + 12 if plan.legend else y

@@ -46,30 +46,18 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focu
     def paint(sheet: Sheet, x: float, y: float) -> None:
         here = placed + np.array((x, y, x, y))
         sheet.image(x, y, width, height, drawn, least=1)
-        _strike(sheet, here[[token for token in np.flatnonzero(shares <= -STRUCK) if token not in hidden]])
-        for token in hidden:
-            _frame(sheet, here[token], theme.INK["light"], theme.INK["light"])
-        _strike(sheet, here[list(hidden)], crossed=True)
+        patches = np.isfinite(placed[:, 0])
+        covered = patches & np.isin(np.arange(len(placed)), hidden)
+        sheet.strike(here[patches & ~covered & (shares <= -STRUCK)], "#ffffff", 1)
+        for box in here[covered]:
+            _frame(sheet, box, theme.INK["light"], theme.INK["light"])
+        sheet.strike(here[covered], "#ffffff", 1, crossed=True)
         if focus is not None:
             _frame(sheet, here[focus], theme.ACCENT)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
     name = strings("components")["picture"]["legends"].get(values.kind, "{what}").format(what=values.what)
     return PicturePlan(width, height, orientation, tuple(notes), paint, bar(signed), values.ticks, name, signed=signed)
-
-
-def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
-    """Strike through the patches with these boxes, (patch, 4). As on the page, this marks negative numbers without
-    colour. crossed: draw a cross, for hidden patches."""
-    boxes = boxes[np.isfinite(boxes).all(-1)]
-    if not len(boxes):
-        return
-    left, top, right, bottom = boxes.T
-    inset = 0.22 * np.minimum(right - left, bottom - top)
-    ends = np.stack([left + inset, bottom - inset, right - inset, top + inset], -1).reshape(-1, 2, 2)
-    if crossed:
-        ends = np.concatenate([ends, np.stack([ends[:, ::-1, 0], ends[:, :, 1]], -1)])
-    sheet.strokes(ends, np.ones((1, 4)), min(1.2, 0.1 * float(inset.min()) + 0.5))
 
 
 def _frame(sheet: Sheet, box: np.ndarray, edge: str, fill: str = "none") -> None:

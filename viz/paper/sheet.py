@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Dashes = tuple[float, tuple[float, ...] | None]   # in matplotlib's format: offset, lengths of dashes and gaps
 SOLID: Dashes = (0, None)
+# RGBA, (line, 4), or one colour for all lines, with or without its opacity
+Colours = np.ndarray | str | tuple[str, float]
 MARGIN = 16
 PIXELS = 64_000_000   # largest PNG in pixels; laptop viewers fail on larger ones
 SIDE = 65_535         # largest side of a PNG in pixels, the limit of matplotlib's renderer
@@ -194,9 +196,20 @@ class Sheet:
             self.axes.add_artist(PathPatch(path, facecolor="none", edgecolor=tuple(ramp[step] / 255),
                                            linewidth=high + SEAM, capstyle="butt", clip_on=False))
 
-    def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float,
+    def strike(self, boxes: np.ndarray, colours: Colours, width: float, crossed: bool = False) -> None:
+        """Strike through boxes, which marks negative numbers without colour. boxes: left, top, right, bottom, (box, 4).
+        crossed: draw a cross instead of one stroke."""
+        left, top, right, bottom = boxes.T
+        inset = 0.2 * np.minimum(right - left, bottom - top)
+        ends = np.stack([left + inset, bottom - inset, right - inset, top + inset], -1).reshape(-1, 2, 2)
+        if crossed:
+            ends = np.concatenate([ends, np.stack([ends[:, ::-1, 0], ends[:, :, 1]], -1)])
+        if len(boxes):
+            self.strokes(ends, colours, width)
+
+    def strokes(self, segments: np.ndarray, colours: Colours, widths: np.ndarray | float,
                 dashes: Dashes = SOLID) -> None:
-        """Draw straight lines. segments: (line, 2, xy). colours: RGBA, (line, 4). dashes: shared by all lines."""
+        """Draw straight lines. segments: (line, 2, xy). dashes: shared by all lines."""
         from matplotlib.collections import LineCollection
 
         self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt",

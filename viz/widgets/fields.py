@@ -32,10 +32,12 @@ def bind(choose: Callable[..., None], field: str, value: object) -> dict:
     return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
 
 
-def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
-    """Draw a choice of a few options, all visible; options is {value: label}."""
-    st.segmented_control(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed",
-                         required=True, wrap=True, **bind(choose, field, value))
+def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str,
+             quiet: bool = True) -> None:
+    """Draw a choice of a few options, all visible; options is {value: label}. quiet: show the label only to screen
+    readers."""
+    st.segmented_control(label, list(options), format_func=options.__getitem__, required=True, wrap=True,
+                         label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: object,
@@ -45,9 +47,9 @@ def select(label: str, options: dict[Any, str], choose: Callable[..., None], fie
                  label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
-def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
+def toggle(label: str, choose: Callable[..., None], field: str, value: bool, help: str | None = None) -> None:
     """Draw a switch."""
-    st.toggle(label, **bind(choose, field, value))
+    st.toggle(label, help=help, **bind(choose, field, value))
 
 
 def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any,
@@ -77,15 +79,14 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
            turn=lambda chosen: page.set(**{name: chosen}))
 
 
-def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
+def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]) -> None:
     """Draw a labelled choice of a few options, all visible; options is {value: label}."""
-    st.segmented_control(label, list(options), format_func=lambda option: options[option], required=True, wrap=True,
-                         help=help, **bind(page.set, name, page.controls[name]))
+    segments(label, options, page.set, name, page.controls[name], quiet=False)
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
     """Draw a switch."""
-    st.toggle(label, help=help, **bind(page.set, name, page.controls[name]))
+    toggle(label, page.set, name, page.controls[name], help)
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:

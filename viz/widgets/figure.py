@@ -16,14 +16,12 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import visible_token
 from viz.handout.files import Item
-from viz.handout.pdf import browser, printed
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
-from viz.widgets.fields import bind
+from viz.widgets.fields import toggle
 from viz.widgets.handout_button import add_item, show_result
 
-WIDE = 720   # width of a figure's PDF in pixels
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
 _CAMERA = Kept("png")                     # the format of the camera button's image
@@ -79,19 +77,12 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
     """Draw the *Save* panel below a figure."""
     words, chosen = strings("lesson"), f"save-{key}"
     st.session_state[chosen] = camera
-    with st.container(border=True, key=f"open-{chosen}"):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
-                                 on_change=_set_camera, args=(chosen,))
-            st.download_button("HTML", lambda: html(light()), f"clearhead-{name}.html", "text/html", on_click="ignore",
-                               key=f"html-{key}")
-            st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
-                               key=f"csv-{key}")
-            if browser():
-                st.download_button("PDF", lambda: as_pdf(light()), f"clearhead-{name}.pdf", "application/pdf",
-                                   on_click="ignore", key=f"pdf-{key}")
-        if not browser():
-            st.caption(words["no_pdf"])
+    with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-{chosen}"):
+        st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
+                             on_change=_set_camera, args=(chosen,))
+        for kind, mime, make in (("html", "text/html", html), ("csv", "text/csv", as_csv)):
+            st.download_button(kind.upper(), lambda make=make: make(light()), f"clearhead-{name}.{kind}", mime,
+                               on_click="ignore", key=f"{kind}-{key}")
 
 
 def _set_camera(name: str) -> None:
@@ -101,14 +92,6 @@ def _set_camera(name: str) -> None:
 def html(drawn: FigureSpec) -> bytes:
     """Return the figure as one HTML page that needs no other server."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
-
-
-def as_pdf(drawn: FigureSpec) -> bytes:
-    """Return the figure as a one-page vector PDF of the figure's size. Raises the same UserErrors as `printed`."""
-    figure = drawn.plotly().update_layout(width=WIDE)
-    page = figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
-    style = f"<style>@page {{ size: {WIDE}px {drawn.height}px; margin: 0; }} body {{ margin: 0; }}</style>"
-    return printed(page.replace("<head>", "<head>" + style).encode("utf-8"))
 
 
 def as_csv(drawn: FigureSpec) -> bytes:
@@ -126,7 +109,7 @@ STANDING = 520   # height of upright columns in pixels
 def columns_switch(page: PageContext, words: dict) -> bool:
     """Draw the remembered switch for upright columns; return whether it is on."""
     shown = page.view().transpose
-    st.toggle(words["columns"], help=words["columns_help"], **bind(page.set, "transpose", shown))
+    toggle(words["columns"], page.set, "transpose", shown, words["columns_help"])
     return shown
 
 
@@ -136,16 +119,11 @@ def token_name(tokens: Tokens, place: int) -> str:
 
 
 def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
-                  axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
-    """Draw one strip per (name, vector) on a common scale symmetric around 0. All vectors have the same length. key,
-    alt, name: as in `figure`."""
-    names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
-    places = [str(place) for place in range(numbers.shape[1])]
-    if columns:
-        figure(lambda theme: matrix(theme, numbers.T, places, names, axes=("", axis), height=STANDING,
-                                    style=CellStyle("signed", bound=bound, square=False)),
-               key=key, alt=alt, name=name)
-    else:
-        figure(lambda theme: matrix(theme, numbers, names, places, axes=(axis, ""), height=112 + 25 * len(names),
-                                    style=CellStyle("signed", bound=bound, square=False)),
-               key=key, alt=alt, name=name)
+                  bound: float | None = None, name: str = "") -> None:
+    """Draw one strip per (name, vector) on a common scale symmetric around 0. All vectors have the same length.
+    columns: draw the strips upright. key, alt, name: as in `figure`."""
+    numbers = np.stack([vector for _, vector in vectors])
+    sides, axes = ([each for each, _ in vectors], list(map(str, range(numbers.shape[1])))), ("dimension", "")
+    figure(matrix, numbers.T if columns else numbers, *(sides[::-1] if columns else sides),
+           axes=axes[::-1] if columns else axes, height=STANDING if columns else 112 + 25 * len(vectors),
+           style=CellStyle("signed", bound=bound, square=False), key=key, alt=alt, name=name)

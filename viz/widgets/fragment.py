@@ -28,7 +28,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     except NotOnDisk as missing:
         _offer_to_fetch(page, missing.wanted, str(missing), part)
     except UnknownWords as error:
-        refusal(page, error.record, fetch)
+        refusal(page, error.record, model_button)
     except UserError as error:
         st.error(escape_markdown(str(error)))
     except Exception:
@@ -40,6 +40,16 @@ def fetch(page: PageContext, model: str) -> None:
     """Request a model in a callback; the frame then downloads it and shows progress and a stop button."""
     page.set(model=model)
     FETCHING.value = model, model
+
+
+def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> None:
+    """Draw a button that opens another model, with the download's size if it is not on disk; nothing if downloads are
+    disabled. changes: of the state, together with a model that is on disk."""
+    words, label = strings("frame"), "open_model" if offer.on_disk else "fetch_size"
+    if offer.on_disk or sources.may_fetch():
+        st.button(words[label].format(model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
+                  key=f"model-{offer.id}",
+                  on_click=lambda: page.set(model=offer.id, **changes) if offer.on_disk else fetch(page, offer.id))
 
 
 def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:

@@ -12,7 +12,7 @@ from model.core.view import View
 from viz.handout.entries import target, without_answers
 from viz.handout.files import Item, make_words
 from viz.link import from_params
-from viz.page import PageContext, own_address, pages, with_controls
+from viz.page import PageContext, pages, with_controls
 from viz.session import Kept
 from viz.state import State, complete_view
 from viz.text import strings
@@ -22,11 +22,6 @@ from viz.widgets.lesson import lessons, screens
 HOME = "handout"                        # the list's page
 _PLACE = Kept(0)                        # position in the presented list, from 1; 0 if no list is presented
 _BEFORE = Kept[State | None](None)      # the state before the presentation
-
-
-def base() -> str:
-    """Return the common prefix of all pages' addresses."""
-    return own_address().partition("?")[0].rpartition("/")[0] + "/"
 
 
 def present(page: PageContext, on: bool) -> None:

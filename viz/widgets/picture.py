@@ -133,11 +133,11 @@ def _from_pills(page: PageContext) -> None:
 HIGH = 150   # height of the picture strip in pixels
 
 
-def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, look: str = "blocky",
+def open_picture(record: AttentionRecord, view: View, *, key: str, height: int,
                  opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
     """Draw the open head's weights from the token in focus over the picture."""
     patches = patches_of(record, view.kind, picture_name(record.query.image))
-    shown = PatchState(view.token, look, opacity, hidden_tokens(record))
+    shown = PatchState(view.token, opacity, hidden_tokens(record))
     return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
 
 

@@ -8,7 +8,7 @@ from viz.handout import pdf
 from viz.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
 from viz.handout.sheet import Sheet, markdown, sheet, sheet_names
 from viz.handout.sheet import page as html_page
-from viz.page import PageContext, own_address, pages
+from viz.page import PageContext, base_address, pages
 from viz.page_controls import Choice
 from viz.text import strings
 from viz.theme import READABLE
@@ -45,7 +45,7 @@ def sheet_list(page: PageContext) -> None:
 
 def _notebooks(solution: bool) -> None:
     """Draw the downloads of every lesson's notebook; in the teachers' copy with its exercise solved."""
-    words, known, base = strings("sheets")["notebook"], pages(), _base()
+    words, known, base = strings("sheets")["notebook"], pages(), base_address()
     with st.expander(words["all"], key="notebooks"):
         st.markdown(words["about"], width=READABLE)
         with st.container(horizontal=True, gap="small"):
@@ -53,14 +53,9 @@ def _notebooks(solution: bool) -> None:
                 notebook_button(name, base + name, known[name][0].title, solution=solution)
 
 
-def _base() -> str:
-    """Return the common prefix of all pages' URLs."""
-    return own_address().partition("?")[0].rpartition("/")[0] + "/"
-
-
 def _files(shown: Sheet, name: str) -> None:
     """Draw a sheet's downloads, created on click. name: file name without extension."""
-    words, base = strings("sheets"), _base()
+    words, base = strings("sheets"), base_address()
     kinds: list[tuple[str, str, str, Callable[[], bytes | str]]] = [
         ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),
         ("html", "html", "text/html", lambda: html_page(shown, base)),

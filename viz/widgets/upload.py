@@ -1,8 +1,9 @@
 """Files and texts that a visitor uploads, read in batches that can be stopped."""
 import io
 import math
-from collections.abc import Hashable, Sequence
-from itertools import islice
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import closing
+from itertools import islice, takewhile
 from typing import Any
 
 import streamlit as st
@@ -11,14 +12,16 @@ from model.ask import sources
 from model.core.limits import MB
 from model.core.query import UserError
 from model.studies.corpus import FIELD, SUFFIXES, columns, texts
-from viz.session import Kept, session
-from viz.streamlit_patch import DeltaGenerator, forget_upload, is_dropped
+from viz.session import Kept
+from viz.streamlit_patch import forget_upload, is_dropped
 from viz.text import strings
 from viz.theme import READABLE_WIDE
+from viz.waiting import ask_each
 
 MOST_TEXTS, MEGABYTES = 1000, 5   # limits per upload; the command line has none
 BATCH = 8                         # texts per question: other visitors are served between batches
 Given = tuple[bytes, str]         # (content, name)
+Texts = tuple[tuple[int, str], ...]   # (line, text) of each
 
 _READ = Kept[dict[str, str]]({})   # the last file from each uploader, until it is read
 _STOPPED = Kept(frozenset[str]())  # keys of runs waiting to be resumed
@@ -72,7 +75,7 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
     return content, file.name
 
 
-def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
+def texts_of(given: Given, key: str) -> Texts | None:
     """Return (line, text) for every text, or None until the text column is chosen. Raises UserError if there are no
     texts or too many."""
     words, (content, name) = strings("measures"), given
@@ -90,38 +93,30 @@ def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
     return found
 
 
-def answers_in_batches(key: str, questions: Sequence[tuple[Hashable, int]]) -> list[Any]:
-    """Return the answers to questions about several texts each, with progress and a stop button. If stopped, return
-    those finished so far, which stay cached."""
-    words, answers, done = strings("measures"), list[Any](), 0
-    total, place, stopped = sum(count for _, count in questions), st.empty(), key in _STOPPED.value
-    with place.container():
-        bar = st.progress(0.0, text=words["many_progress"].format(done=0, total=total))
-        st.button(words["many_go_on" if stopped else "many_stop"], key=f"{key}-stop", on_click=_stop,
-                  args=(key, not stopped))
-        for question, count in questions:
-            answer = sources.cached(question) if stopped else _answer(question, bar, (done, count, total))
-            if answer is None:
-                st.caption(words["many_stopped"].format(done=done, total=total))
-                return answers
-            answers.append(answer)
-            done += count
+def answers_over_texts(key: str, question: Callable[[str, Texts], Hashable]) -> tuple[str, int, list[Any]] | None:
+    """Draw the fields for texts and ask question(name, texts) for every BATCH of them, with progress and a stop button.
+    Return the name of what was given, the number of texts, and the answers; if stopped, those finished so far, which
+    stay cached. Return None while there are no texts. Raises UserError if there are too many."""
+    given = given_texts(key)
+    found = None if given is None else texts_of(given, key)
+    if given is None or found is None:
+        return None
+    words, place, stopped, total = strings("measures"), st.empty(), key in _STOPPED.value, len(found)
+    questions = [question(given[1], found[start:start + BATCH]) for start in range(0, total, BATCH)]
+    place.button(words["many_go_on" if stopped else "many_stop"], key=f"{key}-stop", on_click=_stop,
+                 args=(key, not stopped))
+    if stopped:
+        answers = list(takewhile(lambda answer: answer is not None, map(sources.cached, questions)))
+        if len(answers) < len(questions):
+            st.caption(words["many_stopped"].format(done=BATCH * len(answers), total=total))
+            return given[1], total, answers
+    else:
+        with closing(ask_each(questions, say=lambda number, text: words["many_progress"].format(
+                done=BATCH * number, total=total))) as asked:
+            answers = list(asked)
     place.empty()
-    return answers
+    return given[1], total, answers
 
 
 def _stop(key: str, stopped: bool) -> None:
     _STOPPED.value = _STOPPED.value | {key} if stopped else _STOPPED.value - {key}
-
-
-def _answer(question: Hashable, bar: DeltaGenerator, counts: tuple[int, int, int]) -> Any:
-    """Return one answer, polling with Streamlit calls so that a newer click can interrupt. counts: texts before this
-    question, in it, and in total."""
-    (before, count, total), job = counts, sources.ask(question, session().id)
-    try:
-        while not job.wait(0.1):
-            done = before + int(job.fraction * count)
-            bar.progress(done / total, text=strings("measures")["many_progress"].format(done=done, total=total))
-        return job.result()
-    finally:
-        job.withdraw(session().id)

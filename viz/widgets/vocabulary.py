@@ -15,9 +15,9 @@ NAMED = 8   # most unknown words listed in an error
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained catalogue models that read any word
 
 
-def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageContext, str], None]) -> None:
+def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageContext, sources.Entry], None]) -> None:
     """Draw the page for a text with words that a small model does not know: the words, an example that the model can
-    read, a pretrained model that reads any text, and the vocabulary. fetch(page, model) downloads a model."""
+    read, a pretrained model that reads any text, and the vocabulary. offer(page, entry) draws the button of a model."""
     words, card = strings("vocabulary"), record.card
     unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
                             for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
@@ -31,9 +31,9 @@ def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageCon
             st.button(words["example"].format(text=escape_markdown(example)), key="known-example", type="primary",
                       on_click=_read, args=(page, example))
         wanted = READERS["translate" if len(record.kinds) > 1 else "read"]
-        for offer in sources.catalogue():
-            if offer.id == wanted:
-                reader_button(page, offer, fetch)
+        for entry in sources.catalogue():
+            if entry.id == wanted:
+                offer(page, entry)
     vocabulary(card.id, card.title, lambda text: _read(page, text), expanded=True)
 
 
@@ -44,14 +44,6 @@ def example_of(model: str) -> str:
 
 def _read(page: PageContext, text: str) -> None:
     page.set(text=text, text_b=None, target=None)
-
-
-def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[PageContext, str], None]) -> None:
-    """Draw a button that reads the text with another model, with the download's size if the model is not on disk."""
-    words = strings("vocabulary")
-    st.button(words["reader" if offer.on_disk else "fetch_reader"].format(
-        model=escape_markdown(offer.title), size=offer.size / 1e6), key=f"read-{offer.id}", help=offer.good_for,
-        on_click=fetch if not offer.on_disk else lambda page, model: page.set(model=model), args=(page, offer.id))
 
 
 def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: bool = False) -> None:

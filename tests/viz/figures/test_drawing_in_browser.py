@@ -43,7 +43,7 @@ BEST = pd.DataFrame({"pattern": ["even", "first"], "fit": [0.5, 0.6], "silenced"
 # each figure with the words that it draws or says on hover; figures of numbers alone draw none
 FIGURES: dict = {
     accuracies: lambda: accuracies("light", NAMES, X[1:3] / 10, X[1:3] / 10, best=1, interval=(0.4, 0.6),
-                                   bands=[(0.4, 0.5, THREE)], lines=[(0.5, FOUR)], axes=("a", "b")),
+                                   band=(0.4, 0.5, THREE), lines=[(0.5, FOUR)], axes=("a", "b")),
     agreement: lambda: agreement("light", NAMES, {THREE: X[:2], FOUR: X[:2]}, ("mean", X[:2]), ceiling=(1.0, ALL),
                                  axis=""),
     bars: lambda: bars("light", NAMES, {THREE: X[:2], FOUR: X[:2]}, axes=("x", ALL)),

@@ -22,11 +22,12 @@ def body(tokens: Sequence[str], controls: Mapping[str, Numbers], *, room: str) -
                  "high": controls["q"].high, "colours": COLOURS, "text": strings("lesson")["arrows"]}, {})
 
 
-def state(vectors: Mapping[str, tuple[float, ...]], looks: int, *, room: str, covered: bool = False) -> bytes:
-    """Pack the arrows' positions and the query token. covered: hide the output and the hull of the values while the
-    page asks for a prediction."""
+def state(vectors: Mapping[str, tuple[float, ...]], looks: int, corners: Sequence[int], *, room: str,
+          covered: bool = False) -> bytes:
+    """Pack the arrows' positions and the query token. corners: the tokens whose values are the corners of their convex
+    hull, in order. covered: hide the output and the hull while the page asks for a prediction."""
     return pack({"room": room, "part": "state", **{name: list(vectors[name]) for name in VECTORS}, "looks": looks,
-                 "covered": covered}, {})
+                 "corners": list(corners), "covered": covered}, {})
 
 
 def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dict[str, Any] | None:
@@ -43,12 +44,13 @@ def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dic
 
 
 def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]],
-           looks: int, *, covered: bool, key: str, turn: Callable[[dict[str, Any]], None]) -> Picture:
+           looks: int, corners: Sequence[int], *, covered: bool, key: str,
+           turn: Callable[[dict[str, Any]], None]) -> Picture:
     """Draw the arrows. Before the page reruns, a move calls turn({"q": …, "k": …, "v": …}) and a click on a token's
-    name calls turn({"looks": position}). tokens, controls, vectors, covered: see `body` and `state`.
+    name calls turn({"looks": position}). tokens, controls, vectors, corners, covered: see `body` and `state`.
 
     The arrow keys move a focused arrow. A drag sends about eight moves per second; the browser updates weights and
     output immediately.
     """
-    messages = body(tokens, controls, room=key), state(vectors, looks, room=key, covered=covered)
+    messages = body(tokens, controls, room=key), state(vectors, looks, corners, room=key, covered=covered)
     return show("arrows", key, *messages, lambda value: parse_event(value, controls, len(tokens)), turn)

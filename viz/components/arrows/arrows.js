@@ -65,7 +65,7 @@ export function mount(element, bytes, send) {
       view.build(body);
     } else {
       const taken = !helds.some((held) => held()) && told.takes(kept(read));
-      now = taken || !now ? read : { ...now, looks: read.looks, covered: read.covered };
+      now = taken || !now ? read : { ...read, q: now.q, k: now.k, v: now.v };
     }
     draw();
   }, () => (told.end(), end()));

@@ -1,7 +1,6 @@
 // Draw a two-dimensional head: two planes of arrows, and a row of numbers for each token.
 import { div, figure, fill, fixed, node, palette, within } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
-import { hull } from "./attention.js";
 
 const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
 
@@ -70,7 +69,7 @@ export function viewOf(root, look) {
     size = Math.min(left.box.clientWidth || LARGEST, LARGEST);
     for (const each of planes) {
       set(each.svg, { viewBox: `0 0 ${size} ${size}`, width: size, height: size });
-      drawAxes(each, each === right && !now.covered ? body.tokens.map((_, at) => now.v.slice(2 * at, 2 * at + 2)) : []);
+      drawAxes(each, each === right && !now.covered ? now.corners.map((at) => now.v.slice(2 * at, 2 * at + 2)) : []);
     }
     named = [];
     for (const made of planes.flatMap(({ arrows }) => arrows)) {
@@ -94,12 +93,12 @@ export function viewOf(root, look) {
     });
   }
 
-  // Draw the axes on top of the hull that contains the output.
-  function drawAxes({ back }, points) {
+  // Draw the axes on top of the hull, whose corners these are.
+  function drawAxes({ back }, corners) {
     const [x, y] = spot([0, 0]), far = size - MARGIN;
     back.replaceChildren();
     shape("rect", { class: "frame", x: MARGIN, y: MARGIN, width: far - MARGIN, height: far - MARGIN }, back);
-    if (points.length) shape("polygon", { class: "hull", points: hull(points).map((each) => spot(each).join()).join(" ") }, back);
+    shape("polygon", { class: "hull", points: corners.map((each) => spot(each).join()).join(" ") }, back);
     shape("line", { class: "axis", x1: MARGIN, x2: far, y1: y, y2: y }, back);
     shape("line", { class: "axis", x1: x, x2: x, y1: MARGIN, y2: far }, back);
   }

@@ -13,19 +13,15 @@ export async function bytesIn(script) {
 }
 
 /**
- * Return a message with a new header and the same arrays, in the format of messages.py.
- * @param {object} head  the new header
- * @param {Uint8Array} before  the message that contains the arrays
- * @returns {Uint8Array}
+ * Create an element's shadow root with a style sheet, for a component.
+ * @param {Element} parent
+ * @param {string} css
+ * @returns {ShadowRoot}
  */
-export function packed(head, before) {
-  const text = new TextEncoder().encode(JSON.stringify(head)), size = Math.ceil(text.length / 4) * 4;
-  const arrays = before.subarray(4 + new DataView(before.buffer).getUint32(0, true));
-  const message = new Uint8Array(4 + size + arrays.length).fill(32);
-  new DataView(message.buffer).setUint32(0, size, true);
-  message.set(text, 4);
-  message.set(arrays, 4 + size);
-  return message;
+export function stageOf(parent, css) {
+  const stage = parent.attachShadow({ mode: "open" });
+  node("style", "", css, stage);
+  return stage;
 }
 
 /**
@@ -33,7 +29,7 @@ export function packed(head, before) {
  * @param {Record<string, Record<string, string> | string>} words  labels of each control
  * @param {object} state  changed in place
  * @param {boolean} signed  whether a difference is shown, which has only one lens
- * @param {() => void} update  called after each choice
+ * @param {(change: object) => void} update  called with the part of a state message that a choice changes
  * @returns {HTMLDivElement}
  */
 export function choices(words, state, signed, update) {
@@ -44,9 +40,9 @@ export function choices(words, state, signed, update) {
     button.addEventListener("click", () => {
       state[field] = field === "transpose" ? !state.transpose : value;
       mark();
-      update();
+      update({ part: "state", [field]: state[field] });
     });
-    drawn.push([button, () => (field === "transpose" ? state.transpose : state[field] === value)]);
+    drawn.push([button, () => state[field] === value]);
   };
   for (const field of signed ? [] : ["lens", "scale"]) {
     for (const [value, text] of Object.entries(words[field])) offer(field, value, text);

@@ -48,7 +48,6 @@ class GridPicture:
     pixels: np.ndarray                              # uint8 (height, width, 3), at most SMALL per side
     most: float                                     # multiple of the uniform weight at full colour
     covered: tuple[float, float] = (1.0, 1.0)       # shares of width and height covered by patches
-    look: str = "blocky"                            # or "smooth"
     opacity: float = 0.8                            # opacity of the colours, 0 to 1
 
 
@@ -84,7 +83,7 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
               "masked_out": [head_ids(overview).index(head) for head in overview.masked_out]}
     sections = {"cells": np.concatenate(overview.cells)}
     if behind is not None:
-        header |= {"look": behind.look, "opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
+        header |= {"opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
         sections["picture"] = behind.pixels
     return pack(header, sections)
 

@@ -83,14 +83,14 @@ export function viewOf(root) {
   // Draw a head's row over the picture behind the thumbnails, if there is one.
   function overPicture(pen) {
     if (!body.picture) return undefined;
-    const { picture, cells, covered, look, opacity, colours } = body, [, ...grid] = cells.shape, smooth = look === "smooth";
+    const { picture, cells, covered, opacity, colours } = body, [, ...grid] = cells.shape;
     const small = canvasOfPicture(picture, opacity), shades = shadesOf(colours.glow, opacity), count = grid[0] * grid[1];
     const longer = Math.max(small.width, small.height);
     return (index, left, top, side) => {
       const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
       const steps = cells.values.subarray(index * count, (index + 1) * count);
       drawOver(pen, small, canvasOfSteps(steps, grid, [shades]), [wide, high], [wide * covered[0], high * covered[1]],
-        smooth, [left + (side - wide) / 2, top + (side - high) / 2]);
+        [left + (side - wide) / 2, top + (side - high) / 2]);
     };
   }
 

@@ -213,8 +213,8 @@ export function mount(element, bytes, send) {
 
   return receiver(bytes, (read) => {
     if (read.part === "state") {
-      view.state = read;
-      view.marks.begin(read);
+      view.state = { ...view.state, ...read };
+      view.marks.begin(view.state);
     } else {
       [whole, blank] = [read, undefined];
       const { rows, columns, scores } = read;

@@ -15,14 +15,20 @@ function unpack(bytes) {
 }
 
 /**
- * Return the result of a component's mount(). The first message and each later one are passed to `take`.
+ * Return the result of a component's mount(). The first message and each later one are passed to `take`. Pages without
+ * a server pass objects: fields to change in the last body, or in the state.
  * @param {Uint8Array} bytes  the first message
  * @param {(message: object) => void} take
  * @param {() => void} end
- * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}}
+ * @returns {{update: (message: Uint8Array | object) => void, destroy: () => void}}
  */
 export function receiver(bytes, take, end) {
-  const update = (message) => take(unpack(message));
+  let body;
+  const update = (message) => {
+    const whole = message instanceof Uint8Array, read = whole ? unpack(message) : message;
+    if (read.part === "body") body = whole ? read : { ...body, ...read };
+    take(read.part === "body" ? body : read);
+  };
   update(bytes);
   return { update, destroy: end };
 }

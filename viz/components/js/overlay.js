@@ -18,25 +18,21 @@ export const shadesOf = (colours, opacity) => colours.map((colour) => {
   return [red, green, blue, Math.round(cover * opacity)];
 });
 
-// Return one channel of a pixel under an overlay: greyer and darker the more opaque the overlay is.
-const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
-
 /**
- * Draw the dimmed picture on a canvas of its own size.
+ * Draw the picture on a canvas of its own size: greyer and darker the more opaque the overlay is (glow.step_back).
  * @param {{values: Uint8Array, shape: number[]}} picture  shape: [height, width, 3]
  * @param {number} opacity  opacity of the overlay, 0 to 1
  * @returns {HTMLCanvasElement}
  */
 export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
-  const canvas = node("canvas"), pen = canvas.getContext("2d");
+  const canvas = node("canvas"), pen = canvas.getContext("2d"), image = pen.createImageData(wide, high);
   [canvas.width, canvas.height] = [wide, high];
-  const image = pen.createImageData(wide, high);
-  for (let at = 0; at < wide * high; at++) {
-    const [red, green, blue] = values.subarray(3 * at, 3 * at + 3), grey = 0.299 * red + 0.587 * green + 0.114 * blue;
-    [red, green, blue].forEach((each, c) => { image.data[4 * at + c] = stepBack(each, grey, opacity); });
-    image.data[4 * at + 3] = 255;
-  }
+  for (let at = 0; at < wide * high; at++) image.data.set([...values.subarray(3 * at, 3 * at + 3), 255], 4 * at);
   pen.putImageData(image, 0, 0);
+  for (const [mode, alpha] of [["saturation", 0.75], ["source-over", 0.35]]) {   // black has no saturation
+    [pen.globalCompositeOperation, pen.globalAlpha] = [mode, alpha * opacity];
+    pen.fillRect(0, 0, wide, high);
+  }
   return canvas;
 }
 
@@ -65,13 +61,12 @@ export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]
  * @param {HTMLCanvasElement} shares  see canvasOfSteps()
  * @param {number[]} size  width and height of the picture
  * @param {number[]} covered  width and height of the area with patches
- * @param {boolean} smooth
  * @param {number[]} [corner]  upper left corner of the picture
  */
-export function drawOver(pen, picture, shares, [wide, high], [right, bottom], smooth, [x, y] = [0, 0]) {
+export function drawOver(pen, picture, shares, [wide, high], [right, bottom], [x, y] = [0, 0]) {
   pen.imageSmoothingEnabled = wide < 4 * picture.width;
   pen.drawImage(picture, x, y, wide, high);
-  pen.imageSmoothingEnabled = smooth;
+  pen.imageSmoothingEnabled = false;
   pen.drawImage(shares, x, y, right, bottom);
 }
 
@@ -81,12 +76,7 @@ export function drawOver(pen, picture, shares, [wide, high], [right, bottom], sm
  * @param {number[][]} [below]  shades of negative steps
  * @returns {string} a CSS background
  */
-export function barOf(shades, below = undefined) {
-  const grey = stepBack(150, 150, 0.8), steps = [0, 51, 102, 153, 204, 255];
-  const mixed = ([red, green, blue, cover]) => {
-    const mix = (channel) => Math.round(grey + (channel - grey) * (cover / 255));
-    return `rgb(${mix(red)} ${mix(green)} ${mix(blue)})`;
-  };
-  const stops = [...(below ? [...steps].reverse().map((step) => below[step]) : []), ...steps.map((step) => shades[step])];
-  return `linear-gradient(90deg, ${stops.map(mixed).join()})`;
+export function barOf(shades, below = []) {
+  const few = (list) => list.filter((_, step) => step % 51 === 0), stops = [...few(below).toReversed(), ...few(shades)];
+  return `linear-gradient(90deg, ${stops.map(([r, g, b, cover]) => `rgb(${r} ${g} ${b} / ${cover / 255})`).join()}), rgb(108 108 108)`;
 }

@@ -26,13 +26,11 @@ export function mount(element, bytes, send) {
         const made = node("button", "", undefined, square);
         made.type = "button";
         made.tabIndex = i || j ? -1 : 0;
-        made.disabled = body.frozen === true;
         made.setAttribute("aria-label", fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` }));
         buttons.push(made);
       });
     });
-    hint.textContent = body.frozen ? "" : text.hint;
-    square.classList.toggle("frozen", body.frozen === true);
+    hint.textContent = text.hint;
     at = 0;
   }
 
@@ -59,7 +57,7 @@ export function mount(element, bytes, send) {
   const held = dragging(on, square, {
     grab(event) {
       const cell = buttons.indexOf(event.target);
-      if (cell < 0 || body.frozen) return undefined;
+      if (cell < 0) return undefined;
       const value = 1 - allowed[cell];
       paint(cell, value);
       rove(cell);

@@ -1,75 +1,45 @@
 // Draw a record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout, it makes
 // no requests; it receives the theme from the notebook around its iframe and sends its height.
-import { bytesIn, choices, packed } from "../handout/figure.js";
+import { bytesIn, choices, stageOf } from "../handout/figure.js";
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
 
 const read = (id) => JSON.parse(document.querySelector(id).textContent);
 
-// Split concatenated messages, each of which is preceded by its length.
-function several(bytes) {
-  const found = [];
-  for (let at = 0; at < bytes.length;) {
-    const size = new DataView(bytes.buffer, bytes.byteOffset + at).getUint32(0, true);
-    found.push(bytes.slice(at + 4, at + 4 + size));
-    at += 4 + size;
-  }
-  return found;
-}
-
-function stageOf(parent, css) {
-  const stage = parent.attachShadow({ mode: "open" });
-  node("style", "", css, stage);
-  return stage;
-}
-
-// Draw one kind of attention, with its grid and heads, in its own section.
+// Draw one kind of attention, with its grid and heads, in its own section; return the function that redraws it.
 async function kindOf(section, components, words) {
-  const part = (name) => section.querySelector(`script.${name}`), views = [];
-  const [first, heads] = await Promise.all(["state", "heads"].map((name) => bytesIn(part(name)))), bodies = several(heads);
-  const numbers = JSON.parse(part("numbers").textContent), state = header(first);
+  const part = (name) => section.querySelector(`script.${name}`), views = [], state = await bytesIn(part("state"));
   const all = section.querySelector(".all"), one = section.querySelector(".one"), hint = one.querySelector(".hint");
+  const nameOf = ([layer, head]) => words.head.replace("{layer}", layer).replace("{head}", head);
   let view;
 
-  const bodyOf = (number) => bodies[numbers.indexOf(number)];
-  const again = () => view.update(packed(state, first));
+  function draw(name, parent, body, state, send) {
+    const { css, mount } = components[name], view = mount(stageOf(parent, css), body, send);
+    view.update(state);
+    views.push(view);
+    return view;
+  }
 
   // Open another head in the same lens with the same token in focus.
-  function open(number) {
-    const body = bodyOf(number);
-    hint.hidden = Boolean(body);
-    if (!body) hint.textContent = words.too_large;
-    one.querySelector(".drawn").hidden = !body;
-    if (!body) return;
-    if (!view) begin(body);
-    else view.update(body);
+  async function open(number) {
+    const script = section.querySelector(`script[data-head="${number}"]`), drawn = one.querySelector(".drawn");
+    hint.hidden = Boolean(script);
+    drawn.hidden = !script;
+    if (!script) return void (hint.textContent = words.too_large);
+    const body = await bytesIn(script);
+    if (view) view.update(body);
+    else {
+      drawn.append(choices(words, header(state), false, (change) => view.update(change)), node("div", "live"));
+      view = draw("head_view", drawn.querySelector(".live"), body, state, () => {});
+    }
     one.querySelector("h2").textContent = nameOf(header(body).heads[0]);
   }
 
-  const nameOf = ([layer, head]) => words.head.replace("{layer}", layer).replace("{head}", head);
-
-  function begin(body) {
-    const { rows, columns } = header(body), { css, mount } = components.head_view, keys = columns ?? rows;
-    const { lens, scale, transpose } = words;
-    one.querySelector(".drawn").append(choices({ lens, scale, transpose }, state, false, again), node("div", "live"));
-    const stage = stageOf(one.querySelector(".live"), css);
-    view = mount(stage, body, ({ token, pair }) => {
-      state.focus = token === null ? null : rows.tokens.indexOf(token);
-      state.pair = pair && [rows.tokens.indexOf(pair[0]), keys.tokens.indexOf(pair[1])];
-    });
-    view.update(first);
-    views.push(again);
-  }
-
   if (all) {
-    const [body, how] = await Promise.all(["grid", "shown"].map((name) => bytesIn(part(name))));
-    const { css, mount } = components.head_grid, grid = mount(stageOf(all, css), body, open);
-    grid.update(how);
-    views.push(() => grid.update(packed({ ...header(how), open: header(how).open }, how)));
-  } else {
-    open(numbers[0]);
-  }
-  return () => views.forEach((draw) => draw());
+    const [body, shown] = await Promise.all(["grid", "shown"].map((name) => bytesIn(part(name))));
+    draw("head_grid", all, body, shown, open);
+  } else await open(0);
+  return () => views.forEach((each) => each.update({ part: "body" }));
 }
 
 // Draw the buttons that choose a kind, if there is more than one.

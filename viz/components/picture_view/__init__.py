@@ -1,5 +1,5 @@
 """A picture with its patch grid: each patch is coloured by its weight, and a click selects a patch."""
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +8,12 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, show
 from viz.components.messages import pack
+from viz.format import format_change, format_weight
 from viz.text import strings
 
 HEIGHT = 430   # pixels
+LISTED = 8     # tokens in the table for readers who cannot see the picture, besides those without a patch
 COLOURS = theme.COMPONENT | {"glow": glow.css_colours(), "below": glow.css_colours(theme.GLOW_BELOW)}
-LOOKS = ("blocky", "smooth")
 # colour scale: multiples of the uniform weight, symmetric around 0, from low to high, or no colours
 KINDS = ("weight", "signed", "plain", "none")
 
@@ -68,7 +69,6 @@ class PatchState:
     """The selection, which clicks change, and the drawing style."""
 
     focus: int | None = None             # the query token
-    look: str = "blocky"                 # one of LOOKS
     opacity: float = 0.8                 # opacity of the colours, 0 to 1
     hidden: tuple[int, ...] = ()         # tokens hidden as keys
     outlined: tuple[int, ...] = ()       # marked tokens
@@ -97,16 +97,30 @@ def constants() -> dict[str, object]:
     return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
-def colouring(values: PatchValues) -> dict[str, object]:
-    """Return the colour bar's ticks and each token's colour step, −255 to 255."""
-    return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist()}
+def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: str) -> dict[str, object]:
+    """Return the part of the state that saved files omit: the colour bar's ticks and name, each token's colour step
+    (−255 to 255) and facts for its tooltip, the tokens in descending order, and the sentence over the picture."""
+    words, write = strings("components")["picture"], format_change if values.kind == "signed" else format_weight
+    known, numbers = np.isfinite(values.numbers), values.numbers.tolist()
+    written = [write(number) if there else "" for number, there in zip(numbers, known, strict=True)]
+    facts = [[] if values.kind == "none" else [[values.what, text or words["nothing"]]] for text in written]
+    for number, there, rows in zip(numbers, known, facts, strict=True):
+        if there and values.even:
+            rows.append([words["times"], f"{number / values.even:.3g} ×"])
+    largest = [token for token in np.argsort(-np.abs(values.numbers), kind="stable").tolist() if known[token]]
+    listed = ", ".join(f"{texts[token]} {written[token]}" for token in largest[:3])
+    said = words["said_none" if focus is None else "said"].format(
+        list=listed, **{"from": "" if focus is None else texts[focus]})
+    return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist(), "written": written,
+            "facts": facts, "largest": largest[:LISTED], "sentence": says or said,
+            "scale": words["legends"].get(values.kind, "").format(what=values.what)}
 
 
-def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
-    """Pack the numbers and the selection."""
-    header: Mapping[str, object] = colouring(values) | {
+def state(texts: Sequence[str], values: PatchValues, shown: PatchState, *, room: str) -> bytes:
+    """Pack the numbers and the selection. texts: each token's label."""
+    header: Mapping[str, object] = derived(texts, values, shown.focus, shown.says) | {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
-        "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
+        "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}
     return pack(header, {"values": values.numbers.astype(np.float32)})
 
@@ -127,5 +141,5 @@ def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, he
     height: maximum in pixels. view: the view of the head shown. frozen: disable selection. on_event: receives the
     chosen token before the page reruns.
     """
-    messages = body(patches, room=key, height=height, frozen=frozen), state(values, shown, room=key)
+    messages = body(patches, room=key, height=height, frozen=frozen), state(patches.texts, values, shown, room=key)
     return show("picture_view", key, *messages, lambda value: parse_event(value, len(patches.texts)), on_event, view)

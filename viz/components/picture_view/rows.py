@@ -67,14 +67,14 @@ def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
     return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), tuple(cells), (1, 1))
 
 
-def picture_behind(record: AttentionRecord, view: View, look: str, opacity: float) -> GridPicture:
+def picture_behind(record: AttentionRecord, view: View, opacity: float) -> GridPicture:
     """Return the record's picture to draw behind the thumbnails. Raises ValueError for a record of text."""
     tokens = record[view.kind].keys
     if record.picture is None:
         raise ValueError("expected a record of a picture, got one of text; draw its overview instead")
     boxes = [box for box in tokens.boxes if box is not None]
     covered = (max(box.right for box in boxes), max(box.bottom for box in boxes))
-    return GridPicture(smaller(record.picture), scale_of(record[view.kind], view.token or 0)[1], covered, look, opacity)
+    return GridPicture(smaller(record.picture), scale_of(record[view.kind], view.token or 0)[1], covered, opacity)
 
 
 def smaller(picture: np.ndarray, side: int = SMALL) -> np.ndarray:

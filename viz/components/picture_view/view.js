@@ -2,10 +2,9 @@
 import { canvasOf } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
-import { div, figure, fill, heightFor, node, palette, place, short, within } from "../js/shared.js";
+import { div, fill, heightFor, node, palette, place, within } from "../js/shared.js";
 
-// rows of the table besides tokens without a patch; smallest patch, in pixels, with grid lines
-const LARGEST = 8, LINES = 7;
+const LINES = 7;   // smallest patch, in pixels, with grid lines
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
 
 /**
@@ -30,11 +29,8 @@ export function viewOf(root) {
 
   const box = (token) => body.boxes.values.subarray(4 * token, 4 * token + 4);
   const isPatch = (token) => !Number.isNaN(box(token)[0]);
-  const value = (token) => state.values.values[token];
   const tokens = () => body.texts.map((_, token) => token);
   const name = (token) => body.texts[token];
-  // Format a number; changes have a sign.
-  const written = (token) => `${state.kind === "signed" && value(token) > 0 ? "+" : ""}${figure(value(token))}`;
 
   function build(read) {
     body = read;
@@ -74,13 +70,13 @@ export function viewOf(root) {
   }
 
   function drawPicture() {
-    const { opacity, look } = state, pen = canvasOf(canvas, ...size), [right, bottom] = covered();
+    const { opacity } = state, pen = canvasOf(canvas, ...size), [right, bottom] = covered();
     if (pictures.of !== body || pictures.opacity !== opacity) {
       pictures = { of: body, opacity, canvas: canvasOfPicture(body.picture, opacity) };
     }
     const lists = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, opacity));
     drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, lists),
-      [canvas.width, canvas.height], [right, bottom], look === "smooth");
+      [canvas.width, canvas.height], [right, bottom]);
     const [wide, high] = [right / body.grid[1], bottom / body.grid[0]];
     if (Math.min(...size) / Math.max(...body.grid) >= LINES) drawLines(pen, [wide, high], [right, bottom]);
     for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
@@ -134,7 +130,7 @@ export function viewOf(root) {
       chip.children[0].style.background = `rgb(${red} ${green} ${blue} / ${covers / 255})`;
       chip.children[0].hidden = state.kind === "none";
       chip.children[1].textContent = name(token);
-      chip.children[2].textContent = Number.isNaN(value(token)) ? "" : written(token);
+      chip.children[2].textContent = state.written[token];
       chip.setAttribute("aria-pressed", String(token === state.focus));
       chip.disabled = body.frozen;
       chip.classList.toggle("hidden-token", state.hidden.includes(token));
@@ -157,7 +153,7 @@ export function viewOf(root) {
   function drawLegend() {
     legend.hidden = state.kind === "none";
     if (legend.hidden) return;
-    const nodes = [node("span", "", fill(body.text.legends[state.kind], { what: state.what }))];
+    const nodes = [node("span", "", state.scale)];
     const scale = node("span", "scale"), bar = node("span", "bar", undefined, scale), ticks = node("span", "ticks", undefined, scale);
     const [glow, below] = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, state.opacity));
     bar.style.background = barOf(glow, state.kind === "signed" ? below : undefined);
@@ -167,35 +163,20 @@ export function viewOf(root) {
     legend.replaceChildren(...nodes);
   }
 
-  // Return the tooltip rows of a token: its number and, for a weight, the multiple of the uniform weight.
-  function facts(token) {
-    if (state.hidden.includes(token)) return [[state.what, body.text.is_hidden]];
-    if (state.kind === "none") return [];
-    if (Number.isNaN(value(token))) return [[state.what, body.text.nothing]];
-    const rows = [[state.what, state.kind === "weight" ? figure(value(token)) : written(token)]];
-    if (state.kind === "weight") rows.push([body.text.times, `${short(value(token) / state.even)} ×`]);
-    return rows;
-  }
-
-  function most(count) {
-    const known = tokens().filter((token) => !Number.isNaN(value(token)));
-    return known.sort((one, other) => Math.abs(value(other)) - Math.abs(value(one)) || one - other).slice(0, count);
-  }
+  // Return the tooltip rows of a token.
+  const facts = (token) => (state.hidden.includes(token) ? [[state.what, body.text.is_hidden]] : state.facts[token]);
 
   function say() {
-    const words = body.text, list = most(3).map((token) => `${name(token)} ${written(token)}`).join(", ");
-    const said = { name: state.name, from: state.focus === null ? "" : name(state.focus), list };
     sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
-    sentence.textContent = state.says || fill(state.focus === null ? words.said_none : words.said, said);
+    sentence.textContent = state.sentence;
     table.replaceChildren();
-    const made = node("table", "", undefined, table), shown = [...new Set([...most(LARGEST), ...tokens().filter((token) => !isPatch(token))])];
-    node("caption", "", state.says || fill(words.table, said), made);
-    const head = node("tr", "", undefined, node("thead", "", undefined, made)), rows = node("tbody", "", undefined, made);
-    for (const title of [words.token, state.what]) node("th", "", title, head).scope = "col";
+    const made = node("table", "", undefined, table);
+    const shown = new Set([...state.largest, ...tokens().filter((token) => !isPatch(token))]);
+    node("caption", "", state.sentence, made);
     for (const token of shown) {
-      const row = node("tr", "", undefined, rows);
+      const row = node("tr", "", undefined, made);
       node("th", "", name(token), row).scope = "row";
-      node("td", "", facts(token).map((fact) => fact[1]).join(", "), row);
+      node("td", "", facts(token).map((fact) => fact.join(" ")).join(", "), row);
     }
   }
 

@@ -42,6 +42,7 @@ from viz.widgets.head_table import coloured_grid
 from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
+Names = tuple[str, str]                          # the sides' names, as plain text
 SHOWN = 6          # number of heads offered as buttons
 MOST_ANSWERS = 4   # words listed of each answer
 FEW, FEW_PRESENTED = 16, 10   # most groups of tokens with legible labels in three columns; the same in lecture mode
@@ -50,59 +51,41 @@ BARS_HIGH = 260
 EQUAL = 1e-6                  # differences of weights up to this count as none
 # full colour means at least this share of the two texts' difference, so that tiny effects stay pale
 FAINT = 0.05
-SHORT, LONG = 24, 70   # most characters of a name in a table or below a difference, and over a picture
+LONGEST = 40           # most characters of a side's name
 MARKS = ".,;:!?"
 
 
-@dataclass(frozen=True)
-class Sides:
-    """Two names for each side, as plain text."""
-
-    short: tuple[str, str]
-    long: tuple[str, str]
-
-
-def named(one: str, other: str) -> Sides:
-    """Name two sides."""
-    return Sides((_cut(one, SHORT), _cut(other, SHORT)), (one, other))
-
-
-def of_sentences(one: str, other: str) -> Sides:
-    """Name two sentences. The short names are the words found in only one of them, the long ones the sentences,
-    truncated."""
+def of_sentences(one: str, other: str) -> Names:
+    """Name two sentences by the words found in only one of them."""
     texts = one.split(), other.split()
     own = [" ".join(word for word in words if word not in others).strip(MARKS)
            for words, others in (texts, texts[::-1])]
-    short = own if all(own) and own[0] != own[1] else strings("compare")["sentences"]
-    return Sides((_cut(short[0], SHORT), _cut(short[1], SHORT)), (_cut(one, LONG), _cut(other, LONG)))
+    return (own[0], own[1]) if all(own) and own[0] != own[1] else tuple(strings("compare")["sentences"])
 
 
-def _cut(text: str, size: int) -> str:
-    return text if len(text) <= size else text[:size - 1].rstrip() + "…"
-
-
-def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Sides:
+def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Names:
     """Return the names of both sides: their sentences, pictures, models or heads, or the edit. The name of an edit
     includes its head unless that is the open one."""
     words, way = strings("compare"), page.controls["versus"]
+    names = head_label(*heads[0]), head_label(*heads[1])
     if way == "text" and records[0].picture is not None:
-        gone = strings("pictures")["gone"]
-        return named(*(picture_name(record.query.image) or gone for record in records))
-    if way == "text":
-        return of_sentences(records[0].query.text, records[1].query.text)
-    if way == "model" and records[0].card.title != records[1].card.title:
-        return named(records[0].card.title, records[1].card.title)
-    if way != "edit":
-        return named(head_label(*heads[0]), head_label(*heads[1]))
-    done = words["edits"][page.controls["edit"]]
-    for edit in records[1].query.edits:
-        if isinstance(edit, Window):
-            done = words["window_done"].format(width=edit.width, first=edit.first)
-        elif isinstance(edit, Hide):
-            done = words["hide_done"].format(token=patch_name(records[1].maps[0].keys, edit.token))
-        elif (edit.layer, edit.head) != heads[1]:
-            done = f"{head_label(edit.layer, edit.head)} {done}"
-    return named(words["as_it_stands"], done)
+        names = tuple(picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
+    elif way == "text":
+        names = of_sentences(records[0].query.text, records[1].query.text)
+    elif way == "model" and records[0].card.title != records[1].card.title:
+        names = records[0].card.title, records[1].card.title
+    elif way == "edit":
+        done = words["edits"][page.controls["edit"]]
+        for edit in records[1].query.edits:
+            if isinstance(edit, Window):
+                done = words["window_done"].format(width=edit.width, first=edit.first)
+            elif isinstance(edit, Hide):
+                done = words["hide_done"].format(token=patch_name(records[1].maps[0].keys, edit.token))
+            elif (edit.layer, edit.head) != heads[1]:
+                done = f"{head_label(edit.layer, edit.head)} {done}"
+        names = words["as_it_stands"], done
+    one, other = (name if len(name) <= LONGEST else name[:LONGEST - 1].rstrip() + "…" for name in names)
+    return one, other
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +95,7 @@ class OpenHead:
 
     shown: tuple[DisplayedHead, ...]
     bound: float
-    names: Sides
+    names: Names
     titles: list[list[str]]
     aligned: Alignment
     head: HeadId   # the head in the second record
@@ -129,17 +112,17 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
     words, (kind, head), here = strings("compare"), other, (view.layer, view.head)
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
-    names = _sides(page, records, (here, head))
+    names = names_of(page, records, (here, head))
     titles = [list(dict.fromkeys([name, head_label(*each)]))
-              for name, each in zip(names.long, (here, head), strict=True)]
-    titles.append([words["difference"].format(one=names.short[0], other=names.short[1]),
+              for name, each in zip(names, (here, head), strict=True)]
+    titles.append([words["difference"].format(one=names[0], other=names[1]),
                    *([words["bound"].format(bound=bound)] if bound > EQUAL else [])])
     return OpenHead(shown, bound, names, titles, aligned, head)
 
 
 def change_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
     """Draw both answers and the open head's change, as a sentence and as a map."""
-    _answers(*records, tuple(map(escape_markdown, found.names.short)))
+    _answers(*records, tuple(map(escape_markdown, found.names)))
     row = _row_in_focus(found.aligned, view) if over_pictures(records) else None
     st.markdown(change_claim(found.shown[0].weights, found.shown[1].weights,
                              with_patch_names(found.aligned, records, view), row))
@@ -180,8 +163,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
     st.caption(words["over_about" if over else "picture_about"])
     if alone := alone_claim(found.aligned):
         st.caption(alone)
-    saved = [" · ".join([name, *title[1:]])
-             for name, title in zip((*found.names.short, found.titles[2][0]), found.titles, strict=True)]
+    saved = [" · ".join(title) for title in found.titles]
     _save_menu(SavedComparison(found.shown, looked, found.bound, tuple(saved), records, page.link(), values))
 
 
@@ -309,13 +291,13 @@ def alone_claim(aligned: Alignment) -> str:
                                               of_columns=len(aligned.columns)) if rows or columns else ""
 
 
-def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Sides,
+def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Names,
                  choose: Callable[..., None] | None) -> None:
     """Draw the grid of the first record's heads, coloured by their change, or by their similarity to the second's open
     head. choose(head=…) opens a head together with its counterpart; None if heads have no counterparts."""
     words, counterpart = strings("compare"), choose is not None
     ranked = compared.frame()["divergence"]
-    one, other = map(escape_markdown, names.short)
+    one, other = map(escape_markdown, names)
     about = words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other))
     st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}", help=about)
     if counterpart and ranked.iloc[0] <= EQUAL:

@@ -17,7 +17,7 @@ from viz.pages.compare.difference import EQUAL, SHOWN
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.upload import BATCH, answers_in_batches, given_texts, texts_of
+from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,20 +36,16 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     words = strings("compare")["many"]
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
-    given = given_texts("compare-many")
-    found = None if given is None else texts_of(given, "compare-many")
-    if given is None or found is None:
+    one, other = [(each.query.model, each.query.revision) for each in records]
+    found = answers_over_texts("compare-many", lambda name, texts: ModelsQuery(
+        one, other, tuple(text for _, text in texts), view.kind))
+    if found is None or not found[2]:
         return
-    texts, (one, other) = [text for _, text in found], [(each.query.model, each.query.revision) for each in records]
-    batches = [tuple(texts[start:start + BATCH]) for start in range(0, len(texts), BATCH)]
-    answers = answers_in_batches("compare-many", [(ModelsQuery(one, other, batch, view.kind), len(batch))
-                                                  for batch in batches])
-    if not answers:
-        return
+    name, _, answers = found
     table = table_over(tuple(answers))
     first = table.iloc[0]
     st.markdown(words["most" if np.isfinite(first["low"]) else "one"].format(
-        texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(given[1]),
+        texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
         head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
         **{column: format_number(first[column]) for column in table}), width=READABLE_WIDE)
     left, right = st.columns(2, gap="large")
@@ -61,4 +57,4 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     with right:
         formats = {words["columns"][name]: "%.4f" for name in table}
         plain_table(table, words["columns"], key="compare-many-table", formats=formats, alt=words["table"].format(
-            one=records[0].card.title, other=records[1].card.title, name=given[1]))
+            one=records[0].card.title, other=records[1].card.title, name=name))

@@ -104,7 +104,7 @@ def _picture(set_report: Report) -> None:
     masses = np.array([head.mass for head in set_report.heads])
     names = [head_label(head.layer, head.head) for head in set_report.heads]
     figure(accuracies, names, shares, masses, best=best, interval=(interval.low, interval.high),
-           bands=[band], lines=lines, axes=(words["x"], words["y"]), key="coref-set",
+           band=band, lines=lines, axes=(words["x"], words["y"]), key="coref-set",
            alt=words["alt"].format(n=len(set_report.heads), cases=set_report.n, best=percent(interval), high=high))
 
 

@@ -191,21 +191,20 @@ def corpus_sentence(atlas: Atlas) -> str:
     return sentence + (" " + words["cut"].format(n=about["cut"]) if about["cut"] else "")
 
 
-def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 640) -> FigureSpec:
+def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str) -> FigureSpec:
     """Draw the map. axes: titles of x and y. colour: title of the colour bar. Dragging a frame selects the dots
     inside."""
-    figure = chart(theme, *axes, height=height)
+    figure = chart(theme, *axes, height=640)
     figure.update_layout(dragmode="select", margin={"r": BAR, "t": 14})
     for update, values in ((figure.update_xaxes, dots.x), (figure.update_yaxes, dots.y)):
         update(range=span(values))
     sizes = SMALL + (LARGE - SMALL) * np.nan_to_num(dots.size)
     faded = [bool(dots.chosen) and place not in dots.chosen for place in range(len(dots.names))]
-    stops, (least, most) = weight_scale(theme), number_range(dots.colour)
-    ramp = [[share, stops[2 + round(share * (len(stops) - 3))][1]] for share in np.linspace(0, 1, len(stops) - 2)]
+    least, most = number_range(dots.colour)
     figure.add_scatter(
         x=dots.x, y=dots.y, mode="markers", customdata=list(dots.names), name="heads",
         hovertemplate="<b>%{customdata}</b><br>%{x:.3f}<br>%{y:.3f}<br>%{marker.color:.3f}<extra></extra>",
-        marker={"color": dots.colour, "colorscale": ramp, "cmin": least, "cmax": most, "size": sizes,
+        marker={"color": dots.colour, "colorscale": weight_scale(theme, 2), "cmin": least, "cmax": most, "size": sizes,
                 "opacity": [0.25 if each else 0.95 for each in faded],
                 "line": {"color": MUTED[theme], "width": 1},
                 "colorbar": {"title": {"text": colour, "side": "right", "font": {"size": 13}}, "thickness": 10,

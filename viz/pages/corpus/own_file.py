@@ -21,7 +21,7 @@ from viz.widgets.head_table import (
     column_config,
     saved_corpus,
 )
-from viz.widgets.upload import BATCH, answers_in_batches, given_texts, texts_of
+from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,16 +31,11 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     """Draw the fields for texts, and every head's averages over them."""
     st.caption(strings("measures")["many_command"], width=READABLE_WIDE)
     try:
-        given = given_texts("many")
-        found = None if given is None else texts_of(given, "many")
-        if given is not None and found is not None:
-            items = [Item(number, given[1], line, text) for number, (line, text) in enumerate(found)]
-            batches = [tuple(items[start:start + BATCH]) for start in range(0, len(items), BATCH)]
-            answers: list[Averages] = answers_in_batches("many", [
-                (TextsQuery(model, revision, kind, batch), len(batch)) for batch in batches])
-            if answers:
-                CORPUS.value = CorpusResult(given[1], model, revision, functools.reduce(Averages.merge, answers),
-                                            len(items))
+        found = answers_over_texts("many", lambda name, texts: TextsQuery(
+            model, revision, kind, tuple(Item(line, name, line, text) for line, text in texts)))
+        if found is not None and found[2]:
+            name, total, answers = found
+            CORPUS.value = CorpusResult(name, model, revision, functools.reduce(Averages.merge, answers), total)
     except UserError as error:
         st.error(escape_markdown(str(error)))
     result = saved_corpus(model, revision, kind)

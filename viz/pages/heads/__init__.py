@@ -39,12 +39,11 @@ from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import bind, pills, segments, select, toggle
-from viz.widgets.fragment import fetch, folded_formula, fragment
+from viz.widgets.fragment import folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.picture import open_picture, patch_strip
-from viz.widgets.vocabulary import reader_button
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # colours of the grid
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
@@ -109,7 +108,7 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
         st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=model))
         readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
         if readers:
-            reader_button(page, max(readers, key=lambda offer: offer.on_disk), fetch)
+            model_button(page, max(readers, key=lambda offer: offer.on_disk))
     for note in record.notes:
         st.caption(escape_markdown(note))
 

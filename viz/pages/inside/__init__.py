@@ -67,7 +67,8 @@ def _hand(page: PageContext, lesson: Lesson, words: Section, revealed: bool) -> 
     beside = st.container(horizontal=True, gap="medium")   # wraps in a narrow window
     # viz/lecture.css makes each as wide as the window in lecture mode
     with beside.container(width=ARROWS, key="hand-arrows"):
-        arrows(words["tokens"], HAND, vectors, looks, covered=not revealed, key="hand", turn=turn)
+        corners = head_steps.hull(np.array(vectors["v"]).reshape(-1, 2)).tolist()
+        arrows(words["tokens"], HAND, vectors, looks, corners, covered=not revealed, key="hand", turn=turn)
     with beside.container(width=WORDS, key="hand-words"):
         # an answered question is below the notices, because its explanations need more room
         if revealed:
