@@ -270,7 +270,8 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
     important first. always: number of names that are placed even if they overlap. ways: (name, 2), the preferred
     direction of each name, or 0, 0.
     """
-    boxes, sides = [], []   # (point, middle, half size) of every placed name
+    boxes: list[tuple[int, np.ndarray, np.ndarray]] = []   # (point, middle, half size) of every placed name
+    sides: list[str] = []
     ranks = np.argsort(-(np.zeros((len(names), len(SIDES))) if ways is None else ways @ UNIT.T), axis=1, kind="stable")
     for number, (place, name, size) in enumerate(names):
         half = np.array((text_width(name) * size / LETTER / 2, HALF_LINE * size))
