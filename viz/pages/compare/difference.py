@@ -69,7 +69,8 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
     words, way = strings("compare"), page.controls["versus"]
     names = head_label(*heads[0]), head_label(*heads[1])
     if way == "text" and records[0].picture is not None:
-        names = tuple(picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
+        first, second = (picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
+        names = first, second
     elif way == "text":
         names = of_sentences(records[0].query.text, records[1].query.text)
     elif way == "model" and records[0].card.title != records[1].card.title:
