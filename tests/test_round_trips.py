@@ -36,7 +36,8 @@ from viz.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Wo
 from viz.state import State
 
 FIGURES = (items.head, items.grid, items.coloured, items.change, items.covered, items.picture, items.photos,
-           items.table, items.squares, items.curve)
+           items.handles, items.cells, items.strip, items.figure, items.table, items.block, items.story, items.squares,
+           items.curve)
 
 
 def moved(control):

@@ -76,7 +76,7 @@ CUT = """([scrolls, unseen]) => {
 MOVED = "softmax", "masks", "block", "kernels"
 # controls, and how they are moved: a key for those that take the focus, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"),
-         "box": (".block [aria-pressed=false]", "Enter"),
+         "box": (".block [aria-checked=true]", "ArrowUp"),
          "sketch": (".sketch [role=slider]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
          "choice": (".stElementContainer:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] "

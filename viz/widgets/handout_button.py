@@ -13,8 +13,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from viz.components.component import Picture, registered
-from viz.handout.entries import without_answers
-from viz.handout.files import KINDS, Handout, Item, make_words
+from viz.handout.files import Handout, Item
 from viz.handout.store import HandoutStore, Stored
 from viz.link import address
 from viz.page import own_address, pages
@@ -120,14 +119,12 @@ def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
 
 
 def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> MakeItem:
-    """Return a function that creates a picture's item, for `add_to_handout`: a figure of heads, or the screen of any
-    other picture. With records, the item states the question itself, so only the page's title is kept from `where`."""
+    """Return a function that creates a picture's item, for `add_to_handout`. With records, the item states the question
+    itself, so only the page's title is kept from `where`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import picture_item
 
         title = where.split(BETWEEN)[0] if records else where
-        if picture.component not in KINDS:
-            return make_words("screen", "", link=without_answers(link), title=title)
         return picture_item(picture.component, picture.body, picture.state, records=records, view=picture.view,
                             where=title, link=link)
     return make

@@ -16,8 +16,10 @@ from viz.handout.files import WRITTEN, Handout, Item, load, make_item, save
 from viz.handout.saved import grid_of, head_of, paper_svg
 
 ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": items.grid,
-       "squares": items.squares, "change": items.change, "curve": items.curve, "covered": items.covered,
-       "picture": items.picture, "photos": items.photos, "table": items.table, "coloured": items.coloured}
+       "squares": items.squares, "change": items.change, "block": items.block, "curve": items.curve,
+       "covered": items.covered, "handles": items.handles, "cells": items.cells, "strip": items.strip,
+       "figure": items.figure, "picture": items.picture, "photos": items.photos, "story": items.story,
+       "table": items.table, "coloured": items.coloured}
 
 
 def test_a_head_keeps_its_numbers():
@@ -54,14 +56,6 @@ def test_the_caption_says_the_state_in_words():
     assert f"“it” looks most at “{fabricate.SENTENCE[weights.argmax()]}” " in row
     assert "72 heads" in items.grid().caption and "divergence, bits" in items.coloured().caption
     assert "divergence, bits" in paper_svg(items.coloured())
-
-
-@pytest.mark.parametrize(("link", "kind"), [("https://x.example.org/masks?allowed=1", "screen"), ("", "text")])
-def test_a_figure_of_a_lesson_in_an_old_file_becomes_its_screen(link, kind):
-    old = json.loads(save(Handout("", (items.curve(),))))
-    old["items"][0] |= {"kind": "cells", "about": "Masks · a text", "link": link, "caption": "Four cells."}
-    item, = load(json.dumps(old).encode()).items
-    assert (item.kind, item.link, item.caption, item.said["title"]) == (kind, link, "Four cells.", "Masks")
 
 
 def changed(item: Item, part: str, **header) -> dict:

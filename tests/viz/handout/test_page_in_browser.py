@@ -64,7 +64,7 @@ def says(shown, row: int, column: int) -> None:
 
 def test_it_behaves_like_the_view_offline(opened):
     shown = opened(Handout("Heads",
-                           (items.head(), items.grid(), items.head(number=5, lens="lines"))))
+                           (items.head(), items.grid(), items.head(number=5, lens="lines"), items.block())))
     for row, column in [(0, 0), (10, 2), (3, 14)]:
         says(shown, row, column)
     shown.mouse.click(*cell(shown, 3, 14))
@@ -84,6 +84,9 @@ def test_it_behaves_like_the_view_offline(opened):
     expect(figure.locator(".say")).to_contain_text("column = the token that looks")
     expect(figure.get_by_text("Open this state in Clearhead")).to_have_attribute(
         "href", "https://attention.example.org/heads?layer=0")
+    block = shown.locator("figure[data-kind=block_diagram]")
+    assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content()
+    assert block.locator("svg g.open").count() == 1
     grid = shown.locator(".ch.grid")
     grid.scroll_into_view_if_needed()
     spot = grid.locator("canvas").bounding_box()
@@ -92,7 +95,8 @@ def test_it_behaves_like_the_view_offline(opened):
 
 
 def test_covered_head_is_marked_revealed_and_scored(opened):
-    shown = opened(Handout("All", (items.covered(), items.table())))
+    shown = opened(Handout("All", (items.covered(), items.handles(), items.cells(), items.strip(),
+                                   items.figure(), items.table())))
     head = shown.locator("figure").first
     pixel = """([row, column]) => {
         const canvas = document.querySelector('figure .live').shadowRoot.querySelector('.matrix > canvas');
@@ -110,16 +114,41 @@ def test_covered_head_is_marked_revealed_and_scored(opened):
     assert shown.evaluate(pixel, [3, best[0]]) != "255,255,255"
     head.get_by_text("square root").click()
     expect(head.locator(".say")).to_contain_text("You found")
+    nothing_moves(shown)
+    assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 1
     table = shown.locator("figure[data-kind=table]")
     expect(table.locator("td:first-child")).to_have_text(["0·2", "1·0", "1·1"])
     expect(table.locator("th")).to_have_text(["head", "fit", "<b>"])
 
 
-def test_charts_answer_the_pointer_and_have_sharp_cells(opened):
+def nothing_moves(shown):
+    """What a caption says of handles and painted cells stays true, whatever one drags."""
+    svg, square = shown.locator(".drag svg"), shown.locator(".cells .square")
+    before = svg.evaluate("each => each.outerHTML"), square.evaluate("each => each.outerHTML")
+    for place in (svg.locator(".handle circle").first, square.locator("button").nth(1)):
+        place.scroll_into_view_if_needed()
+        box = place.bounding_box()
+        shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        shown.mouse.down()
+        shown.mouse.move(box["x"] + box["width"] / 2, box["y"] - 40, steps=3)
+        shown.mouse.up()
+    svg.locator(".handle").first.evaluate("each => each.focus()")
+    shown.keyboard.press("End")
+    shown.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert (svg.evaluate("each => each.outerHTML"), square.evaluate("each => each.outerHTML")) == before
+    assert shown.locator(".drag [role=slider], .cells button:enabled").count() == 0
+    assert shown.locator(".drag .handle").first.get_attribute("aria-label") == "a: nats, 1.00"
+
+
+def test_charts_answer_the_pointer_and_are_shapes(opened):
     shown = opened(Handout("Charts", (items.squares(), items.curve())))
-    cells = shown.locator("g.hm image").first
-    assert cells.evaluate("image => getComputedStyle(image).imageRendering") == "pixelated"
-    box = cells.bounding_box()
+    shown.wait_for_selector("g.cells path")
+    paths = shown.locator("g.cells path")
+    assert sum(d.count("M") for d in paths.evaluate_all("all => all.map(each => each.getAttribute('d'))")) == 24
+    assert shown.locator("g.hm image").first.evaluate("image => getComputedStyle(image).display") == "none"
+    fills = paths.evaluate_all("all => all.map(each => each.getAttribute('fill'))")
+    assert "rgb(140,58,6)" in fills and "rgb(11,84,104)" in fills, "the ends of the signed scale"
+    box = shown.locator("g.cells").bounding_box()
     shown.mouse.move(box["x"] + 0.5 / 6 * box["width"], box["y"] + 3.5 / 4 * box["height"])
     shown.wait_for_selector(".hoverlayer .hovertext")
     assert f"{items.NUMBERS[3, 0]:.4g}" in shown.locator(".hoverlayer .hovertext").text_content()
@@ -143,11 +172,10 @@ def test_a_presentation_fills_the_screen_and_steps(opened):
     shown.keyboard.press("Escape")
     assert shown.locator("header").is_visible() and "#" not in shown.url
     chart = opened(Handout("Chart", (items.squares(),)), "#present")
-    chart.wait_for_selector("g.hm image")
-    chart.wait_for_timeout(500)
+    chart.wait_for_selector("g.cells path")
     box = chart.locator("figure.now .main-svg").first.bounding_box()
     assert box["x"] + box["width"] <= 1200 and box["y"] + box["height"] <= 860, box
-    cells = chart.locator("g.hm image").first.bounding_box()
+    cells = chart.locator("g.cells").bounding_box()
     chart.mouse.move(cells["x"] + 4.5 / 6 * cells["width"], cells["y"] + 1.5 / 4 * cells["height"])
     chart.wait_for_selector(".hoverlayer .hovertext")
     assert f"{items.NUMBERS[1, 4]:.4g}" in chart.locator(".hoverlayer .hovertext").text_content()

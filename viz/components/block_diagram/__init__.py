@@ -1,5 +1,4 @@
-"""A Transformer block with its residual connections, drawn from the bottom up by the component transformer_diagram; a
-click on a box opens it."""
+"""A Transformer block with its residual connections, drawn from the bottom up; a click on a box opens it."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,11 +27,16 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
     """Pack the boxes and lines. alt: alternative text of the drawing."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return pack({"room": room, "part": "body", "opens": True, "wide": WIDE, "sizes": [[ACROSS, high]], "frames": [],
-                 "labels": [], "wires": [[0, line] for line in wires(boxes, at)], "colours": theme.COMPONENT,
-                 "boxes": [[box.name, 0, MIDDLE, y, HIGH, TINTS[box.kind]] for box, y in zip(boxes, at, strict=True)],
-                 "doors": {box.name: {"words": "", "before": []} for box in boxes},
-                 "text": {"figure": alt, "hint": "", "boxes": {box.name: [box.words, box.shape] for box in boxes}}}, {})
+    return pack(constants() | {
+                 "room": room, "part": "body", "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at),
+                 "kinds": [box.kind for box in boxes],
+                 "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
+                           for box, y in zip(boxes, at, strict=True)]}, {})
+
+
+def constants() -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours, texts and the box size."""
+    return {"box": [WIDE, HIGH], "colours": theme.COMPONENT}
 
 
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
@@ -66,4 +70,4 @@ def block_diagram(boxes: Sequence[DiagramBox], opened: str, *, alt: str, key: st
     """Draw the boxes; `opened` names the marked one. on_open receives the name of a clicked box before the page
     reruns."""
     messages = body(boxes, room=key, alt=alt), state(opened, room=key)
-    return show("transformer_diagram", key, *messages, lambda value: parse_event(value, boxes), on_open)
+    return show("block_diagram", key, *messages, lambda value: parse_event(value, boxes), on_open)

@@ -8,6 +8,7 @@ from viz.components.messages import pack
 from viz.page_controls import Numbers
 from viz.text import strings
 
+MODES = ("bars", "shares", "points")
 COLOURS = theme.COMPONENT | {"heads": theme.HEADS}
 
 
@@ -29,11 +30,18 @@ class HandleSet:
         return len(self.labels) * (2 if self.mode == "points" else 1)
 
 
-def body(control: Numbers, drawn: HandleSet, *, room: str) -> bytes:
-    """Pack everything that stays fixed while dragging."""
-    return pack({"room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
+def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False) -> bytes:
+    """Pack everything that stays fixed while dragging. frozen: disable dragging, for example where captions cannot be
+    updated."""
+    return pack(constants() | {
+                 "room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
                  "high": control.high, "name": drawn.name, "unit": drawn.unit, "height": drawn.height,
-                 "colours": COLOURS, "text": strings("lesson")["drag"]}, {})
+                 "frozen": frozen}, {})
+
+
+def constants() -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
+    return {"colours": COLOURS, "text": strings("lesson")["drag"]}
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:

@@ -42,7 +42,7 @@ export function mount(element, bytes, send) {
   const held = dragging(on, view.svg, {
     grab(event) {
       const at = view.handleOf(event.target);
-      if (at < 0) return undefined;
+      if (at < 0 || body.frozen) return undefined;
       view.focus(at);
       follow(at, event);
       return at;

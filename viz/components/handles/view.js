@@ -20,14 +20,15 @@ export function viewOf(root) {
     for (const each of handles) each.group.remove();
     handles = body.labels.map(handle);
     svg.setAttribute("aria-label", fill(body.text.group, { name: body.name }));
-    hint.textContent = body.text[body.mode];
+    hint.textContent = body.frozen ? "" : body.text[body.mode];
+    root.classList.toggle("frozen", body.frozen === true);
   }
 
   const points = () => body.mode === "points";
 
   function handle(label) {
     const slider = { tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high };
-    const group = shape("g", { class: points() ? "handle point" : "handle", ...slider }, svg);
+    const group = shape("g", { class: "handle", ...(body.frozen ? { role: "img" } : slider) }, svg);
     const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
     const hit = shape("rect", { class: "hit" }, group), dot = shape("circle", { r: 7 }, group);
     const number = shape("text", { class: "number", "text-anchor": "middle" }, group);
@@ -47,6 +48,7 @@ export function viewOf(root) {
       each.group.classList.toggle("faint", faint.includes(at));
       (points() ? drawPoint : drawBar)(each, at, values, heads[at % heads.length]);
     });
+    if (points()) thin(values);
   }
 
   const span = () => body.high - body.low;
@@ -91,9 +93,24 @@ export function viewOf(root) {
   }
 
   function say({ group }, at, value, text) {
-    set(group, { "aria-valuenow": value, "aria-valuetext": text,
-      "aria-label": `${body.labels[at]}: ${body.unit || body.name}` });
+    const label = `${body.labels[at]}: ${body.unit || body.name}`;
+    set(group, body.frozen ? { "aria-label": `${label}, ${text}` }
+      : { "aria-valuenow": value, "aria-valuetext": text, "aria-label": label });
   }
+
+  // Hide a point's numbers that overlap something else until the pointer is near.
+  function thin(values) {
+    const spots = handles.map((_, at) => [toX(values[2 * at]), toY(values[2 * at + 1])]);
+    const taken = spots.flatMap(([x, y]) => [[x, y, 9, 9], [x, y - 16, 5, 7]]);
+    handles.forEach((each, at) => {
+      const [x, y] = spots[at], own = [x, y + 18, each.number.textContent.length * 3.5, 7];
+      const crowded = taken.some((other, i) => (i >= 2 * handles.length || i >> 1 !== at) && meet(own, other));
+      each.group.classList.toggle("crowded", crowded);
+      if (!crowded) taken.push(own);
+    });
+  }
+
+  const meet = ([x, y, wide, high], [a, b, w, h]) => Math.abs(x - a) < wide + w && Math.abs(y - b) < high + h;
 
   function valuesAt(event) {
     const [across, down] = within(svg, event), { left, right, top, bottom } = box;

@@ -123,16 +123,21 @@ export function lines(stage, view) {
       else high = t;
     }
     const rise = 3 * low ** 2 - 2 * low ** 3, { focus, transpose } = view.state;
-    const { values, shape: [, rows, columns] } = view.body.weights;
+    const { weights } = view.body, [, rows, columns] = weights.shape;
+    const lefts = size.left.texts.length, rights = size.right.texts.length;
     let best = {}, most = 0;
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) {
-        const [from, to] = transpose ? [column, row] : [row, column], code = values[row * columns + column];
-        if (code <= most || (focus !== null && row !== focus)) continue;
-        if (Math.abs(y - middle(from) * (1 - rise) - middle(to) * rise) <= 5) [best, most] = [{ row, column }, code];
+    for (let from = 0; from < lefts; from++) {
+      const exact = (y - middle(from) * (1 - rise)) / Math.max(rise, 1e-6), reach = 5 / Math.max(rise, 1e-6);
+      const first = Math.max(0, Math.ceil((exact - reach) / size.pitch - 0.5));
+      const last = Math.min(rights - 1, Math.floor((exact + reach) / size.pitch - 0.5));
+      for (let to = first; to <= last; to++) {
+        const [row, column] = transpose ? [to, from] : [from, to];
+        if (focus !== null && row !== focus) continue;
+        const code = weights.values[row * columns + column];
+        if (code > most) [best, most] = [{ row, column }, code];
       }
     }
-    return steps[most] >= FAINTEST ? best : {};
+    return steps[most] >= FAINTEST && rows ? best : {};
   }
 
   function where({ row, column }) {

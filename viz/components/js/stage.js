@@ -1,6 +1,8 @@
 // A page in lecture mode: a sequence of screens, one of them visible. In a lesson, each question and section is a
 // screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
 // single screen. Elements are not moved: this module marks the visible ones, and lecture.css hides the rest.
+import { inWindow } from "./shared.js";
+
 const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation", CHART = ".clearhead-chart";
 const SCREEN = `[class*='st-key-section-'], [class*='st-key-screen-'], ${PROMPT}`;
@@ -14,6 +16,8 @@ const WHOLE = 0.88;             // scale of a page that is not split into screen
 const LEAST = { lesson: 0.94, picture: 0.64 };
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
+const LINE = 26;                // height of the bottom line in pixels
+const PARTS = "[data-testid=stElementContainer]";
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
@@ -120,8 +124,11 @@ export function stage(start, { lesson, only }, tell) {
   // Scroll through the rest of the screen before moving to the next one.
   function scrolled(by) {
     const before = main.scrollTop, high = main.clientHeight;
-    if (main.scrollHeight - high < EDGE * high) return false;
-    main.scrollBy({ top: by * 0.7 * high });
+    if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
+    // forward: bring the first cut-off part to the top
+    const cut = [...main.querySelectorAll(PARTS)].filter((each) => each.getClientRects().length).map(inWindow)
+      .filter((box) => box.bottom > high - LINE && box.top > high / 4).map((box) => box.top);
+    main.scrollBy({ top: by < 0 || !cut.length ? by * 0.7 * high : Math.min(...cut) - LINE / 2 });
     return Math.abs(main.scrollTop - before) > 8;
   }
 

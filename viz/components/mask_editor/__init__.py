@@ -9,10 +9,15 @@ from viz.components.messages import pack
 from viz.text import strings
 
 
-def body(labels: list[str], *, room: str) -> bytes:
-    """Pack the tokens' names, which rows and columns share."""
-    return pack({"room": room, "part": "body", "labels": labels, "colours": theme.COMPONENT,
-                 "text": strings("lesson")["cells"]}, {})
+def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
+    """Pack the tokens' names, which rows and columns share. frozen: disable painting, for example where captions cannot
+    be updated."""
+    return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
+
+
+def constants() -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
+    return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
 
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:

@@ -26,11 +26,13 @@ export function mount(element, bytes, send) {
         const made = node("button", "", undefined, square);
         made.type = "button";
         made.tabIndex = i || j ? -1 : 0;
+        made.disabled = body.frozen === true;
         made.setAttribute("aria-label", fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` }));
         buttons.push(made);
       });
     });
-    hint.textContent = text.hint;
+    hint.textContent = body.frozen ? "" : text.hint;
+    square.classList.toggle("frozen", body.frozen === true);
     at = 0;
   }
 
@@ -57,7 +59,7 @@ export function mount(element, bytes, send) {
   const held = dragging(on, square, {
     grab(event) {
       const cell = buttons.indexOf(event.target);
-      if (cell < 0) return undefined;
+      if (cell < 0 || body.frozen) return undefined;
       const value = 1 - allowed[cell];
       paint(cell, value);
       rove(cell);

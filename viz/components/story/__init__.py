@@ -65,8 +65,13 @@ class Event:
 def body(scene: Scene, *, room: str) -> bytes:
     """Pack everything that is drawn."""
     header, arrays = parts(scene)
-    return pack({"room": room, "part": "body", "colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
-                 "text": strings("components")["story"]} | header, arrays)
+    return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
+
+
+def constants() -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours, texts and the speed."""
+    return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
+            "text": strings("components")["story"]}
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
@@ -95,9 +100,9 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(numbers, np.float32)
 
 
-def state(*, room: str) -> bytes:
-    """Pack the state, which is empty: the browser knows the step."""
-    return pack({"room": room, "part": "state"}, {})
+def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
+    """Pack the starting step and whether the animation plays."""
+    return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
 
 
 def parse_event(value: object, scene: Scene) -> Event | None:
@@ -120,5 +125,10 @@ def _is_head(chosen: object, shape: Sequence[int]) -> bool:
 
 
 def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Picture:
-    """Draw the scene and play it. on_event: receives the reader's choice before the page reruns."""
-    return show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene), on_event)
+    """Draw the scene and play it. on_event: receives the reader's choice before the page reruns.
+
+    The returned picture shows the last step, with all parts visible.
+    """
+    drawn = show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene),
+                 on_event)
+    return Picture(drawn.component, drawn.key, drawn.body, state(room=key, step=len(STEPS) - 1, plays=False), None)

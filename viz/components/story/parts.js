@@ -73,6 +73,7 @@ function cell(parent, value) {
 function choice(name, count, now, body) {
   const made = node("select", name);
   made.setAttribute("aria-label", body.text[`choose_${name}`]);
+  made.disabled = body.frozen;
   const add = (words, i) => made.add(new Option(words, i, i === now, i === now));
   if (name === "head") add(body.text.mean, -1);
   for (let i = 0; i < count; i++) add(name === "head" ? `${body.text.head} ${i}` : String(i), i);

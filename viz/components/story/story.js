@@ -13,11 +13,12 @@ export function mount(element, bytes, send) {
   const bar = div("controls", root), play = node("button", "play", "", bar), stops = div("stops", bar);
   const foot = div("foot", root), line = div("line", root), stage = div("machine", root);
   const say = node("p", "notice", "", foot), door = node("button", "door", "", foot);
-  let body, step = 0, plays = false, later;
+  let body, step = 0, plays = false, later, begun;
 
   function build() {
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", body.alt);
+    root.classList.toggle("frozen", body.frozen);
     stops.replaceChildren(...body.steps.map(([, title], at) => {
       const stop = node("button", "stop");
       stop.append(node("i"), node("span", "", title));
@@ -116,12 +117,24 @@ export function mount(element, bytes, send) {
   }
 
   function take(read) {
-    if (read.part !== "body") return;
-    const other = JSON.stringify(body?.line) !== JSON.stringify(read.line);
-    body = read;
-    build();
-    if (other) go(0, !matchMedia(STILL).matches);
-    else show();
+    if (read.part === "body") {
+      const other = body && JSON.stringify(body.line) !== JSON.stringify(read.line);
+      body = read;
+      build();
+      if (other) begin();
+    } else {
+      const first = !begun;
+      begun = read;
+      if (first && body) begin();
+    }
+    show();
+  }
+
+  function begin() {
+    if (!begun) return;
+    step = begun.step;
+    plays = begun.plays && !matchMedia(STILL).matches;
+    wait();
   }
 
   return receiver(bytes, take, () => {

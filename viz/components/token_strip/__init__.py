@@ -20,8 +20,12 @@ class StripEvent:
 
 def body(tokens: Tokens, *, room: str) -> bytes:
     """Pack the tokens."""
-    return pack({"room": room, "part": "body", "tokens": token_axis(tokens), "colours": theme.COMPONENT,
-                 "text": strings("components")["strip"]}, {})
+    return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
+
+
+def constants() -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
+    return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,

@@ -25,10 +25,15 @@ class Door:
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     """Pack boxes, lines, labels and each box's lesson."""
-    return pack(FIGURE | {
-        "room": room, "part": "body", "colours": theme.COMPONENT, "text": strings("lesson")["anatomy"],
+    return pack(constants() | {
+        "room": room, "part": "body",
         "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
                   for box, door in doors.items()}}, {})
+
+
+def constants() -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: everything that is drawn."""
+    return FIGURE | {"colours": theme.COMPONENT, "text": strings("lesson")["anatomy"]}
 
 
 def state(*, room: str) -> bytes:

@@ -1,6 +1,5 @@
-// Boxes and the lines between them: the Transformer diagram, whose boxes are links to lessons and show on hover which
-// boxes a lesson builds on; or one block, of which one box is open (body.opens).
-import { set, shape, wire } from "../js/svg.js";
+// The Transformer diagram. Boxes with lessons are links; hovering over one shows the lesson and the boxes it builds on.
+import { shape, wire } from "../js/svg.js";
 import { receiver } from "../js/messages.js";
 import { div, frame, palette } from "../js/shared.js";
 
@@ -8,11 +7,10 @@ import { div, frame, palette } from "../js/shared.js";
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "anatomy", () => palette(root, body.colours));
   const drawings = div("drawings", root), hint = div("hint", root);
-  let body, boxes = [], opened;
+  let body, boxes = [];
 
   function build() {
     drawings.replaceChildren();
-    root.classList.toggle("block", Boolean(body.opens));
     const figures = body.sizes.map(([width, height], at) => {
       const attributes = { viewBox: `0 0 ${width} ${height}`, class: at ? "second" : "first", role: "group" };
       const made = shape("svg", attributes, drawings);
@@ -36,14 +34,15 @@ export function mount(element, bytes, send) {
     shape("rect", { x: x - body.wide / 2, y: y - height / 2, width: body.wide, height, rx: 6 }, group);
     lines.forEach((words, at) => {
       const middle = y + 5 + (at - (lines.length - 1) / 2) * 17;
-      shape("text", { x, y: middle, "text-anchor": "middle", class: at && body.opens ? "shape" : "" }, group).textContent = words;
+      shape("text", { x, y: middle, "text-anchor": "middle" }, group).textContent = words;
     });
-    if (door?.minutes) {
+    if (door) {
       const corner = { x: x + body.wide / 2 - 5, y: y + height / 2 - 5, "text-anchor": "end", class: "minutes" };
       shape("text", corner, group).textContent = `${door.minutes}′`;
+      group.setAttribute("role", "link");
+      group.setAttribute("tabindex", 0);
+      group.setAttribute("aria-label", `${lines.join(" ")}: ${door.words}`);
     }
-    const label = [lines.join(body.opens ? ", " : " "), door?.words].filter(Boolean).join(": ");
-    if (door) set(group, { role: body.opens ? "button" : "link", tabindex: 0, "aria-label": label });
     return { name, group, door };
   }
 
@@ -60,34 +59,17 @@ export function mount(element, bytes, send) {
   on(drawings, "pointerover", (event) => point(of(event)));
   on(drawings, "pointerleave", () => point());
   on(drawings, "focusin", (event) => point(of(event)));
-  function open(event) {
-    const found = of(event);
-    if (!found || found.name === opened) return;
-    opened &&= found.name;
-    mark();
-    send({ box: found.name });
-  }
-
-  function mark() {
-    for (const { name, group } of body.opens ? boxes : []) {
-      group.classList.toggle("open", name === opened);
-      group.setAttribute("aria-pressed", String(name === opened));
-    }
-  }
-
-  on(drawings, "click", open);
+  on(drawings, "click", (event) => of(event) && send({ box: of(event).name }));
   on(drawings, "keydown", (event) => {
-    if (!["Enter", " "].includes(event.key)) return;
-    open(event);
+    if (event.key !== "Enter" || !of(event)) return;
+    send({ box: of(event).name });
     event.preventDefault();
   });
 
   return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      build();
-    } else ({ opened } = read);
-    mark();
+    if (read.part !== "body") return;
+    body = read;
+    build();
     draw();
   }, end);
 }
