@@ -88,12 +88,12 @@ def sides(model_id: str) -> frozenset[str]:
     tokenizer has a chat template; for vision models "image", and "text" if they also read texts. Raises UserError for
     an unknown model."""
     folder = locate(model_id).folder
-    state = (folder / "config.json").stat() if (folder / "config.json").exists() else None
-    return _sides(folder, state and (state.st_size, state.st_mtime_ns))
+    read = (folder, folder / "config.json", folder / "tokenizer_config.json")   # a new file changes the folder's time
+    return _sides(folder, tuple(each.stat().st_mtime_ns for each in read if each.exists()))
 
 
 @cache
-def _sides(folder: Path, config_state: tuple[int, int] | None) -> frozenset[str]:
+def _sides(folder: Path, changed: tuple[int, ...]) -> frozenset[str]:
     """Return `sides` of a folder. Every page asks this several times a run; errors are not cached."""
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):

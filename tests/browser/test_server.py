@@ -70,9 +70,9 @@ def test_links_of_strangers_are_limited(strangers, params, sentence):
 
 
 def test_unknown_words_are_refused(strangers):
-    page, = links.opened(strangers.address, {"model": "induction"}, name="heads")
+    page, = links.opened(strangers.address, {"model": "induction", "text": "A sentence."}, name="heads")
     assert page.wrong == [] and "does not know" in page.words and "head" not in page.bodies
-    assert "read-minilm" in page.ids
+    assert "model-minilm" in page.ids
 
 
 def test_lesson_draws_under_the_path(browser, strangers):

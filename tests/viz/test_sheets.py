@@ -60,7 +60,8 @@ def test_what_the_sheet_on_it_says_about_the_famous_picture():
     maps = [map_of(ask(sources.open_query("minilm", case.sentence))) for case in (TIRED, WIDE)]
     here, there = (noun_weights(each, words_of(each.queries, case))
                    for each, case in zip(maps, (TIRED, WIDE), strict=True))
-    found = Twins(here.heads, here.pronoun, there.pronoun[:, ::-1], 2 / len(maps[0].keys), ("animal", "street", "it"))
+    order = [(Kind.SELF, layer, head) for layer in range(6) for head in range(12)]
+    found = Twins(order, here["pronoun"], there["pronoun"][:, ::-1], 2 / len(maps[0].keys), ("animal", "street", "it"))
     place = found.heads.index((Kind.SELF, 3, 1))
     assert len(found.heads) == 72 and found.here[:, 0].argmax() == place
     assert found.here[place, 0] == pytest.approx(2 / 3, abs=0.02)
