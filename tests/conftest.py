@@ -128,7 +128,7 @@ def dinov2_small() -> str:
 
 def pytest_xdist_auto_num_workers() -> int:
     """Return one process more than there are cores, at most 4, because each often waits for its browser and its server.
-    On two cores, three processes take 15 min 20 s and two take 16 min 33 s (2026-11-24)."""
+    On two quiet cores, two processes take 11 min 30 s (2026-11-26)."""
     return min(4, 1 + (os.cpu_count() or 1))
 
 
