@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("clearhead")
 # thread switch interval in seconds. Python's default of 5 ms would delay each of the hundreds of Streamlit files that a
 # browser loads while another thread imports.
+# It only applies to the start: the threads of a class would switch at every lock of Streamlit's.
 SWITCH = 0.0005
 IDLE = 20.0   # seconds until the models' packages are loaded even without a visitor
 
@@ -67,14 +68,22 @@ def start() -> None:
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """Run `start` in a thread when st.App starts, so that the server can respond meanwhile."""
-    sys.setswitchinterval(SWITCH)
     share_heaps()
     keep_order()
     hear_out()
     take_turns()
     ask_no_stranger()
     say_why()
-    threading.Thread(target=start, name="clearhead-start", daemon=True).start()
+    usual = sys.getswitchinterval()
+
+    def started() -> None:
+        sys.setswitchinterval(SWITCH)
+        try:
+            start()
+        finally:
+            sys.setswitchinterval(usual)
+
+    threading.Thread(target=started, name="clearhead-start", daemon=True).start()
     yield
 
 
