@@ -342,9 +342,12 @@ def _gate(record: AttentionRecord, view: View) -> None:
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
-    """Draw the display filters, none of which changes the model's numbers. why: the reason for the scale."""
+    """Draw the display filters, once their menu is opened; none changes the model's numbers. why: the reason for the
+    scale."""
     words, choose = strings("heads"), page.set
-    with st.popover(words["show"]):
+    with st.popover(words["show"], key="filters", on_change="rerun") as opened:
+        if not opened.open:
+            return
         select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
         if why:
             st.caption(f"{words['scales'][view.scale]}, {why}")
