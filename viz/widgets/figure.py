@@ -16,12 +16,14 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import visible_token
 from viz.handout.files import Item
+from viz.handout.pdf import browser, printed
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
 from viz.widgets.fields import toggle
 from viz.widgets.handout_button import add_item, show_result
 
+WIDE = 720   # width of a figure's PDF in pixels
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
 _CAMERA = Kept("png")                     # the format of the camera button's image
@@ -80,7 +82,8 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
     with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-{chosen}"):
         st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
                              on_change=_set_camera, args=(chosen,))
-        for kind, mime, make in (("html", "text/html", html), ("csv", "text/csv", as_csv)):
+        printable = (("pdf", "application/pdf", as_pdf),) if browser() else ()
+        for kind, mime, make in (("html", "text/html", html), ("csv", "text/csv", as_csv), *printable):
             st.download_button(kind.upper(), lambda make=make: make(light()), f"clearhead-{name}.{kind}", mime,
                                on_click="ignore", key=f"{kind}-{key}")
 
@@ -92,6 +95,14 @@ def _set_camera(name: str) -> None:
 def html(drawn: FigureSpec) -> bytes:
     """Return the figure as one HTML page that needs no other server."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
+
+
+def as_pdf(drawn: FigureSpec) -> bytes:
+    """Return the figure as a one-page vector PDF of the figure's size. Raises the same UserErrors as `printed`."""
+    figure = drawn.plotly().update_layout(width=WIDE)
+    page = figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
+    style = f"<style>@page {{ size: {WIDE}px {drawn.height}px; margin: 0; }} body {{ margin: 0; }}</style>"
+    return printed(page.replace("<head>", "<head>" + style).encode("utf-8"))
 
 
 def as_csv(drawn: FigureSpec) -> bytes:

@@ -1,4 +1,6 @@
 """Where a Chromium is looked for, and how it prints: one at a time, in its sandbox, for few who wait."""
+import re
+import subprocess
 import sys
 import threading
 import time
@@ -108,3 +110,14 @@ def test_public_server_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, br
                 pdf.printed(b"<p>x")
         else:
             assert pdf.printed(b"<p>x") == b"%PDF"
+
+
+def test_a_figures_pdf_is_one_page_of_its_own_size(tmp_path):
+    from tests.viz.figures.test_figures import drawn
+    from viz.widgets.figure import WIDE, as_pdf
+
+    (tmp_path / "figure.pdf").write_bytes(as_pdf(drawn()["matrix"]))
+    said = subprocess.run(["pdfinfo", tmp_path / "figure.pdf"], capture_output=True, encoding="utf-8",
+                          check=True).stdout
+    size = [float(each) for each in re.findall(r"Page size: +([\d.]+) x ([\d.]+)", said)[0]]
+    assert "Pages:           1" in said and size == pytest.approx([0.75 * WIDE, 0.75 * 340], abs=1)
