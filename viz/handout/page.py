@@ -17,7 +17,7 @@ from urllib.parse import quote
 from model.core.query import UserError
 from viz.components.bundle import component_style, script, stylesheet
 from viz.handout.files import WORDS, Handout, Item
-from viz.handout.saved import paper_svg, table_of
+from viz.handout.saved import head_of, paper_svg, table_of
 from viz.provenance import opens_elsewhere, way_back
 from viz.text import show_invisibles, strings
 
@@ -115,7 +115,7 @@ def _figure(item: Item, number: int, words: dict) -> str:
                 f'class="state">{state}</script>\n')
     drawn = table_html(item.body) if item.kind == "table" else ""
     source = as_json(json.loads(item.source or "null"))
-    return f"""<figure data-kind="{item.kind}"{_printed_as(printed)}>
+    return f"""<figure data-kind="{item.kind}"{_place(item)}{_printed_as(printed)}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(" · ".join(about))}{link}</p>
@@ -156,14 +156,31 @@ def visible_lines(text: str) -> str:
     return "\n".join(show_invisibles(line) for line in text.splitlines())
 
 
+def _place(item: Item) -> str:
+    """Return data attributes that identify a figure's question and head, so that a click in a grid finds the head."""
+    try:
+        source = json.loads(item.source)
+        question = [source[name]
+                    for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
+        question += [True] if source.get("chat") else []
+    except (ValueError, KeyError, TypeError):
+        return ""
+    digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]
+    if item.kind != "head_view":
+        return f' data-question="{digest}"'
+    shown = head_of(item).pictures[0]
+    return f' data-question="{digest}" data-head="{shown.layer}.{shown.head}"'
+
+
 def table_html(body: bytes) -> str:
-    """Return an HTML table. Columns of names do not wrap; columns of sentences do."""
+    """Return an HTML table, which viz/components/handout/table.js sorts when a header is clicked. Columns of names do
+    not wrap; columns of sentences do."""
     heads, columns = "", []
     for name, cells in table_of(body).items():
         number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
         short = all(len(str(cell)) <= NAME for cell in cells)
         kind = ' class="number"' if number else ' class="name"' if short else ""
-        heads += f'<th{kind if number else ""} scope="col">{_cell(name)}</th>'
+        heads += f'<th{kind if number else ""} scope="col"><button type="button">{_cell(name)}</button></th>'
         largest = max((abs(cell) for cell in cells if isinstance(cell, float)), default=0.0)
         # the same number of decimals in the whole column: four significant digits for its largest number
         places = max(0, min(3 - math.floor(math.log10(largest)), 12)) if largest else 0
