@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import families, families_check, families_models
 from benchmarks.families_check import Outcome
+from model.core.query import UserError
 
 pytestmark = pytest.mark.filterwarnings("ignore")   # the walk itself ignores what odd families warn of
 
@@ -93,7 +94,12 @@ def holds(outcome, status):
         assert outcome.max_error < families_check.TOLERANCE
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the walk runs on Linux alone, and says so elsewhere")
+def test_the_walk_needs_linux(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(UserError, match="needs Linux"):
+        families.walk(["sound"], lambda outcome, seconds: None)
+
+
 def test_the_walk_outlives_a_crash_and_a_hang(monkeypatch):
     def check(model_type, reads):
         if model_type == "crash":
