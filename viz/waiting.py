@@ -34,7 +34,8 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
     who, start = session().id, time.perf_counter()
     # always create the placeholder: later elements then have the same position in every run, and the browser updates
     # them instead of rebuilding them
-    jobs, place, bar = [sources.ask(question, who) for question in questions], st.empty(), None
+    place, bar = st.empty(), None
+    jobs = [sources.ask(question, who) for question in questions]
     try:
         for number, job in enumerate(jobs):
             answered = False

@@ -8,7 +8,7 @@ without waiting sessions is cancelled at its next `report`, or before the model'
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -29,7 +29,8 @@ class Job:
     def __init__(self, question: Hashable, lock: Any = None) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
-        self.waiters: set[str] = set()
+        # a session is counted for each of its runs that waits: when a click starts a new run, the old one still ends
+        self.waiters: Counter[str] = Counter()
         self._lock = lock or threading.Lock()   # the queue's lock, which is held when sessions join
         self._done = threading.Event()
         self._answer: Any = None
@@ -59,9 +60,10 @@ class Job:
         return self._answer
 
     def withdraw(self, session: str = "") -> None:
-        """Stop waiting on behalf of this session. A job without waiting sessions is cancelled at its next report."""
+        """Stop waiting on behalf of one run of this session. A job that nobody waits for is cancelled at its next
+        report."""
         with self._lock:
-            self.waiters.discard(session)
+            self.waiters -= Counter((session,))   # without those whose count is 0
 
     def report(self, fraction: float, text: str) -> None:
         """Record the progress of the computation. Raises Cancelled if no session is waiting."""
@@ -140,7 +142,7 @@ class JobQueue:
                 queue.append(job)
                 if len(queue) == 1:
                     self._schedule(job)
-            job.waiters.add(session)
+            job.waiters[session] += 1
             self._wake()
         return job
 

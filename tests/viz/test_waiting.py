@@ -26,7 +26,7 @@ def asked(monkeypatch, seconds: float, count: int) -> list[Job]:
     """Jobs that are answered one after the other, each so many seconds after the last."""
     jobs = [Job(number) for number in range(count)]
     for job in jobs:
-        job.waiters.add("me")
+        job.waiters["me"] += 1
         threading.Timer(seconds * (job.question + 1), job.finish, (job.question,)).start()
     monkeypatch.setattr(waiting.sources, "ask", lambda question, who: jobs[question])
     return jobs
