@@ -39,12 +39,15 @@ for (const name of ['putImageData', 'drawImage']) {
 addEventListener('keydown', (event) => { if (event.key === 'Enter') seen.asked = performance.now(); }, true);
 addEventListener('pointerdown', () => { seen.asked = performance.now(); }, true);
 """
-# resolves when this component's first body since the question has been painted
+# resolves when this component's first body since the question has been painted. The page draws the open head before the
+# grid, so a grid that arrives before the head belongs to the previous question
 DRAWN = """(room) => {
-    const words = `"room":"${room}","part":"body"`;
     const start = (data) => new Uint8Array(data, 0, Math.min(data.byteLength, 8000));
-    const has = (data) => new TextDecoder('latin1').decode(start(data)).includes(words);
-    const place = seen.frames.findIndex(([at, data]) => at > seen.asked && has(data));
+    const has = (data, name) =>
+        new TextDecoder('latin1').decode(start(data)).includes(`"room":"${name}","part":"body"`);
+    const head = seen.frames.findIndex(([at, data]) => at > seen.asked && has(data, 'head'));
+    const place = room === 'head' ? head
+        : seen.frames.findIndex(([, data], at) => head >= 0 && at >= head && has(data, room));
     const picture = place < 0 ? undefined : seen.drawn[room].find(({ at }) => at > seen.frames[place][0]);
     if (!picture?.painted) return false;
     const since = seen.frames.slice(0, place + 1).filter(([at]) => at > seen.asked);
