@@ -24,6 +24,7 @@ from model.core.query import Query, UserError
 from model.core.record import AttentionRecord, Layer
 from model.imported import source as imported_source
 from model.imported.record_file import read_kept
+from model.pretrained import catalogue
 
 VERSION = 1     # to be increased when the computation of records changes
 SHIPPED = ASSETS / "records"
@@ -34,15 +35,8 @@ SAME = 1e-4     # as a fraction of an array's largest number; another summation 
 log = logging.getLogger("clearhead")
 
 
-def switched_on() -> bool:
-    """Return whether records are cached here: True unless CLEARHEAD_RECORDS=0."""
-    return os.environ.get("CLEARHEAD_RECORDS") != "0"
-
-
 def folder() -> Path:
     """Return the folder of this machine's records."""
-    from model.pretrained import catalogue
-
     return catalogue.home() / "records"
 
 
@@ -60,7 +54,7 @@ def name_of(query: Query) -> str:
 
 def read(query: Query) -> AttentionRecord | None:
     """Return the cached record of a query, with the verification status "kept", or None if there is no valid record."""
-    if not (switched_on() and can_keep(query)):
+    if not (catalogue.keeps() and can_keep(query)):
         return None
     for place in (folder() / name_of(query), SHIPPED / name_of(query)):
         with suppress(OSError, UserError, ValueError, RecursionError):
@@ -85,7 +79,7 @@ def encode(record: AttentionRecord) -> bytes:
 def keep(record: AttentionRecord) -> None:
     """Cache a verified record unless it is too large. Disk errors are ignored."""
     verified = record.verification.status == "verified" and not record.card.changed
-    if not (switched_on() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
+    if not (catalogue.keeps() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
         return
     try:
         place = folder() / name_of(record.query)

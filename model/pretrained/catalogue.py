@@ -102,6 +102,11 @@ def home() -> Path:
     return _expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
 
 
+def keeps() -> bool:
+    """Return whether hashes and records are cached on disk: True unless CLEARHEAD_RECORDS=0."""
+    return os.environ.get("CLEARHEAD_RECORDS") != "0"
+
+
 def _expanded(path: str, variable: str) -> Path:
     """Expand ~ in a path. Raises UserError if the home folder does not exist."""
     try:

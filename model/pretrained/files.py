@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,8 @@ PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
 LONGEST = 200              # maximum number of characters of another package's message
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 
-# path: ((size, modification time), sha256)
-_hashes: dict[str, tuple[tuple[int, int], str]] = {}
+KEPT, LARGE = 200, 2**20   # most hashes to cache on disk; the bytes above which a file's hash is
+SETTLED = 2.0   # seconds after which another change to a file is sure to change its times
 
 
 @dataclass(frozen=True)
@@ -101,18 +101,38 @@ def path_named(model_id: str) -> Path:
     return path
 
 
+@cache
+def _hashes() -> dict[str, list[Any]]:
+    """Return the known hashes as {path: [size, times and inode of the file, sha256]}."""
+    with suppress(OSError, ValueError, UserError):
+        if catalogue.keeps() and isinstance(known := json.loads(_hashes_file().read_bytes()), dict):
+            return known
+    return {}
+
+
+def _hashes_file() -> Path:
+    return catalogue.home() / "hashes.json"
+
+
 def sha256(path: Path) -> str:
-    """Return the file's sha256 in hexadecimal, computed once per process unless size or modification time changes."""
-    state = (path.stat().st_size, path.stat().st_mtime_ns)
-    known = _hashes.get(str(path))
-    if known and known[0] == state:
-        return known[1]
+    """Return the file's sha256 in hexadecimal, computed again when the file's size, times or inode change. A large
+    file's hash is cached on disk, because computing it takes a twentieth of the start."""
+    about, known, name = path.stat(), _hashes(), str(path.resolve())
+    state = [about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino]
+    if (before := known.get(name)) is not None and before[:-1] == state:
+        return str(before[-1])
+    settled = time.time() - max(about.st_mtime, about.st_ctime) > SETTLED
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except PermissionError as error:
         raise UserError(f"This user may not read {path}; change its permissions or copy the model.") from error
-    _hashes[str(path)] = (state, digest)
+    known[name] = [*state, digest]
+    if settled and about.st_size > LARGE and catalogue.keeps():
+        large = {each: entry for each, entry in dict(known).items() if entry[0] > LARGE}
+        with suppress(OSError, UserError):   # a disk that is full or read-only
+            make_folder(_hashes_file().parent)
+            write(_hashes_file(), json.dumps(dict(list(large.items())[-KEPT:])).encode("utf-8"))
     return digest
 
 

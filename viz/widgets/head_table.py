@@ -10,9 +10,7 @@ from model.core.query import HeadId, Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.atlas.measured import FIT
-from model.studies.atlas.summary import Averages
-from model.studies.patterns import PATTERNS, TITLES, HeadFits, named
-from model.studies.silencing import Silencing
+from model.studies.patterns import PATTERNS, TITLES, named
 from viz import provenance
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.export.tables import head_table, head_table_csv
@@ -23,12 +21,15 @@ from viz.text import strings
 from viz.widgets.fields import pills
 from viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:   # not imported at the start, which would delay the first page
     from pandas import DataFrame
 
+    from model.studies.atlas.summary import Averages
+    from model.studies.patterns import HeadFits
+    from model.studies.silencing import Silencing
 
 
-def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
+def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", silencing: "Silencing | None") -> None:
     """Draw one text's measures and their download."""
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
@@ -43,7 +44,7 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, si
         "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 
-def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dict[str, Any]:
+def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> dict[str, Any]:
     """Return the name, format and help of each column of a table of heads, and of its index."""
     words = strings("measures")
     titles = ", ".join(pattern.title for pattern in PATTERNS)
@@ -132,7 +133,7 @@ class CorpusResult:
     name: str             # name of the file
     model: str
     revision: str         # the model's revision
-    averages: Averages    # averages so far
+    averages: "Averages"  # averages so far
     total: int            # number of texts in the file
 
 

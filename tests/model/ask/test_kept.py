@@ -1,6 +1,7 @@
 """Records kept on disk: drawn without torch, equal to the live ones, and never believed where anything is off."""
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from model.ask import kept, sources
 from model.core import heads
 from model.core.limits import Limits
 from model.core.query import quiet
+from model.pretrained import files
 from tests import headline
 from tests.conftest import ROOT
 
@@ -136,3 +138,27 @@ print(json.dumps([record.verification.status, [name for name in ("torch", "trans
 def test_shipped_record_is_drawn_without_torch(home):
     done = subprocess.run([sys.executable, "-c", SHIPPED], capture_output=True, encoding="utf-8", cwd=ROOT, check=True)
     assert json.loads(done.stdout) == ["kept", []]
+
+
+def test_hash_of_a_large_file_is_read_in_the_next_process_until_the_file_changes(home, monkeypatch):
+    path, computed = home / "model.safetensors", []
+    path.write_bytes(b"a" * (files.LARGE + 1))
+    monkeypatch.setattr(files, "SETTLED", -1.0)
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, name, digest=hashlib.file_digest:
+                        computed.append(path) or digest(file, name))
+
+    def digest():
+        files._hashes.cache_clear()   # as in a new process
+        assert files.sha256(path) == hashlib.sha256(path.read_bytes()).hexdigest()
+
+    digest(), digest()
+    assert len(computed) == 1
+    times = path.stat()
+    path.write_bytes(b"b" * (files.LARGE + 1))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))   # same size and modification time
+    digest()
+    assert len(computed) == 2
+    monkeypatch.setenv("CLEARHEAD_RECORDS", "0")
+    digest()
+    assert len(computed) == 3
+    files._hashes.cache_clear()

@@ -1,6 +1,7 @@
 """The page Heads: what each attention head attends to. The sentence, all heads, and one head open."""
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,6 @@ from viz.format import format_share, format_weight, head_label, rank, token_labe
 from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
-from viz.pages.heads.circuits import circuit_sections
 from viz.pages.heads.introduction import introduce, tour_button, tour_card
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.state import tenth_weight
@@ -39,7 +39,7 @@ from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import bind, pills, segments, select, toggle
-from viz.widgets.fragment import folded_formula, fragment, model_button
+from viz.widgets.fragment import folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
@@ -145,7 +145,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         st.markdown(" ".join(claims[:2] if page.state.present else claims))
     if not page.state.present:
         _what_if(page, record, view)
-        circuit_sections(page, record, view)
+        for name in ("why", "writes"):
+            folded(strings("circuits")[name]["title"], partial(_circuit, name, page, record, view), key=f"heads-{name}")
         tour_card()
     if of_token is not None:   # drawn after the picture, because it takes longer for a long text
         with of_token:
@@ -153,6 +154,13 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     if measures is None:   # computed after the picture is drawn, because they take longer for a long text
         page.ask(question, height=0)
         st.rerun()
+
+
+def _circuit(name: str, page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Draw an opened section on why the open head attends to a token, or on what it writes."""
+    from viz.pages.heads.circuits import draw_section  # imports studies that would delay the first page
+
+    draw_section(name, page, record, view)
 
 
 def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:

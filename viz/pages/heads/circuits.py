@@ -1,6 +1,4 @@
 """Sections on why the open head attends to a token and on what it writes, computed when opened."""
-from collections.abc import Callable
-
 import numpy as np
 import streamlit as st
 
@@ -30,7 +28,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
 from viz.widgets.figure import figure
-from viz.widgets.fragment import errors_as_sentences, folded
+from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
 from viz.widgets.head_table import coloured_grid
 
@@ -39,23 +37,13 @@ LARGEST = 10    # rows of the table of the largest products
 Writer = tuple[Kind, int, int]
 
 
-def circuit_sections(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Draw two folded sections on the open head, the pair and the token."""
-    for name, draw in (("why", _why), ("writes", _writes)):
-        folded(strings("circuits")[name]["title"], _part(page, record, view, draw), key=f"heads-{name}")
-
-
-def _part(page: PageContext, record: AttentionRecord, view: View,
-          draw: Callable[[PageContext, AttentionRecord, View], None]) -> Callable[[], None]:
-    """Return a function that draws a section, with errors as sentences. It reruns the page if a click opens another
-    head."""
-    def part() -> None:
-        if page.view() != view:
-            st.rerun()
-        with errors_as_sentences(page, draw.__name__):
-            draw(page, record, view)
-
-    return part
+def draw_section(name: str, page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Draw the section "why" or "writes", with errors as sentences. Rerun the page if a click opens another head."""
+    if page.view() != view:
+        st.rerun()
+    draw = {"why": _why, "writes": _writes}[name]
+    with errors_as_sentences(page, draw.__name__):
+        draw(page, record, view)
 
 
 def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
