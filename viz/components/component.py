@@ -64,5 +64,5 @@ def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object]
     drawing = registered(name, "js/component.js", f"module.component({json.dumps(name)})", None, f"{name}/{name}.js")
     with st.container(gap=None):
         drawing(key=key, data=body, on_event_change=hand_on)
-        registered("state", "js/state.js", "module.state")(key=f"{key}-state", data=state)
+        registered("state", "js/component.js", "module.state")(key=f"{key}-state", data=state)
     return Picture(name, key, body, state, view)

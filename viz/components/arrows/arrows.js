@@ -1,27 +1,23 @@
 // A two-dimensional head: dragging an arrow's tip updates weights and output immediately. Sends {q, k, v} after a drag
 // and {looks} for a new query token.
 import { dragging, telling } from "../js/drag.js";
-import { receiver } from "../js/messages.js";
+import { ARROWS, onKeys } from "../js/keys.js";
 import { frame } from "../js/shared.js";
 import { attend } from "./attention.js";
 import { viewOf } from "./view.js";
 
-const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const STEP = 0.1, hundredth = (value) => Math.round(value * 100) / 100 + 0;
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "arrows", redraw);
+  const { root, on, draw, receive } = frame(element, "arrows",
+    (colours) => view.draw(now, attend(pair("q", now.looks), pairs("k"), pairs("v")), colours));
   const view = viewOf(root, (looks) => send({ looks }));
   let body, now;
 
   const pair = (name, at) => now[name].slice(2 * at, 2 * at + 2);
   const pairs = (name) => body.tokens.map((_, at) => pair(name, at));
   const kept = ({ q, k, v }) => [q, k, v].join();
-
-  function redraw() {
-    if (now) view.draw(now, attend(pair("q", now.looks), pairs("k"), pairs("v")));
-  }
 
   const told = telling(() => {
     const { q, k, v } = now;
@@ -39,34 +35,30 @@ export function mount(element, bytes, send) {
   }
 
   const helds = view.planes.map((plane) => {
-    const { svg } = plane;
+    const { svg } = plane, arrowAt = ({ target }) => plane.arrows.findLast(({ group }) => group.contains(target));
     // touching an arrow drags it; touching the plane elsewhere scrolls the page
-    on(svg, "touchstart", (event) => view.arrowAt(plane, event.target) && event.preventDefault(), { passive: false });
-    on(svg, "keydown", (event) => {
-      const arrow = view.arrowAt(plane, event.target), step = KEYS[event.key];
-      if (!arrow || !step) return;
-      move(arrow, pair(arrow.kind, arrow.of ?? now.looks).map((value, axis) => value + STEP * step[axis]));
-      event.preventDefault();
+    on(svg, "touchstart", (event) => arrowAt(event) && event.preventDefault(), { passive: false });
+    onKeys(on, svg, (event) => {
+      const arrow = arrowAt(event), step = ARROWS[event.key];
+      if (!arrow || !step) return false;
+      const [x, y] = pair(arrow.kind, arrow.of ?? now.looks);
+      move(arrow, [x + STEP * step[0], y - STEP * step[1]]);
     });
     return dragging(on, svg, {
       grab(event) {
-        const arrow = view.arrowAt(plane, event.target);
+        const arrow = arrowAt(event);
         arrow?.group.focus({ focusVisible: false });
         return arrow;
       },
-      move: (arrow, event) => move(arrow, view.valuesAt(plane, event)),
+      move: (arrow, event) => move(arrow, plane.area.at(event)),
       drop: () => told.tell(true),
     });
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      view.build(body);
-    } else {
-      const taken = !helds.some((held) => held()) && told.takes(kept(read));
-      now = taken || !now ? read : { ...read, q: now.q, k: now.k, v: now.v };
-    }
-    draw();
-  }, () => (told.end(), end()));
+  function take(read) {
+    const taken = !helds.some((held) => held()) && told.takes(kept(read));
+    now = taken || !now ? read : { ...read, q: now.q, k: now.k, v: now.v };
+  }
+
+  return receive(bytes, { build: (read) => view.build(body = read), take, leave: told.end });
 }

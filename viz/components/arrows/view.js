@@ -1,29 +1,29 @@
 // Draw a two-dimensional head: two planes of arrows, and a row of numbers for each token.
-import { div, figure, fill, fixed, node, palette, within } from "../js/shared.js";
+import { axis, draggable, plane } from "../js/plane.js";
+import { div, figure, fill, fixed, node } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
 
 const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
 
 /**
  * An arrow on a plane.
- * @typedef {{group: SVGElement, kind: "q" | "k" | "v", of: number | undefined, on: object}} Arrow  of: the token's
- *   index; undefined for the query, which belongs to the current query token
+ * @typedef {{group: SVGElement, kind: "q" | "k" | "v", of: number | undefined}} Arrow  of: the token's index; undefined
+ *   for the query, which belongs to the current query token
  */
 
 /**
  * Create the picture of arrows.js in its root.
  * @param {HTMLElement} root
  * @param {(token: number) => void} look  called when the reader chooses another query token
- * @returns {{planes: object[], build: (body: object) => void, draw: (now: object, found: object) => void,
- *   arrowAt: (plane: object, target: Node) => Arrow | undefined, valuesAt: (plane: object, event: PointerEvent) => number[]}}
- *   valuesAt: the pointer's position in the plane's coordinates
+ * @returns {{planes: {svg: SVGElement, arrows: Arrow[], area: object}[], build: (body: object) => void,
+ *   draw: (now: object, found: object, colours: object) => void}}
  */
 export function viewOf(root, look) {
-  const who = div("who", root), board = div("board", root), left = plane("left"), rows = div("rows", board);
-  const right = plane("right"), hint = div("hint", root), planes = [left, right];
+  const who = div("who", root), board = div("board", root), left = side("left"), rows = div("rows", board);
+  const right = side("right"), hint = div("hint", root), planes = [left, right];
   let body, size = LARGEST, buttons = [], cells = [], mix, named = [];   // named: [plane, x, y, half width] of each name
 
-  function plane(name) {
+  function side(name) {
     const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
     return { box, title, svg, back: shape("g", {}, svg), front: shape("g", {}, svg), arrows: [] };
   }
@@ -33,7 +33,6 @@ export function viewOf(root, look) {
     who.replaceChildren(node("span", "", body.text.who));
     buttons = body.tokens.map((token, at) => {
       const button = node("button", "", token, who);
-      button.type = "button";
       button.onclick = () => look(at);
       return button;
     });
@@ -55,20 +54,22 @@ export function viewOf(root, look) {
       label: shape("text", { "text-anchor": "middle" }, group) };
   }
 
-  function arrow(on, kind, of) {
-    const made = stroke(on.front, `arrow ${kind}`), hit = shape("circle", { class: "hit", r: 18 }, made.group);
-    set(made.group, { tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high });
-    return { ...made, hit, kind, of, on };
+  function arrow({ front }, kind, of) {
+    const made = stroke(front, `arrow ${kind}`), hit = shape("circle", { class: "hit", r: 18 }, made.group);
+    set(made.group, draggable(body.low, body.high));
+    return { ...made, hit, kind, of };
   }
 
-  const unit = () => (size - 2 * MARGIN) / (body.high - body.low);
-  const spot = ([x, y]) => [MARGIN + (x - body.low) * unit(), size - MARGIN - (y - body.low) * unit()];
+  const spot = ([x, y]) => [left.area.x(x), left.area.y(y)];   // the same on both planes
 
-  function draw(now, { weights, dots, scores, mix: sum }) {
-    const { heads, accent } = palette(root, body.colours);
+  function draw(now, { weights, dots, scores, mix: sum }, { heads, accent }) {
     size = Math.min(left.box.clientWidth || LARGEST, LARGEST);
+    const inside = { left: MARGIN, right: size - MARGIN, top: MARGIN, bottom: size - MARGIN };
     for (const each of planes) {
       set(each.svg, { viewBox: `0 0 ${size} ${size}`, width: size, height: size });
+      each.area = plane(each.svg, inside, body.low, body.high);
+    }
+    for (const each of planes) {
       drawAxes(each, each === right && !now.covered ? now.corners.map((at) => now.v.slice(2 * at, 2 * at + 2)) : []);
     }
     named = [];
@@ -83,7 +84,7 @@ export function viewOf(root, look) {
     }
     mix.group.style.display = now.covered ? "none" : "";
     point(mix, sum, accent, body.text.mix);
-    buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === now.looks));
+    buttons.forEach((button, at) => { button.ariaPressed = at === now.looks; });
     cells.forEach((each, at) => {
       each.name.style.borderColor = heads[at];
       each.dot.textContent = `q · k = ${fixed(dots[at], 2)}`;
@@ -98,9 +99,9 @@ export function viewOf(root, look) {
     const [x, y] = spot([0, 0]), far = size - MARGIN;
     back.replaceChildren();
     shape("rect", { class: "frame", x: MARGIN, y: MARGIN, width: far - MARGIN, height: far - MARGIN }, back);
-    shape("polygon", { class: "hull", points: corners.map((each) => spot(each).join()).join(" ") }, back);
-    shape("line", { class: "axis", x1: MARGIN, x2: far, y1: y, y2: y }, back);
-    shape("line", { class: "axis", x1: x, x2: x, y1: MARGIN, y2: far }, back);
+    shape("polygon", { class: "hull", points: corners.map(spot).join(" ") }, back);
+    axis(back, MARGIN, far, y, y);
+    axis(back, x, x, MARGIN, far);
   }
 
   // Find a height near y where a name overlaps no other name on its plane, trying outward positions first.
@@ -128,11 +129,5 @@ export function viewOf(root, look) {
     label.textContent = name;
   }
 
-  function valuesAt({ svg }, event) {
-    const [x, y] = within(svg, event);
-    return [body.low + (x - MARGIN) / unit(), body.low + (size - MARGIN - y) / unit()];
-  }
-
-  const arrowAt = ({ arrows }, target) => arrows.filter(({ group }) => group.contains(target)).at(-1);
-  return { planes, build, draw, arrowAt, valuesAt };
+  return { planes, build, draw };
 }

@@ -1,34 +1,31 @@
 // One block. Click, Enter or Space opens a box; arrow keys move up and down. Sends {box}.
-import { shape, wire } from "../js/svg.js";
-import { receiver } from "../js/messages.js";
-import { div, frame, palette } from "../js/shared.js";
+import { ARROWS, onKeys } from "../js/keys.js";
+import { div, frame } from "../js/shared.js";
+import { label, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "block", () => palette(root, body.colours)),
-    stage = div("stage", root);
-  let body, boxes = [], opened = "";
+  const { root, on, receive } = frame(element, "block", mark), stage = div("stage", root);
+  let boxes = [], opened = "";
 
-  function build() {
-    const [wide, high] = body.box, viewBox = `0 0 ${body.size.join(" ")}`;
-    const svg = shape("svg", { viewBox, role: "radiogroup", "aria-label": body.alt }, root);
-    stage.replaceChildren(svg);
+  function build({ size, alt, box: [width, height], ...body }) {
+    stage.replaceChildren();
+    const svg = shape("svg", { viewBox: `0 0 ${size.join(" ")}`, role: "radiogroup", "aria-label": alt }, stage);
     for (const points of body.wires) wire(svg, points);
     boxes = body.boxes.map(([name, x, y, tint, words, dimensions]) => {
-      const label = { role: "radio", tabindex: -1, "aria-label": `${words}, ${dimensions}` };
-      const group = shape("g", { class: `box ${tint}`, ...label }, svg);
-      shape("rect", { x: x - wide / 2, y: y - high / 2, width: wide, height: high, rx: 6 }, group);
-      shape("text", { x, y: y - 2 }, group).textContent = words;
-      shape("text", { x, y: y + 15, class: "shape" }, group).textContent = dimensions;
+      const group = shape("g", { class: `box ${tint}`, role: "radio", "aria-label": `${words}, ${dimensions}` }, svg);
+      shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }, group);
+      label(group, words, { x, y: y - 2 });
+      label(group, dimensions, { x, y: y + 15, class: "shape" });
       return { name, group };
     });
   }
 
   function mark() {
     for (const { name, group } of boxes) {
-      group.classList.toggle("open", name === opened);
-      group.setAttribute("aria-checked", String(name === opened));
-      group.setAttribute("tabindex", name === opened ? 0 : -1);
+      const open = name === opened;
+      group.classList.toggle("open", open);
+      set(group, { "aria-checked": open, tabindex: open ? 0 : -1 });
     }
   }
 
@@ -40,20 +37,12 @@ export function mount(element, bytes, send) {
     send({ box: opened });
   }
 
-  on(stage, "click", (event) => open(boxes.find((each) => each.group.contains(event.target))));
-  on(stage, "keydown", (event) => {
-    const step = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    open(boxes[boxes.findIndex((each) => each.name === opened) + step]);
-    event.preventDefault();
+  on(stage, "click", ({ target }) => open(boxes.find(({ group }) => group.contains(target))));
+  onKeys(on, stage, ({ key }) => {
+    const [right, down] = ARROWS[key] ?? [];
+    if (right === undefined) return false;
+    open(boxes[boxes.findIndex(({ name }) => name === opened) + right - down]);
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      build();
-    } else opened = read.opened;
-    mark();
-    draw();
-  }, end);
+  return receive(bytes, { build, take: (read) => { ({ opened } = read); } });
 }

@@ -1,6 +1,6 @@
 // Handles on an SVG: bars, shares of a whole, or points. Dragging happens here; sends {values}.
 import { dragging, telling } from "../js/drag.js";
-import { receiver } from "../js/messages.js";
+import { onKeys } from "../js/keys.js";
 import { frame } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
@@ -10,9 +10,9 @@ const rounded = (numbers) => numbers.map((each) => Math.round(each * 100) / 100)
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "drag", () => values.length && view.draw(values, faint));
+  const { root, on, draw, receive } = frame(element, "drag", ({ heads }) => view.draw(values, faint, heads));
   const view = viewOf(root);
-  let body, values = [], faint = [];
+  let body, values = [], faint;
 
   const told = telling(() => {
     const sent = rounded(values);
@@ -22,12 +22,9 @@ export function mount(element, bytes, send) {
 
   // Set one number. For shares, the others are adjusted proportionally so that the sum stays 1.
   function move(at, value) {
-    const next = [...values], to = Math.min(body.high, Math.max(body.low, value));
-    if (body.mode === "shares") {
-      const rest = values.reduce((sum, each, i) => (i === at ? sum : sum + each), 0), left = Math.max(0, 1 - to);
-      next.forEach((each, i) => (next[i] = i === at ? to : rest > 0 ? (each * left) / rest : left / (next.length - 1)));
-    } else next[at] = to;
-    values = next;
+    const to = Math.min(body.high, Math.max(body.low, value)), rest = values.reduce((sum, each) => sum + each, -values[at]);
+    const others = (each) => Math.max(0, 1 - to) * (rest > 0 ? each / rest : 1 / (values.length - 1));
+    values = (body.mode === "shares" ? values.map(others) : values).with(at, to);
     draw();
   }
 
@@ -50,26 +47,25 @@ export function mount(element, bytes, send) {
     move: follow,
     drop: () => told.tell(true),
   });
-  on(view.svg, "keydown", (event) => {
-    const at = view.handleOf(event.target), step = STEPS[event.key];
-    if (at < 0 || step === undefined) return;
-    const upright = !["ArrowLeft", "ArrowRight"].includes(event.key), index = body.mode === "points" ? 2 * at + upright : at;
-    move(index, values[index] + (step * (body.high - body.low)) / 100);
+  onKeys(on, view.svg, ({ target, key }) => {
+    const at = view.handleOf(target), upright = !["ArrowLeft", "ArrowRight"].includes(key);
+    if (at < 0 || !STEPS[key]) return false;
+    const index = body.mode === "points" ? 2 * at + upright : at;
+    move(index, values[index] + (STEPS[key] * (body.high - body.low)) / 100);
     told.tell();
-    event.preventDefault();
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      view.build(body);
-    } else {
-      faint = read.faint;
-      // a different number of values belongs to another question
-      if (held() === undefined && (told.takes(rounded(read.values).join()) || read.values.length !== values.length)) {
-        values = read.values;
-      }
-    }
-    draw();
-  }, () => (told.end(), end()));
+  function build(read) {
+    body = read;
+    view.build(body);
+  }
+
+  function take(read) {
+    faint = read.faint;
+    // a different number of values belongs to another question
+    const takes = held() === undefined && (told.takes(rounded(read.values).join()) || read.values.length !== values.length);
+    if (takes) ({ values } = read);
+  }
+
+  return receive(bytes, { build, take, leave: told.end });
 }

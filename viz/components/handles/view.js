@@ -1,19 +1,20 @@
 // Handles as an SVG: bars or points over two axes.
-import { div, figure, fill, fixed, palette, within } from "../js/shared.js";
-import { set, shape } from "../js/svg.js";
+import { axis, draggable, plane } from "../js/plane.js";
+import { div, figure, fill, fixed } from "../js/shared.js";
+import { label, set, shape } from "../js/svg.js";
 
 const TOP = 24, FOOT = 24;
 
 /**
  * Create the picture of handles.js in its root.
  * @param {HTMLElement} root
- * @returns {{svg: SVGElement, build: (body: object) => void, draw: (values: number[], faint: number[]) => void,
- *   handleOf: (target: Node) => number, valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
+ * @returns {{svg: SVGElement, build: (body: object) => void, draw: (values: number[], faint: number[], colours: string[])
+ *   => void, handleOf: (target: Node) => number, valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
  *   handleOf: -1 for none; valuesAt: the pointer's position in the axes' units, across and up
  */
 export function viewOf(root) {
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg), hint = div("hint", root);
-  let body, handles = [], box;
+  let body, handles = [], box, area;
 
   function build(read) {
     body = read;
@@ -21,86 +22,81 @@ export function viewOf(root) {
     handles = body.labels.map(handle);
     svg.setAttribute("aria-label", fill(body.text.group, { name: body.name }));
     hint.textContent = body.frozen ? "" : body.text[body.mode];
-    root.classList.toggle("frozen", body.frozen === true);
+    root.classList.toggle("frozen", body.frozen);
   }
 
   const points = () => body.mode === "points";
 
-  function handle(label) {
-    const slider = { tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high };
-    const group = shape("g", { class: "handle", ...(body.frozen ? { role: "img" } : slider) }, svg);
+  function handle(name) {
+    const acts = body.frozen ? { role: "img" } : draggable(body.low, body.high);
+    const group = shape("g", { class: "handle", ...acts }, svg), text = (kind) => shape("text", { class: kind, "text-anchor": "middle" }, group);
     const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
-    const hit = shape("rect", { class: "hit" }, group), dot = shape("circle", { r: 7 }, group);
-    const number = shape("text", { class: "number", "text-anchor": "middle" }, group);
-    const name = shape("text", { class: "label", "text-anchor": "middle" }, group);
-    name.textContent = label;
-    return { group, bar, hit, dot, number, name };
+    const made = { group, bar, hit: shape("rect", { class: "hit" }, group), dot: shape("circle", { r: 7 }, group),
+      number: text("number"), name: text("label") };
+    made.name.textContent = name;
+    return made;
   }
 
-  function draw(values, faint) {
+  function draw(values, faint, colours) {
     // in lecture mode, text is large and there is little height
     const height = body.height * (parseFloat(getComputedStyle(root).getPropertyValue("--picture-share")) || 1);
-    const { heads } = palette(root, body.colours);
     box = { left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: height - FOOT };
+    area = plane(svg, box, body.low, body.high);
     svg.setAttribute("height", height);
     drawAxes();
     handles.forEach((each, at) => {
       each.group.classList.toggle("faint", faint.includes(at));
-      (points() ? drawPoint : drawBar)(each, at, values, heads[at % heads.length]);
+      each.dot.setAttribute("fill", colours[at % colours.length]);
+      if (points()) drawPoint(each, at, values.slice(2 * at, 2 * at + 2));
+      else drawBar(each, at, values[at], colours[at % colours.length]);
     });
     if (points()) thin(values);
   }
 
-  const span = () => body.high - body.low;
-  const toX = (value) => box.left + ((value - body.low) / span()) * (box.right - box.left);
-  const toY = (value) => box.bottom - ((value - body.low) / span()) * (box.bottom - box.top);
   const zero = () => Math.max(body.low, Math.min(0, body.high));
 
   function drawAxes() {
     const { left, right, top, bottom } = box;
     axes.replaceChildren();
     for (const value of new Set([body.low, zero(), body.high])) {
-      const y = toY(value), x = toX(value), written = figure(value).replace(/\.?0+$/, "") || "0";
-      shape("line", { class: "axis", x1: left, x2: right, y1: y, y2: y }, axes);
-      shape("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, axes).textContent = written;
-      if (points()) shape("line", { class: "axis", x1: x, x2: x, y1: top, y2: bottom }, axes);
+      const y = area.y(value), x = area.x(value);
+      axis(axes, left, right, y, y);
+      label(axes, figure(value).replace(/\.?0+$/, "") || "0", { x: left - 6, y: y + 4, "text-anchor": "end" });
+      if (points()) axis(axes, x, x, top, bottom);
     }
-    shape("text", { x: left, y: 12 }, axes).textContent = body.unit;
+    label(axes, body.unit, { x: left, y: 12 });
   }
 
-  function drawBar(each, at, values, colour) {
-    const room = (box.right - box.left) / body.labels.length, wide = Math.min(46, room * 0.62);
-    const x = box.left + (at + 0.5) * room, y = toY(values[at]), foot = toY(zero()), text = fixed(values[at], 2);
-    const height = Math.max(1, Math.abs(foot - y));
-    set(each.bar, { x: x - wide / 2, y: Math.min(y, foot), width: wide, height, fill: colour, "fill-opacity": 0.55 });
-    set(each.hit, { x: x - wide / 2 - 4, y: box.top - 8, width: wide + 8, height: box.bottom - box.top + 16 });
-    set(each.dot, { cx: x, cy: y, fill: colour });
+  function drawBar(each, at, value, fill) {
+    const { left, right, top, bottom } = box, room = (right - left) / body.labels.length, width = Math.min(46, room * 0.62);
+    const x = left + (at + 0.5) * room, y = area.y(value), foot = area.y(zero()), height = Math.max(1, Math.abs(foot - y));
+    set(each.bar, { x: x - width / 2, y: Math.min(y, foot), width, height, fill, "fill-opacity": 0.55 });
+    set(each.hit, { x: x - width / 2 - 4, y: top - 8, width: width + 8, height: bottom - top + 16 });
+    set(each.dot, { cx: x, cy: y });
     set(each.number, { x, y: y <= foot ? y - 12 : y + 22 });
-    set(each.name, { x, y: box.bottom + FOOT - 6 });
-    each.number.textContent = text;
-    say(each, at, values[at], text);
+    set(each.name, { x, y: bottom + FOOT - 6 });
+    say(each, at, value, fixed(value, 2));
   }
 
-  function drawPoint(each, at, values, colour) {
-    const pair = values.slice(2 * at, 2 * at + 2), [x, y] = [toX(pair[0]), toY(pair[1])];
-    const written = pair.map((value) => fixed(value, 2));
+  function drawPoint(each, at, pair) {
+    const x = area.x(pair[0]), y = area.y(pair[1]), written = pair.map((value) => fixed(value, 2));
     set(each.hit, { x: x - 20, y: y - 20, width: 40, height: 40 });
-    set(each.dot, { cx: x, cy: y, fill: colour });
+    set(each.dot, { cx: x, cy: y });
     set(each.name, { x, y: y - 12 });
     set(each.number, { x, y: y + 22 });
-    each.number.textContent = written.join(", ");
-    say(each, at, pair[0], `x ${written[0]}, y ${written[1]}`);
+    say(each, at, pair[0], written.join(", "), `x ${written[0]}, y ${written[1]}`);
   }
 
-  function say({ group }, at, value, text) {
-    const label = `${body.labels[at]}: ${body.unit || body.name}`;
-    set(group, body.frozen ? { "aria-label": `${label}, ${text}` }
-      : { "aria-valuenow": value, "aria-valuetext": text, "aria-label": label });
+  function say({ group, number }, at, value, text, said = text) {
+    const name = `${body.labels[at]}: ${body.unit || body.name}`;
+    number.textContent = text;
+    set(group, body.frozen ? { "aria-label": `${name}, ${said}` }
+      : { "aria-valuenow": value, "aria-valuetext": said, "aria-label": name });
   }
 
   // Hide a point's numbers that overlap something else until the pointer is near.
   function thin(values) {
-    const spots = handles.map((_, at) => [toX(values[2 * at]), toY(values[2 * at + 1])]);
+    const spots = handles.map((_, at) => [area.x(values[2 * at]), area.y(values[2 * at + 1])]);
     const taken = spots.flatMap(([x, y]) => [[x, y, 9, 9], [x, y - 16, 5, 7]]);
     handles.forEach((each, at) => {
       const [x, y] = spots[at], own = [x, y + 18, each.number.textContent.length * 3.5, 7];
@@ -111,13 +107,7 @@ export function viewOf(root) {
   }
 
   const meet = ([x, y, wide, high], [a, b, w, h]) => Math.abs(x - a) < wide + w && Math.abs(y - b) < high + h;
-
-  function valuesAt(event) {
-    const [across, down] = within(svg, event), { left, right, top, bottom } = box;
-    return [body.low + ((across - left) / (right - left)) * span(), body.low + ((bottom - down) / (bottom - top)) * span()];
-  }
-
+  const valuesAt = (event) => area.at(event), focus = (at) => handles[at].group.focus({ focusVisible: false });
   const handleOf = (target) => handles.findIndex(({ group }) => group.contains(target));
-  const focus = (at) => handles[at].group.focus({ focusVisible: false });
   return { svg, build, draw, handleOf, valuesAt, focus };
 }

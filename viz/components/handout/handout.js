@@ -1,6 +1,6 @@
 // Draw a handout without a server: every figure's messages are embedded, the components' code and styles are passed in,
 // and no requests are made.
-import { header } from "../js/header.js";
+import { header } from "../js/messages.js";
 import { chart } from "./chart.js";
 import { bytesIn, choices, stageOf } from "./figure.js";
 import { fits, present } from "./present.js";
@@ -20,8 +20,7 @@ async function component(figure, { mount, css }) {
 
 // Return the name of the head whose thumbnail has this index.
 function headAt({ layers, heads }, at) {
-  const row = heads.findIndex((count, row) => at < heads.slice(0, row + 1).reduce((sum, each) => sum + each, 0));
-  return `${layers[row]}.${at - heads.slice(0, row).reduce((sum, each) => sum + each, 0)}`;
+  return heads.flatMap((count, row) => Array.from({ length: count }, (_, head) => `${layers[row]}.${head}`))[at];
 }
 
 // Show the head chosen in a grid, if the handout contains it for the same question.

@@ -1,8 +1,8 @@
 // Presentation mode: one figure fills the screen with large text. P or #present in the URL starts it, arrow keys step,
 // and Escape ends it.
-import { fill, node } from "../js/shared.js";
+import { SCREENS } from "../js/keys.js";
+import { div, fill } from "../js/shared.js";
 
-const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
 const FRAME = 112, LEGEND = 76;   // pixels before enlargement: around picture and caption; above and below a picture
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
 
@@ -19,7 +19,7 @@ export function fits(figure, fit) {
 /** @param {{place: string}} words */
 export function present(words) {
   const figures = [...document.querySelectorAll("figure")], { classList } = document.body,
-    place = node("div", "place", "", document.body);
+    place = div("place", document.body);
   let at = 0;
 
   // A page inside a notebook's iframe has no URL of its own.
@@ -53,9 +53,9 @@ export function present(words) {
 
   function stop() {
     classList.remove("presenting");
-    for (const figure of figures) {
-      if (figure.room) figure.fit?.(null, 1);
-      figure.room = undefined;
+    for (const figure of figures.filter(({ room }) => room)) {
+      figure.fit?.(null, 1);
+      delete figure.room;
     }
     address("");
     figures[at]?.scrollIntoView({ block: "center" });
@@ -68,7 +68,7 @@ export function present(words) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "p" || event.key === "P") presenting ? stop() : begin(nearest());
     else if (presenting && event.key === "Escape") stop();
-    else if (presenting && !inside && STEPS[event.key]) show(at + STEPS[event.key]);
+    else if (presenting && !inside && SCREENS[event.key]) show(at + SCREENS[event.key]);
     else return;
     event.preventDefault();
   });

@@ -1,43 +1,29 @@
 // The count for one answer, or the button that clears all counts. The tab stores them, so they survive a reload.
 import { mountOnce } from "../js/lifecycle.js";
-import { fill, node } from "../js/shared.js";
+import { div, fill, node } from "../js/shared.js";
+import { store, stored } from "../js/storage.js";
 import { styles } from "../js/styles.js";
 
 const NAME = "clearhead hands ", CHANGED = "clearhead-hands", KEY = "clearhead-hand", MOST = 9999;
-const unstored = {};   // used if the browser has no storage
+const known = {};   // for a browser without storage
 
-function read(question, answers) {
-  let found = unstored[question];
-  try {
-    found = JSON.parse(sessionStorage.getItem(NAME + question)) ?? found;
-  } catch {}   // storage is disabled, or the value is invalid
-  return Array.from({ length: answers }, (_, at) => {
-    const count = Array.isArray(found) ? found[at] : 0;
-    return Number.isInteger(count) && count > 0 ? Math.min(count, MOST) : 0;
-  });
-}
+const read = (question, answers) => {
+  const found = stored("sessionStorage", NAME + question) ?? known[question];
+  return Array.from({ length: answers }, (_, at) => (found?.[at] > 0 ? Math.min(Math.floor(found[at]), MOST) : 0));
+};
 
 function write(question, counts) {
-  unstored[question] = counts;
-  try {
-    sessionStorage.setItem(NAME + question, JSON.stringify(counts));
-  } catch {}   // storage is full or disabled: counts are lost on reload
+  known[question] = counts;
+  store("sessionStorage", NAME + question, counts);
   document.dispatchEvent(new CustomEvent(CHANGED));
 }
 
-function build(parent) {
-  const root = node("div", "hands", undefined, parent), bar = node("div", "bar", undefined, root);
-  const [fewer, count, more] = [["button", "fewer", "−"], ["span", "count", ""], ["button", "more", "+"]]
-    .map((made) => node(...made, root));
-  const clear = node("button", "clear", "", root);
-  for (const each of [fewer, more, clear]) each.type = "button";
-  count.setAttribute("role", "status");
-  return { root, bar, fewer, count, more, clear };
-}
-
 function begin(parent) {
-  const { root, bar, fewer, count, more, clear } = build(parent), one = {}, ended = new AbortController();
+  const root = div("hands", parent), bar = div("bar", root), fewer = node("button", "fewer", "−", root);
+  const count = node("span", "count", "", root), more = node("button", "more", "+", root), clear = node("button", "clear", "", root);
+  const ended = new AbortController(), { signal } = ended;
   let data;
+  count.role = "status";
 
   function show() {
     const { question, place, answers = 0, told, right, text } = data, counts = read(question, answers);
@@ -56,27 +42,28 @@ function begin(parent) {
   }
 
   function add(by) {
-    const counts = read(data.question, data.answers);
-    counts[data.place] = Math.max(0, Math.min(MOST, counts[data.place] + by));
-    write(data.question, counts);
+    const counts = read(data.question, data.answers), own = counts[data.place] + by;
+    write(data.question, counts.with(data.place, Math.max(0, Math.min(MOST, own))));
   }
 
   more.onclick = () => add(1);
   fewer.onclick = () => add(-1);
   clear.onclick = () => write(data.question, []);
-  document.addEventListener(CHANGED, show, { signal: ended.signal });
+  document.addEventListener(CHANGED, show, { signal });
   document.addEventListener(KEY, ({ detail: { hand, by } }) => {
     if (hand === data.place && !data.told && root.getClientRects().length) add(by);
-  }, { signal: ended.signal });
-  one.update = (call) => {
+  }, { signal });
+
+  function update(call) {
     [data] = call.data;
     show();
-  };
-  one.end = () => {
+  }
+
+  function end() {
     ended.abort();
     root.remove();
-  };
-  return one;
+  }
+  return { update, end };
 }
 
 /** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */

@@ -1,21 +1,18 @@
 // All heads as thumbnails. Hovering and keyboard movement stay in the browser; a choice sends the head's index,
 // {silence: index} or {figure: index}.
-import { receiver } from "../js/messages.js";
-import { div, frame, tooltip } from "../js/shared.js";
+import { frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "grid", redraw);
-  const view = viewOf(root), { stage, scroll } = view, live = div("unseen", root), tip = tooltip(root);
-  let body, state = { open: null, order: null, marks: [] }, over, at;
+  const { root, on, receive } = frame(element, "grid", redraw);
+  const view = viewOf(root), { stage, scroll } = view, tip = tooltip(root);
+  let body, state, over, at;
 
-  live.setAttribute("aria-live", "polite");
-
-  function redraw() {
-    if (view.draw(body, state)) at = over = undefined;
+  function redraw(colours) {
+    if (view.draw(body, state, colours)) at = over = undefined;
   }
 
   function hover(event) {
@@ -47,8 +44,7 @@ export function mount(element, bytes, send) {
     const column = (spot) => (state.order ? spot.x : spot.head), away = (spot) => Math.abs(column(spot) - column(here));
     at = (dx ? spots[spots.indexOf(here) + dx] : row.sort((one, other) => away(one) - away(other))[0]) ?? here;
     view.reach(at);
-    const [title, rows] = view.about(at);
-    live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
+    tip.say(...view.about(at));
   }
 
   function press(event) {
@@ -73,9 +69,5 @@ export function mount(element, bytes, send) {
     tip.hide();
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") body = read;
-    else state = read;
-    draw();
-  }, end);
+  return receive(bytes, { build: (read) => { body = read; }, take: (read) => { state = read; } });
 }

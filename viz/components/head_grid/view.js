@@ -1,8 +1,8 @@
 // Draw all heads as thumbnails on one canvas, with labels, marks and a legend.
-import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf } from "../js/overlay.js";
+import { barOf, canvasOfPicture, canvasOfSteps, drawOver } from "../js/overlay.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { div, figure, fill, heightFor, node, palette, place, short, within } from "../js/shared.js";
+import { div, figure, fill, heightFor, node, place, short, within } from "../js/shared.js";
 import { byLayer, byRank, groupGap } from "./layout.js";
 
 /**
@@ -10,7 +10,7 @@ import { byLayer, byRank, groupGap } from "./layout.js";
  * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
  * @param {HTMLElement} root
  * @returns {{stage: HTMLElement, scroll: HTMLElement, spots: () => Spot[], spotOf: (index: number) => Spot | undefined,
- *   draw: (body: object, state: object) => boolean, drawMarks: () => void, point: (spot?: Spot) => void,
+ *   draw: (body: object, state: object, colours: object) => boolean, drawMarks: () => void, point: (spot?: Spot) => void,
  *   reach: (spot?: Spot) => void, under: (event: PointerEvent) => Spot | undefined,
  *   about: (spot: Spot) => [string, string[][]]}} point: frames the head under the pointer; reach: frames the head
  *   reached with the keyboard; about: title and rows of the tooltip
@@ -22,14 +22,14 @@ export function viewOf(root) {
   const badges = div("", stage), legend = div("legend", root);
   let body, state, plan, drawn, cells;
 
-  canvas.setAttribute("role", "img");
+  canvas.role = "img";
   scroll.tabIndex = 0;
-  scroll.setAttribute("role", "application");
+  scroll.role = "application";
 
   // Return whether the layout changed.
-  function draw(nextBody, nextState) {
+  function draw(nextBody, nextState, colours) {
     [body, state] = [nextBody, nextState];
-    const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
+    const smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
     const { order, signed, of, values } = state, height = heightFor(root, body.height);
     const screen = [root.clientWidth, height, devicePixelRatio, colours.theme];
     const wanted = JSON.stringify([screen, order, signed, of, [...(values?.values ?? [])]]);
@@ -47,9 +47,9 @@ export function viewOf(root) {
     drawMarks();
     drawLegend(colours);
     const said = { layers: body.layers.length, heads: plan.spots.length };
-    canvas.setAttribute("aria-label", fill(body.text.picture, said));
+    canvas.ariaLabel = fill(body.text.picture, said);
     const keys = fill(body.silence ? body.text.keys_silence : body.text.keys, said);
-    scroll.setAttribute("aria-label", [keys, ...(state.figure ? [body.text.keys_figure] : [])].join(" "));
+    scroll.ariaLabel = state.figure ? `${keys} ${body.text.keys_figure}` : keys;
     root.dataset.heads = plan.spots.length;
     root.dataset.pitch = plan.pitch;
     root.dataset.left = plan.spots[0].x;
@@ -84,13 +84,13 @@ export function viewOf(root) {
   function overPicture(pen) {
     if (!body.picture) return undefined;
     const { picture, cells, covered, opacity, colours } = body, [, ...grid] = cells.shape;
-    const small = canvasOfPicture(picture, opacity), shades = shadesOf(colours.glow, opacity), count = grid[0] * grid[1];
+    const small = canvasOfPicture(picture, opacity), count = grid[0] * grid[1];
     const longer = Math.max(small.width, small.height);
     return (index, left, top, side) => {
       const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
       const steps = cells.values.subarray(index * count, (index + 1) * count);
-      drawOver(pen, small, canvasOfSteps(steps, grid, [shades]), [wide, high], [wide * covered[0], high * covered[1]],
-        [left + (side - wide) / 2, top + (side - high) / 2]);
+      drawOver(pen, small, canvasOfSteps(steps, grid, [colours.glow]), opacity, [wide, high],
+        [wide * covered[0], high * covered[1]], [left + (side - wide) / 2, top + (side - high) / 2]);
     };
   }
 
@@ -162,7 +162,7 @@ export function viewOf(root) {
 
   function drawPictureLegend() {
     const bar = node("span", "bar"), words = body.text;
-    bar.style.background = barOf(shadesOf(body.colours.glow, body.opacity));
+    bar.style.background = barOf(body.opacity, body.colours.glow);
     const [low, ...others] = ["1×", `${short(body.most)}×`, words.picture_row].map((text) => node("span", "", text));
     legend.replaceChildren(low, bar, ...others);
   }

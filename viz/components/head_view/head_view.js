@@ -1,8 +1,7 @@
 // One head, or the difference of two, in one of three lenses, which share pointer, keyboard, tooltip and table. Only
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
-import { receiver } from "../js/messages.js";
-import { div, fill, frame, heightFor, node, palette, tooltip } from "../js/shared.js";
+import { div, fill, frame, heightFor, node, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marked_cells.js";
@@ -30,24 +29,20 @@ const LENSES = { matrix, lines, text };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "view", redraw);
+  const { root, on, draw, receive } = frame(element, "view", redraw);
   const sentence = div("say", root), board = div("board", root), legend = div("legend", root);
-  const table = div("unseen", root), live = div("unseen", root), tip = tooltip(root);
-  const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
+  const table = div("unseen", root), tip = tooltip(root), view = {};
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
   const { headName, pairName, about, sentence: whatIsShown, fillTable } = wordsOf(view);
 
-  live.setAttribute("aria-live", "polite");
   board.tabIndex = 0;
-  board.setAttribute("role", "application");
+  board.role = "application";
 
-  function redraw() {
-    const { state, body } = view;
-    view.colours = palette(root, body.colours);
-    view.colours.line = view.colours.ramp[view.colours.theme === "dark" ? 6 : 5];
-    view.colours.signed = body.colours.signed[view.colours.theme];
-    view.colours.masked = view.colours.theme === "dark" ? "#1b212c" : "#eeeff2";
+  function redraw(colours) {
+    const { state, body } = view, dark = colours.theme === "dark";
+    view.colours = { ...colours, line: colours.ramp[dark ? 6 : 5], signed: body.colours.signed[colours.theme],
+      masked: dark ? "#1b212c" : "#eeeff2" };
     view.width = root.clientWidth;
     view.height = heightFor(board, body.height);
     if (drawn !== state.lens) {
@@ -60,10 +55,10 @@ export function mount(element, bytes, send) {
     if (held) pointAgain();
     drawLegend();
     const head = headName(0), size = { head, rows: view.rows.texts.length, columns: view.columns.texts.length };
-    board.setAttribute("aria-label", fill(body.text.keys, { head }));
+    board.ariaLabel = fill(body.text.keys, { head });
     for (const canvas of board.querySelectorAll("canvas")) {
-      canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", fill(body.bound ? body.text.picture_signed : body.text.picture, size));
+      canvas.role = "img";
+      canvas.ariaLabel = fill(body.bound ? body.text.picture_signed : body.text.picture, size);
     }
     root.dataset.drawn = `${head} ${state.lens}`;
   }
@@ -100,7 +95,7 @@ export function mount(element, bytes, send) {
     clearTimeout(later);
     later = setTimeout(() => {
       const said = fillTable(table);
-      if (said && !view.state.marking) live.textContent = said;
+      if (said && !view.state.marking) tip.say(said);
     }, 200);
   }
 
@@ -119,7 +114,7 @@ export function mount(element, bytes, send) {
     reveal.onclick = () => {
       send({ marks: view.marks.tokens() });
       if (!view.state.alone) return;
-      view.state = { ...view.state, marking: false };
+      view.state.marking = false;
       look();
       draw();
     };
@@ -133,7 +128,7 @@ export function mount(element, bytes, send) {
   function marked(news) {
     lens.drawMarks?.();
     drawButtons();
-    live.textContent = news;
+    tip.say(news);
     drawTableSoon();
   }
 
@@ -144,7 +139,7 @@ export function mount(element, bytes, send) {
   }
 
   function set(focus, pair) {
-    view.state = { ...view.state, focus, pair };
+    Object.assign(view.state, { focus, pair });
     cursor = undefined;
     rest();
     const { rows, columns } = view;
@@ -173,8 +168,7 @@ export function mount(element, bytes, send) {
     if (kind === "text" || upright !== transpose) cursor.row = inside(row + step, view.rows);
     else cursor.column = inside(next, view.columns);
     point(cursor, ...lens.where(cursor));
-    const [title, rows] = about(cursor);
-    live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
+    tip.say(...about(cursor));
   }
 
   on(board, "pointermove", (event) => {
@@ -211,19 +205,20 @@ export function mount(element, bytes, send) {
     view.body = view.state.alone && view.state.marking ? (blank ??= whole && covered(whole)) : whole;
   }
 
-  return receiver(bytes, (read) => {
-    if (read.part === "state") {
-      view.state = { ...view.state, ...read };
-      view.marks.begin(view.state);
-    } else {
-      [whole, blank] = [read, undefined];
-      const { rows, columns, scores } = read;
-      Object.assign(view, { rows, columns: columns ?? rows, hidden: scores?.values.includes(65535) });
-    }
+  function build(read) {
+    [whole, blank] = [read, undefined];
+    const { rows, columns, scores } = read;
+    Object.assign(view, { rows, columns: columns ?? rows, hidden: scores?.values.includes(65535) });
+    if (view.state) take({});
+  }
+
+  function take(read) {
+    const state = view.state = { ...view.state, ...read }, { rows, columns } = view;
+    view.marks.begin(state);
     look();
-    const { state, rows, columns } = view, within = (at, axis) => at !== null && at < axis.texts.length;
-    if (!within(state.focus, rows)) state.focus = null;
-    if (state.pair && !(within(state.pair[0], rows) && within(state.pair[1], columns))) state.pair = null;
-    draw();
-  }, () => (clearTimeout(later), end()));
+    if (state.focus >= rows.texts.length) state.focus = null;
+    if (state.pair?.[0] >= rows.texts.length || state.pair?.[1] >= columns.texts.length) state.pair = null;
+  }
+
+  return receive(bytes, { build, take, leave: () => clearTimeout(later) });
 }

@@ -1,7 +1,7 @@
-// Load a component's module and style by folder name, for component.py, before it is drawn. The component receives the
-// large message, and state.js the small one.
-import { channelOf } from "./channels.js";
+// Load a component's module and style by folder name, for component.py, before it is drawn. Streamlit delivers its large
+// and its small message in separate elements; each header contains the name of the channel that joins them.
 import { mountOnce } from "./lifecycle.js";
+import { header } from "./messages.js";
 import { styles } from "./styles.js";
 
 /**
@@ -13,30 +13,56 @@ import { styles } from "./styles.js";
  * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}} update: receives each later message
  */
 
-const begin = (mount, parent, { data }) => {
-  const channel = channelOf(data), one = {};
-  channel.body = one;
-  let view, trigger;
+/** @type {Map<string, {view?: object, state?: Uint8Array}>} */
+export const channels = new Map();
+
+function channelOf(bytes) {
+  const { room: name } = header(bytes);
+  if (!channels.has(name)) channels.set(name, {});
+  return channels.get(name);
+}
+
+// Remove a channel's view or state, unless it has a newer one.
+function leave(bytes, part, own) {
+  const channel = channelOf(bytes);
+  if (channel[part] === own) delete channel[part];
+  if (!channel.view && !channel.state) channels.delete(header(bytes).room);
+}
+
+function begin(mount, parent, { data }) {
+  let trigger, view;
   const update = (call) => {
     trigger = call.setTriggerValue;
     if (view) return view.update(call.data);
-    view = channel.view = mount(parent, call.data, (event) => trigger("event", event));
+    const channel = channelOf(data);
+    view = channel.view = mount(parent, data, (event) => trigger("event", event));
     if (channel.state) view.update(channel.state);
   };
   const end = () => {
     view.destroy();
-    if (channel.body === one) channel.body = channel.view = undefined;
-    channel.tidy();
+    leave(data, "view", view);
   };
   return { update, end };
-};
+}
 
 /**
  * @param {string} name  the component's folder
- * @returns {Promise<(call: object) => () => void>} the function that Streamlit calls
+ * @returns {Promise<(call: object) => () => void>} the function that Streamlit calls with the large message
  */
 export async function component(name) {
   const files = [import(`../${name}/${name}.js`), styles("js/shared.css", `${name}/${name}.css`)];
   const [{ mount }, css] = await Promise.all(files);
   return mountOnce((parent, call) => begin(mount, parent, call), css);
 }
+
+/**
+ * Receive the small message, pass it to the existing view and store it for later ones.
+ * @param {object} call  Streamlit's argument, which contains the data
+ * @returns {() => void} the clean-up function
+ */
+export const state = ({ data }) => {
+  const channel = channelOf(data);
+  channel.state = data;
+  channel.view?.update(data);
+  return () => leave(data, "state", data);   // the next message may have arrived
+};

@@ -7,16 +7,11 @@ import { node } from "./shared.js";
  */
 export const STEPS = 255;
 
-/**
- * Scale the opacity of the colours.
- * @param {string[]} colours  colour of each step, #rrggbbaa
- * @param {number} opacity  factor for all opacities, 0 to 1
- * @returns {number[][]} red, green, blue and opacity, 0 to 255 each
- */
-export const shadesOf = (colours, opacity) => colours.map((colour) => {
-  const [red, green, blue, cover] = [1, 3, 5, 7].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return [red, green, blue, Math.round(cover * opacity)];
-});
+function canvasOf(wide, high) {
+  const canvas = node("canvas");
+  [canvas.width, canvas.height] = [wide, high];
+  return [canvas, canvas.getContext("2d")];
+}
 
 /**
  * Draw the picture on a canvas of its own size: greyer and darker the more opaque the overlay is (glow.step_back).
@@ -25,8 +20,7 @@ export const shadesOf = (colours, opacity) => colours.map((colour) => {
  * @returns {HTMLCanvasElement}
  */
 export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
-  const canvas = node("canvas"), pen = canvas.getContext("2d"), image = pen.createImageData(wide, high);
-  [canvas.width, canvas.height] = [wide, high];
+  const [canvas, pen] = canvasOf(wide, high), image = pen.createImageData(wide, high);
   for (let at = 0; at < wide * high; at++) image.data.set([...values.subarray(3 * at, 3 * at + 3), 255], 4 * at);
   pen.putImageData(image, 0, 0);
   for (const [mode, alpha] of [["saturation", 0.75], ["source-over", 0.35]]) {   // black has no saturation
@@ -38,19 +32,17 @@ export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
 
 /**
  * Draw one pixel per patch on a canvas, to be stretched over the picture.
- * @param {ArrayLike<number>} numbers  colour steps (row, column); negative ones use the second list of shades
+ * @param {ArrayLike<number>} numbers  colour steps (row, column); negative ones use the second list of colours
  * @param {number[]} shape  rows and columns
- * @param {number[][][]} lists  shades of positive and of negative steps
+ * @param {string[][]} lists  colours of positive and of negative steps, #rrggbbaa
  * @returns {HTMLCanvasElement}
  */
-export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]) {
-  const canvas = node("canvas"), pen = canvas.getContext("2d");
-  [canvas.width, canvas.height] = [columns, rows];
-  const image = pen.createImageData(columns, rows);
+export function canvasOfSteps(numbers, [rows, columns], [colours, below]) {
+  const [canvas, pen] = canvasOf(columns, rows);
   for (let at = 0; at < rows * columns; at++) {
-    image.data.set((numbers[at] < 0 ? below : shades)[Math.abs(numbers[at])], 4 * at);
+    pen.fillStyle = (numbers[at] < 0 ? below : colours)[Math.abs(numbers[at])];
+    pen.fillRect(at % columns, Math.floor(at / columns), 1, 1);
   }
-  pen.putImageData(image, 0, 0);
   return canvas;
 }
 
@@ -59,24 +51,36 @@ export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]
  * @param {CanvasRenderingContext2D} pen
  * @param {HTMLCanvasElement} picture
  * @param {HTMLCanvasElement} shares  see canvasOfSteps()
+ * @param {number} opacity
  * @param {number[]} size  width and height of the picture
  * @param {number[]} covered  width and height of the area with patches
  * @param {number[]} [corner]  upper left corner of the picture
  */
-export function drawOver(pen, picture, shares, [wide, high], [right, bottom], [x, y] = [0, 0]) {
+export function drawOver(pen, picture, shares, opacity, [wide, high], [right, bottom], [x, y] = [0, 0]) {
   pen.imageSmoothingEnabled = wide < 4 * picture.width;
   pen.drawImage(picture, x, y, wide, high);
   pen.imageSmoothingEnabled = false;
+  pen.globalAlpha = opacity;
   pen.drawImage(shares, x, y, right, bottom);
+  pen.globalAlpha = 1;
 }
 
 /**
- * Return the colour bar as CSS: the shades over the grey of a dimmed picture, with those of negative steps first.
- * @param {number[][]} shades  see shadesOf()
- * @param {number[][]} [below]  shades of negative steps
+ * Return a colour that covers less, as CSS.
+ * @param {string} colour
+ * @param {number} opacity  0 to 1
+ * @returns {string}
+ */
+export const thinned = (colour, opacity) => `color-mix(in srgb, ${colour} ${100 * opacity}%, transparent)`;
+
+/**
+ * Return the colour bar as CSS: the colours over the grey of a dimmed picture, with those of negative steps first.
+ * @param {number} opacity
+ * @param {string[]} colours
+ * @param {string[]} [below]  colours of negative steps
  * @returns {string} a CSS background
  */
-export function barOf(shades, below = []) {
-  const few = (list) => list.filter((_, step) => step % 51 === 0), stops = [...few(below).toReversed(), ...few(shades)];
-  return `linear-gradient(90deg, ${stops.map(([r, g, b, cover]) => `rgb(${r} ${g} ${b} / ${cover / 255})`).join()}), rgb(108 108 108)`;
+export function barOf(opacity, colours, below = []) {
+  const few = (list) => list.filter((_, step) => step % 51 === 0), stops = [...few(below).toReversed(), ...few(colours)];
+  return `linear-gradient(90deg, ${stops.map((stop) => thinned(stop, opacity)).join()}), rgb(108 108 108)`;
 }

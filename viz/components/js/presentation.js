@@ -1,12 +1,14 @@
 // Keyboard control of lecture mode, independent of the focus, with a single listener that survives redraws: P toggles
 // the mode, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
+import { SCREENS } from "./keys.js";
 import { mountOnce } from "./lifecycle.js";
-import { node } from "./shared.js";
+import { div, node } from "./shared.js";
 import { stage, TITLE } from "./stage.js";
 
-const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
-const CLICKER = ["PageDown", "PageUp"], BLACK = ["b", "B", "."];
+// commands of keys that need no argument, in lecture mode
+const COMMANDS = { Escape: { on: false }, b: { black: true }, B: { black: true }, ".": { black: true }, F5: { full: true },
+  Home: { to: "first" }, End: { to: "last" } };
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
 const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
@@ -15,8 +17,8 @@ const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
 function taken(event, on) {
   const path = event.composedPath(), within = (what) => path.some((each) => each.matches?.(what));
   if (within(TYPED)) return true;
-  if (!on || CLICKER.includes(event.key) || !path[0].matches?.(":focus-visible")) return false;
-  return within(MOVED) ? event.key in STEPS : event.key === " " && within(PRESSED);
+  if (!on || event.key.startsWith("Page") || !path[0].matches?.(":focus-visible")) return false;
+  return within(MOVED) ? event.key in SCREENS : event.key === " " && within(PRESSED);
 }
 
 /**
@@ -28,19 +30,12 @@ function taken(event, on) {
  */
 export function said(event, on, letters) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event, on)) return undefined;
-  if (!letters && event.key.length === 1 && event.key !== " ") return undefined;
-  if (event.key === "p" || event.key === "P") return { on: !on };
+  const { key, code, shiftKey } = event, digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
+  if (!letters && key.length === 1 && key !== " ") return undefined;
+  if (key === "p" || key === "P") return { on: !on };
   if (!on) return undefined;
-  if (event.key === "Escape") return { on: false };
-  return STEPS[event.key] ? { step: STEPS[event.key] } : other(event);
-}
-
-function other({ key, code, shiftKey }) {
-  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
   if (digit) return { hand: digit - 1, by: shiftKey ? -1 : 1 };
-  if (BLACK.includes(key)) return { black: true };
-  if (key === "F5") return { full: true };
-  return { Home: { to: "first" }, End: { to: "last" } }[key];
+  return SCREENS[key] ? { step: SCREENS[key] } : COMMANDS[key];
 }
 
 function fillScreen() {
@@ -50,13 +45,9 @@ function fillScreen() {
 
 // Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
 function line(parent, { text, title }, act) {
-  const row = node("div", "clearhead-line", undefined, parent);
-  const button = (name, sign = text[name]) => {
-    const made = node("button", name, sign, row);
-    [made.type, made.ariaLabel, made.title] = ["button", text[name], text[name]];
-    made.onclick = () => act(name);
-    return made;
-  };
+  const row = div("clearhead-line", parent);
+  const button = (name, sign = text[name]) => Object.assign(node("button", name, sign, row),
+    { ariaLabel: text[name], title: text[name], onclick: () => act(name) });
   button("back", "‹");
   const place = node("span", "place", "", row);
   button("on", "›");
@@ -72,7 +63,7 @@ let latest;
 
 // Show a page's screens and the line below them.
 function room(parent, data, tell) {
-  const black = node("div", "clearhead-black", undefined, parent);
+  const black = div("clearhead-black", parent);
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
   let told = data.screen || TITLE, later;

@@ -1,52 +1,37 @@
 // Store the reader's progress in this browser: each lesson's controls, from its URL, and the visible section. Answers
 // in a link do not count until the reader answers again.
+import { store, stored } from "./storage.js";
+
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
 const SECTIONS = "[class*='st-key-section-']";
 const opened = { path: location.pathname, params: new URLSearchParams(location.search) };
 const again = performance.getEntriesByType("navigation")[0]?.type === "reload";
 let lesson = "", controls = [], told, moved = false, later;
 
-function stored() {
-  try {
-    const found = JSON.parse(localStorage.getItem(NAME));
-    return typeof found === "object" && found ? found : {};
-  } catch {   // storage is disabled, or the value is invalid
-    return {};
-  }
-}
-
-function store(all) {
-  try {
-    if (Object.keys(all).length) localStorage.setItem(NAME, JSON.stringify(all));
-    else localStorage.removeItem(NAME);
-  } catch {}   // storage is full or disabled: nothing is remembered
-}
-
-const sectionOf = (element) => /st-key-section-([\w-]+)/.exec(element.className)[1];
+const all = () => Object(stored("localStorage", NAME));   // {} if the value is not an object
+const sections = () => [...document.querySelectorAll(SECTIONS)];
+const nameOf = (section) => /st-key-section-([\w-]+)/.exec(section.className)[1];
 
 // Return the visible section, the last one that begins above or in the upper part of the window.
 function seen() {
-  const begun = [...document.querySelectorAll(SECTIONS)].filter((each) => each.getBoundingClientRect().top < innerHeight / 3);
-  return begun.length > 1 ? sectionOf(begun.at(-1)) : undefined;
+  const begun = sections().filter((each) => each.getBoundingClientRect().top < innerHeight / 3);
+  return begun.length > 1 ? [[SECTION, nameOf(begun.at(-1))]] : [];
 }
 
 function keep() {
-  const params = new URLSearchParams(location.search), all = stored(), before = all[lesson] ?? {};
+  const params = new URLSearchParams(location.search), { [lesson]: before = {}, ...others } = all();
   // wait until stored progress has been read
   if (!lesson || told === undefined || location.pathname.split("/").at(-1) !== lesson || params.has("present")) return;
   const brought = (name, value) => QUESTION.test(name) && opened.path === location.pathname
     && opened.params.get(name) === value && before[name] !== value;
-  const kept = [...params].filter(([name, value]) => controls.includes(name) && !brought(name, value));
-  const section = seen();
-  if (section) kept.push([SECTION, section]);
-  const { [lesson]: _, ...others } = all;
-  store(kept.length ? { ...others, [lesson]: Object.fromEntries(kept) } : others);
+  const kept = [...params].filter(([name, value]) => controls.includes(name) && !brought(name, value)).concat(seen());
+  store("localStorage", NAME, kept.length ? { ...others, [lesson]: Object.fromEntries(kept) } : others);
 }
 
 // Keep the remembered section in view while the content above it loads, unless the reader scrolls first.
 function scroll(section, tries = 20) {
   if (moved || !tries) return;
-  [...document.querySelectorAll(SECTIONS)].find((each) => sectionOf(each) === section)?.scrollIntoView({ block: "start" });
+  sections().find((each) => nameOf(each) === section)?.scrollIntoView();
   setTimeout(scroll, 200, section, tries - 1);
 }
 
@@ -59,12 +44,12 @@ addEventListener("scroll", () => {
 
 /** @param {object} call  Streamlit's argument, which contains the data */
 export const progress = ({ data, setTriggerValue }) => {
-  const { read, known, forget } = data, all = stored();
-  for (const name of forget) delete all[name];
-  if (forget.length) store(all);
-  [lesson, controls] = [data.lesson, data.controls];
-  const says = JSON.stringify(all), left = all[lesson]?.[SECTION];
+  const { read, known, forget } = data, lessons = all();
+  for (const name of forget) delete lessons[name];
+  if (forget.length) store("localStorage", NAME, lessons);
+  ({ lesson, controls } = data);
+  const says = JSON.stringify(lessons), left = lessons[lesson]?.[SECTION];
   if (!known && left && (again || !opened.params.size) && opened.path === location.pathname) scroll(left);
-  if (read && (!known || says !== told)) setTriggerValue("event", all);
+  if (read && (!known || says !== told)) setTriggerValue("event", lessons);
   if (read) told = says;
 };

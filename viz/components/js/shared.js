@@ -1,5 +1,6 @@
-// Helpers shared by the components: nodes, listeners, colours, positions, numbers, tooltip. No component stores state
-// here.
+// Helpers shared by the components: nodes, messages, listeners, colours, positions, numbers, tooltip. No component
+// stores state here.
+import { unpack } from "./messages.js";
 
 /**
  * Create an HTML element.
@@ -25,35 +26,51 @@ export function node(tag, name = "", text = undefined, parent = undefined) {
 export const div = (name, parent) => node("div", name, undefined, parent);
 
 /**
- * Create a component's frame: its root, its listeners and observers (which end() removes), and a redraw that runs at
- * most once per animation frame.
+ * Create a component's frame: its root, its listeners and observers, and a redraw that runs at most once per animation
+ * frame, in the theme's colours, once a message of every part has come.
  * @param {HTMLElement | ShadowRoot} element
  * @param {string} name
- * @param {() => void} redraw
+ * @param {(colours: object) => void} redraw  receives the result of palette()
  * @returns {{root: HTMLDivElement, on: (target: EventTarget, type: string, act: (event: Event) => void,
- *   options?: object) => void, draw: () => void, end: () => void}}
+ *   options?: object) => void, draw: () => void, receive: (bytes: Uint8Array, acts: {build: (body: object) => void,
+ *   take?: (state: object) => void, leave?: () => void}) => {update: (message: Uint8Array | object) => void,
+ *   destroy: () => void}}} receive: returns the result of mount(), which passes on the first message and each later one.
+ *   Pages without a server pass objects: fields to change in the last body, or in the state
  */
 export function frame(element, name, redraw) {
-  const root = div(`ch ${name}`, element), ended = new AbortController();
-  let waiting = 0;
+  const root = div(`ch ${name}`, element), ended = new AbortController(), { signal } = ended;
+  let waiting = 0, body, incomplete = true;
   const draw = () => {
     waiting ||= requestAnimationFrame(() => {
       waiting = 0;
-      if (root.clientWidth) redraw();
+      if (root.clientWidth && !incomplete) redraw(palette(root, body.colours));
     });
   };
   const sizes = new ResizeObserver(draw);
   sizes.observe(root);
-  const { signal } = ended;
   const on = (target, type, act, options = {}) => target.addEventListener(type, act, { ...options, signal });
   on(matchMedia("(prefers-color-scheme: dark)"), "change", draw);
-  const end = () => {
-    cancelAnimationFrame(waiting);
-    ended.abort();
-    sizes.disconnect();
-    root.remove();
-  };
-  return { root, on, draw, end };
+
+  function receive(bytes, { build, take, leave }) {
+    function update(message) {
+      const whole = message instanceof Uint8Array, read = whole ? unpack(message) : message;
+      if (read.part === "body") build(body = whole ? read : { ...body, ...read });
+      else take?.(read);
+      incomplete &&= take && read.part === "body";
+      draw();
+    }
+
+    function destroy() {
+      leave?.();
+      cancelAnimationFrame(waiting);
+      ended.abort();
+      sizes.disconnect();
+      root.remove();
+    }
+    update(bytes);
+    return { update, destroy };
+  }
+  return { root, on, draw, receive };
 }
 
 /**
@@ -63,36 +80,30 @@ export function frame(element, name, redraw) {
  */
 export const parts = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 
-// Return any CSS colour as #rrggbb, or undefined if it is transparent.
-function hex(colour) {
-  const pen = document.createElement("canvas").getContext("2d");
-  pen.fillStyle = "#00000000";
-  pen.fillStyle = colour;
-  return pen.fillStyle.startsWith("#") ? pen.fillStyle : undefined;
-}
+/**
+ * Return how bright a colour is, 0 to 255.
+ * @param {(number | string)[]} rgb
+ * @returns {number}
+ */
+export const brightness = ([red, green, blue]) => 0.3 * red + 0.59 * green + 0.11 * blue;
 
-// Return a property of the page's theme, or "" outside Streamlit.
-const themed = (element, name) => getComputedStyle(element).getPropertyValue(name).trim();
-
-function background(element) {
-  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) {
-    const colour = hex(themed(at, "--st-background-color") || getComputedStyle(at).backgroundColor);
-    if (colour) return colour;
-  }
-  return "#ffffff";
+// Return the element and everything around it, across shadow roots.
+function around(element) {
+  const outer = element.parentElement ?? element.getRootNode().host;
+  return outer ? [element, ...around(outer)] : [element];
 }
 
 /**
- * Return the theme's colours, for the background that is actually visible.
+ * Return the colours of the theme, light or dark, that the text around the component has.
  * @param {HTMLElement} root
  * @param {object} colours  see viz/theme.py
  * @returns {{theme: "light" | "dark", ink: string, accent: string, paper: string,
  *   heads: string[], ramp: string[], gradient: string}}
  */
 export function palette(root, colours) {
-  const [r, g, b] = parts(background(root)), theme = 0.3 * r + 0.59 * g + 0.11 * b < 128 ? "dark" : "light";
+  const { color } = getComputedStyle(around(root)[1]), theme = brightness(color.match(/[\d.]+/g)) > 128 ? "dark" : "light";
   const ink = colours.ink[theme], paper = colours.paper[theme], ramp = colours.ramp[theme];
-  const accent = themed(root, "--st-primary-color") || colours.accent;
+  const accent = getComputedStyle(root).getPropertyValue("--st-primary-color") || colours.accent;
   for (const [name, colour] of Object.entries({ ink, paper, accent })) root.style.setProperty(`--${name}`, colour);
   const heads = (colours.heads ?? []).map((each) => (each === "#000000" ? ink : each));
   return { theme, ink, accent, paper, heads, ramp, gradient: `linear-gradient(90deg, ${ramp.join()})` };
@@ -103,11 +114,7 @@ export function palette(root, colours) {
  * @param {Element} element
  * @returns {number}
  */
-export function zoomOf(element) {
-  let zoom = 1;
-  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) zoom *= getComputedStyle(at).zoom;
-  return zoom;
-}
+export const zoomOf = (element) => around(element).reduce((zoom, each) => zoom * getComputedStyle(each).zoom, 1);
 
 const LOWEST = 110, HEADING = 0.27;   // pixels; share of the window taken by a picture's heading
 let enlarges;
@@ -145,8 +152,7 @@ export function heightFor(element, wanted, least = LOWEST) {
   const below = parseFloat(getComputedStyle(element).getPropertyValue("--picture-below"));
   if (!below) return wanted;
   const { top, zoom } = inWindow(element);
-  let scrolled = 0;
-  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) scrolled += at.scrollTop;
+  const scrolled = around(element).reduce((sum, each) => sum + each.scrollTop, 0);
   const left = (innerHeight - top - scrolled) / zoom - below;
   return left < least ? Math.min(wanted, (1 - HEADING) * innerHeight / zoom - below) : left;
 }
@@ -223,42 +229,36 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
  * Create the tooltip: a title and rows of [label, value] beside the pointer, inside the window and above everything. It
  * is laid out only when its text changes, and hidden without being closed, because opening a popover is slow.
  * @param {HTMLElement} root
- * @returns {{show: (x: number, y: number, head: string, rows: string[][]) => void, hide: () => void}}
+ * @returns {{show: (x: number, y: number, head: string, rows: string[][]) => void, hide: () => void,
+ *   say: (text: string, rows?: string[][]) => void}} say: tells the same to screen readers
  */
 export function tooltip(root) {
-  const tip = div("tip", root), title = node("b", "", "", tip), lines = [];
+  const tip = div("tip", root), live = div("unseen", root);
   let wide = 0, high = 0, said = "";
-  tip.popover = "manual";
-  tip.setAttribute("aria-hidden", "true");
-
-  function line() {
-    const made = node("div");
-    return { made, name: node("span", "", "", made), value: node("span", "", "", made) };
-  }
+  Object.assign(tip, { popover: "manual", ariaHidden: "true" });
+  live.ariaLive = "polite";
 
   function write(head, rows) {
-    title.textContent = head;
-    rows.forEach(([name, value], at) => {
-      lines[at] ??= line();
-      lines[at].name.textContent = name;
-      lines[at].value.textContent = value;
-    });
-    tip.replaceChildren(title, ...rows.map((_, at) => lines[at].made));
+    tip.replaceChildren();
+    node("b", "", head, tip);
+    for (const row of rows) {
+      const line = div("", tip);
+      for (const text of row) node("span", "", text, line);
+    }
     if (!tip.matches(":popover-open")) tip.showPopover();
     [wide, high] = [tip.offsetWidth, tip.offsetHeight];
   }
 
   function show(x, y, head, rows) {
-    const text = head + rows;
+    const text = head + rows, zoom = zoomOf(tip);
     if (text !== said) write(head, rows);
     said = text;
-    const zoom = zoomOf(tip), [across, down, right, low] = [x, y, innerWidth, innerHeight].map((each) => each / zoom);
-    const left = across + 16 + wide > right - 8 ? Math.max(8, across - 16 - wide) : across + 16;
-    const top = down + 16 + high > low - 8 ? Math.max(8, down - 16 - high) : down + 16;
-    tip.style.transform = `translate(${left}px, ${top}px)`;
+    const beside = (at, size, end) => (at + 24 + size > end ? Math.max(8, at - 16 - size) : at + 16);
+    place(tip, beside(x / zoom, wide, innerWidth / zoom), beside(y / zoom, high, innerHeight / zoom));
     tip.style.visibility = "visible";
   }
 
   const hide = () => { tip.style.visibility = "hidden"; };
-  return { show, hide };
+  const say = (text, rows = []) => { live.textContent = [text, ...rows.map((row) => row.join(" "))].join(", "); };
+  return { show, hide, say };
 }

@@ -16,6 +16,14 @@ export function shape(tag, attributes, parent) {
 }
 
 /**
+ * Create a text.
+ * @param {Element} parent
+ * @param {string} words
+ * @param {Record<string, string | number>} attributes
+ */
+export const label = (parent, words, attributes) => { shape("text", attributes, parent).textContent = words; };
+
+/**
  * @param {Element} made
  * @param {Record<string, string | number>} attributes
  */
@@ -29,10 +37,9 @@ export function set(made, attributes) {
  * @param {number[]} points
  */
 export function wire(parent, points) {
-  const pairs = points.reduce((all, each, at) => (at % 2 ? all : [...all, [each, points[at + 1]]]), []);
-  const [before, last] = pairs.slice(-2), [dx, dy] = last.map((each, i) => Math.sign(each - before[i]));
-  shape("polyline", { class: "wire", points: pairs.map((each) => each.join()).join(" ") }, parent);
-  const back = [last[0] - 7 * dx, last[1] - 7 * dy], [px, py] = [3.5 * dy, 3.5 * dx];
-  const d = `M${last.join()}L${back[0] + px},${back[1] + py}L${back[0] - px},${back[1] - py}Z`;
+  const [x0, y0, x, y] = points.slice(-4), [dx, dy] = [Math.sign(x - x0), Math.sign(y - y0)];
+  const [left, top, across, down] = [x - 7 * dx, y - 7 * dy, 3.5 * dy, 3.5 * dx];
+  shape("polyline", { class: "wire", points: points.join(" ") }, parent);
+  const d = `M${x},${y}L${left + across},${top + down}L${left - across},${top - down}Z`;
   shape("path", { class: "tip-of-wire", d }, parent);
 }

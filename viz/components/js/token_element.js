@@ -6,14 +6,11 @@ import { inWindow, node } from "./shared.js";
  * @param {string} text
  * @param {number} [flags]  sum of 1 (special), 2 (unknown) and 4 (joined)
  * @param {ParentNode} [parent]
+ * @param {string} [tag]
  * @returns {HTMLElement}
  */
-export function token(text, flags = 0, parent = undefined) {
-  const made = node("bdi", "token", text, parent);
-  if (flags & 1) made.classList.add("special");
-  if (flags & 2) made.classList.add("unknown");
-  return made;
-}
+export const token = (text, flags, parent, tag = "bdi") =>
+  node(tag, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text, parent);
 
 /**
  * Return the window position of a point inside an element, even if lecture mode enlarges the element.

@@ -1,7 +1,7 @@
 // Draw a record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout, it makes
 // no requests; it receives the theme from the notebook around its iframe and sends its height.
 import { bytesIn, choices, stageOf } from "../handout/figure.js";
-import { header } from "../js/header.js";
+import { header } from "../js/messages.js";
 import { node } from "../js/shared.js";
 
 const read = (id) => JSON.parse(document.querySelector(id).textContent);

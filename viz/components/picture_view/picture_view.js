@@ -1,23 +1,17 @@
 // A picture with its patches. Hovering and keyboard movement stay in the browser; only a choice is sent, as {token}.
-import { receiver } from "../js/messages.js";
-import { div, frame, tooltip } from "../js/shared.js";
+import { frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "patches", redraw);
-  const view = viewOf(root), { board, chips } = view, live = div("unseen", root), tip = tooltip(root);
-  let body, state, cursor;
-
-  live.setAttribute("aria-live", "polite");
-
-  function redraw() {
-    if (!state) return;
+  const { root, on, receive } = frame(element, "patches", () => {
     view.draw(state);
     view.point(cursor);
-  }
+  });
+  const view = viewOf(root), { board, chips } = view, tip = tooltip(root);
+  let body, state, cursor;
 
   function choose(token) {
     if (body.frozen) return;   // other tokens' rows are unavailable
@@ -36,8 +30,7 @@ export function mount(element, bytes, send) {
     const { focus } = state, chosen = focus !== null && view.isPatch(focus) ? focus : undefined;
     cursor = view.beside(cursor ?? chosen, step);
     view.point(cursor);
-    const [title, rows] = view.about(cursor);
-    live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
+    tip.say(...view.about(cursor));
   }
 
   function leave() {
@@ -68,9 +61,5 @@ export function mount(element, bytes, send) {
     event.preventDefault();
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") view.build(body = read);
-    else state = read;
-    draw();
-  }, end);
+  return receive(bytes, { build: (read) => view.build(body = read), take: (read) => { state = read; } });
 }

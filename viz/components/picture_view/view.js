@@ -1,8 +1,8 @@
 // Draw a picture and its coloured patches, with the other tokens, marks, legend, sentence and table.
 import { canvasOf } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
-import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
-import { div, fill, heightFor, node, palette, place, within } from "../js/shared.js";
+import { barOf, canvasOfPicture, canvasOfSteps, drawOver, STEPS, thinned } from "../js/overlay.js";
+import { div, fill, heightFor, node, place, within } from "../js/shared.js";
 
 const LINES = 7;   // smallest patch, in pixels, with grid lines
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
@@ -24,8 +24,8 @@ export function viewOf(root) {
   let body, state, size, pictures = {};
 
   board.tabIndex = 0;
-  board.setAttribute("role", "application");
-  canvas.setAttribute("role", "img");
+  board.role = "application";
+  canvas.role = "img";
 
   const box = (token) => body.boxes.values.subarray(4 * token, 4 * token + 4);
   const isPatch = (token) => !Number.isNaN(box(token)[0]);
@@ -39,7 +39,6 @@ export function viewOf(root) {
 
   function draw(now) {
     state = now;
-    palette(root, body.colours);
     const [high, wide] = body.picture.shape;
     const most = heightFor(board, body.height);
     const scale = Math.min(root.clientWidth / wide, most / high);
@@ -51,8 +50,8 @@ export function viewOf(root) {
     drawLegend();
     say();
     const words = body.text, said = { name: state.name, label: body.label, patches: tokens().filter(isPatch).length };
-    canvas.setAttribute("aria-label", fill(words.picture, said));
-    board.setAttribute("aria-label", fill(body.frozen ? words.keys_frozen : words.keys, said));
+    canvas.ariaLabel = fill(words.picture, said);
+    board.ariaLabel = fill(body.frozen ? words.keys_frozen : words.keys, said);
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
   }
 
@@ -74,8 +73,8 @@ export function viewOf(root) {
     if (pictures.of !== body || pictures.opacity !== opacity) {
       pictures = { of: body, opacity, canvas: canvasOfPicture(body.picture, opacity) };
     }
-    const lists = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, opacity));
-    drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, lists),
+    const { glow, below } = body.colours;
+    drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, [glow, below]), opacity,
       [canvas.width, canvas.height], [right, bottom]);
     const [wide, high] = [right / body.grid[1], bottom / body.grid[0]];
     if (Math.min(...size) / Math.max(...body.grid) >= LINES) drawLines(pen, [wide, high], [right, bottom]);
@@ -115,23 +114,22 @@ export function viewOf(root) {
 
   // Draw the tokens that are not patches as buttons in their colours.
   function drawChips() {
-    const special = tokens().filter((token) => !isPatch(token)), shades = shadesOf(body.colours.glow, 1);
+    const special = tokens().filter((token) => !isPatch(token));
     if (chips.childElementCount !== special.length) {
       chips.replaceChildren(...special.map((token) => {
         const made = node("button", "chip");
-        made.type = "button";
-        made.append(node("span", "swatch"), node("span", "name"), node("span", "number"));
+        for (const part of ["swatch", "name", "number"]) node("span", part, "", made);
         made.dataset.token = token;
         return made;
       }));
     }
     for (const chip of chips.children) {
-      const token = Number(chip.dataset.token), [red, green, blue, covers] = shades[Math.max(0, state.steps[token])];
-      chip.children[0].style.background = `rgb(${red} ${green} ${blue} / ${covers / 255})`;
+      const token = Number(chip.dataset.token);
+      chip.children[0].style.background = body.colours.glow[Math.max(0, state.steps[token])];
       chip.children[0].hidden = state.kind === "none";
       chip.children[1].textContent = name(token);
       chip.children[2].textContent = state.written[token];
-      chip.setAttribute("aria-pressed", String(token === state.focus));
+      chip.ariaPressed = token === state.focus;
       chip.disabled = body.frozen;
       chip.classList.toggle("hidden-token", state.hidden.includes(token));
     }
@@ -155,8 +153,8 @@ export function viewOf(root) {
     if (legend.hidden) return;
     const nodes = [node("span", "", state.scale)];
     const scale = node("span", "scale"), bar = node("span", "bar", undefined, scale), ticks = node("span", "ticks", undefined, scale);
-    const [glow, below] = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, state.opacity));
-    bar.style.background = barOf(glow, state.kind === "signed" ? below : undefined);
+    const { glow, below } = body.colours;
+    bar.style.background = barOf(state.opacity, glow, state.kind === "signed" ? below : []);
     for (const [at, text] of state.ticks) node("span", "", text, ticks).style.left = `${100 * at}%`;
     nodes.push(scale);
     if (state.hidden.length) nodes.push(node("span", "", fill(body.text.hidden, { count: state.hidden.length })));

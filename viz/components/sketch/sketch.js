@@ -1,84 +1,75 @@
 // A curve drawn by hand. A stroke sets the heights at the positions it passes; all other positions take the nearest
 // height, so a single stroke makes a whole curve. Sends {values} when the stroke ends.
 import { dragging } from "../js/drag.js";
-import { receiver } from "../js/messages.js";
-import { div, fill, frame, palette, within } from "../js/shared.js";
-import { set, shape } from "../js/svg.js";
+import { onKeys } from "../js/keys.js";
+import { axis, draggable, plane } from "../js/plane.js";
+import { div, fill, frame } from "../js/shared.js";
+import { label, set, shape } from "../js/svg.js";
 
 const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02,
   PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 const LEFT = 52, RIGHT = 12, TOP = 24, FOOT = 40, MIDDLE = 0.5;
-const rounded = (height) => Math.round(Math.min(1, Math.max(0, height)) * 100) / 100;
+const clipped = (share) => Math.min(1, Math.max(0, share)), rounded = (height) => Math.round(clipped(height) * 100) / 100;
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "sketch", redraw);
+  const { root, on, draw, receive } = frame(element, "sketch", redraw);
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
-  const curve = shape("polyline", { class: "curve" }, svg), invited = shape("text", { class: "invite" }, svg);
-  const hint = div("hint", root);
-  let body, heights = [], dots = [], before;   // before: last [position, height] of the stroke
+  const curve = shape("polyline", { class: "curve" }, svg), hint = div("hint", root);
+  const invited = shape("text", { class: "invite", "text-anchor": "middle" }, svg), points = shape("g", {}, svg);
+  let body, heights, dots, area, before;   // before: last [position, height] of the stroke
 
-  const box = () => ({ left: LEFT, right: Math.max(120, root.clientWidth - RIGHT), top: TOP, bottom: body.height - FOOT });
-  const toX = (share, { left, right }) => left + share * (right - left);
-  const toY = (share, { top, bottom }) => bottom - share * (bottom - top);
-  const at = (place) => place / (body.places - 1);
-
-  function build() {
-    for (const each of dots) each.remove();
-    dots = Array.from({ length: body.places }, () =>
-      shape("circle", { r: 5, tabindex: 0, role: "slider", "aria-valuemin": 0, "aria-valuemax": 1 }, svg));
-    svg.setAttribute("aria-label", fill(body.text.group, { name: body.names[1] }));
+  function build(read) {
+    body = read;
+    points.replaceChildren();
+    dots = Array.from({ length: body.places }, () => shape("circle", { r: 5, ...draggable(0, 1) }, points));
+    set(svg, { "aria-label": fill(body.text.group, { name: body.names[1] }), height: body.height });
     hint.textContent = body.text.hint;
     invited.textContent = body.text.invite;
   }
 
   function redraw() {
-    if (!body) return;
-    const plane = box(), drawn = heights.some((each) => each !== undefined);
-    palette(root, body.colours);
-    svg.setAttribute("height", body.height);
-    drawAxes(plane);
-    const full = filled();
-    curve.setAttribute("points", drawn ? full.map((each, i) => [toX(at(i), plane), toY(each, plane)].join()).join(" ") : "");
+    const full = filled(), drawn = heights.some((each) => each !== undefined), { places } = body;
+    const box = { left: LEFT, right: Math.max(120, root.clientWidth - RIGHT), top: TOP, bottom: body.height - FOOT };
+    const x = (box.left + box.right) / 2, x2 = (place) => area.x(place / (places - 1));
+    area = plane(svg, box);
+    drawAxes(box, x);
+    curve.setAttribute("points", drawn ? full.map((each, i) => [x2(i), area.y(each)]).join(" ") : "");
     dots.forEach((dot, i) => {
-      set(dot, { cx: toX(at(i), plane), cy: toY(full[i], plane), "aria-valuenow": full[i],
-        "aria-label": fill(body.text.place, { place: i + 1, places: body.places }) });
+      set(dot, { cx: x2(i), cy: area.y(full[i]), "aria-valuenow": full[i],
+        "aria-label": fill(body.text.place, { place: i + 1, places }) });
       dot.classList.toggle("open", heights[i] === undefined);
     });
-    set(invited, { x: (plane.left + plane.right) / 2, y: (plane.top + plane.bottom) / 2, "text-anchor": "middle" });
+    set(invited, { x, y: (box.top + box.bottom) / 2 });
     invited.toggleAttribute("hidden", drawn);
   }
 
-  function drawAxes(plane) {
+  function drawAxes({ left, right, top, bottom }, middle) {
     axes.replaceChildren();
     for (const [share, name] of body.across) {
-      const x = toX(share, plane), place = share === 0 ? "start" : share === 1 ? "end" : "middle";
-      shape("line", { class: "axis", x1: x, x2: x, y1: plane.top, y2: plane.bottom }, axes);
-      shape("text", { x, y: plane.bottom + 16, "text-anchor": place }, axes).textContent = name;
+      const x = area.x(share), place = share === 0 ? "start" : share === 1 ? "end" : "middle";
+      axis(axes, x, x, top, bottom);
+      label(axes, name, { x, y: bottom + 16, "text-anchor": place });
     }
     for (const [share, name] of body.up) {
-      const y = toY(share, plane);
-      shape("line", { class: "axis", x1: plane.left, x2: plane.right, y1: y, y2: y }, axes);
-      shape("text", { x: plane.left - 6, y: y + 4, "text-anchor": "end" }, axes).textContent = name;
+      const y = area.y(share);
+      axis(axes, left, right, y, y);
+      label(axes, name, { x: left - 6, y: y + 4, "text-anchor": "end" });
     }
-    const middle = { x: (plane.left + plane.right) / 2, y: body.height - 6, "text-anchor": "middle" };
-    shape("text", middle, axes).textContent = body.names[0];
-    shape("text", { x: plane.left, y: 12 }, axes).textContent = body.names[1];
+    label(axes, body.names[0], { x: middle, y: body.height - 6, "text-anchor": "middle" });
+    label(axes, body.names[1], { x: left, y: 12 });
   }
 
   // Return the curve, with undrawn positions at the height of the nearest drawn one.
   function filled() {
-    const known = heights.flatMap((each, i) => (each === undefined ? [] : [i]));
-    if (!known.length) return Array(body.places).fill(MIDDLE);
-    const nearest = (i) => known.reduce((best, each) => (Math.abs(each - i) < Math.abs(best - i) ? each : best));
-    return Array.from({ length: body.places }, (_, i) => heights[i] ?? heights[nearest(i)]);
+    const known = Object.keys(heights), nearest = (i) => known.reduce((best, each) => (Math.abs(each - i) < Math.abs(best - i) ? each : best));
+    return Array.from({ length: body.places }, (_, i) => (known.length ? heights[nearest(i)] : MIDDLE));
   }
 
   // Continue the stroke to a point, interpolating the positions in between.
   function stroke(event) {
-    const plane = box(), [x, y] = within(svg, event);
-    const across = Math.min(1, Math.max(0, (x - plane.left) / (plane.right - plane.left))) * (body.places - 1);
-    const height = rounded((plane.bottom - y) / (plane.bottom - plane.top)), [from, high] = before ?? [across, height];
+    const [share, up] = area.at(event), across = clipped(share) * (body.places - 1), height = rounded(up);
+    const [from, high] = before ?? [across, height];
     heights[Math.round(across)] = height;
     for (let i = Math.ceil(Math.min(from, across)); i <= Math.max(from, across); i += 1) {
       heights[i] = across === from ? height : rounded(high + ((i - from) / (across - from)) * (height - high));
@@ -102,18 +93,11 @@ export function mount(element, bytes, send) {
     move: (_, event) => stroke(event),
     drop: () => change(filled()),
   });
-  on(svg, "keydown", (event) => {
-    const place = dots.indexOf(event.target), step = STEPS[event.key];
-    if (place < 0 || step === undefined) return;
-    change(filled().map((each, i) => (i === place ? rounded(each + step) : each)));
-    event.preventDefault();
+  onKeys(on, svg, ({ target, key }) => {
+    const place = dots.indexOf(target);
+    if (place < 0 || !STEPS[key]) return false;
+    change(filled().with(place, rounded(filled()[place] + STEPS[key])));
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      build();
-    } else if (!held()) heights = [...read.values];
-    draw();
-  }, end);
+  return receive(bytes, { build, take: ({ values }) => { if (!held()) heights = [...values]; } });
 }

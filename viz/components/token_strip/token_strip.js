@@ -1,106 +1,81 @@
 // The sentence's tokens as buttons. Selections are sent as {token, pair}.
-import { receiver } from "../js/messages.js";
-import { div, fill, frame, node, palette } from "../js/shared.js";
+import { onKeys, stepped } from "../js/keys.js";
+import { div, fill, frame, node } from "../js/shared.js";
+import { token } from "../js/token_element.js";
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "strip", () => palette(root, body.colours));
+  const { root, on, receive } = frame(element, "strip", mark);
   const strip = div("tokens", root), hint = div("hint", root);
-  let body, state = { focus: null, pair: null, pairs: true }, buttons = [], reach = 0;
-  strip.setAttribute("role", "toolbar");
-  hint.setAttribute("aria-live", "polite");
+  let body, state, buttons = [], reach;
+  strip.role = "toolbar";
+  hint.ariaLive = "polite";
 
-  function build() {
-    const { texts, flags, segments } = body.tokens, names = body.text.segments, pairs = segments.includes(1);
+  function build(read) {
+    body = read;
+    const { tokens: { texts, flags, segments }, text: words } = body, pairs = segments.includes(1);
     let word, segment = -1;
-    buttons = [];
     strip.replaceChildren();
-    strip.setAttribute("aria-label", body.text.label);
-    texts.forEach((text, at) => {
-      if (pairs && segments[at] >= 0 && segments[at] !== segment) {
+    strip.ariaLabel = words.label;
+    buttons = texts.map((text, at) => {
+      if (pairs && segments[at] > segment) {
         segment = segments[at];
         if (segment) div("segment", strip);
-        node("span", "letter", names[segment], strip);
+        node("span", "letter", words.segments[segment], strip);
       }
       if (!(flags[at] & 4)) word = node("span", "word", undefined, strip);
-      buttons.push(button(text, flags[at], at, word));
+      const made = token(text, flags[at], word, "button"), about = fill(words.token, { token: text, position: at });
+      const notes = [flags[at] & 1 && words.special, flags[at] & 2 && words.unknown];
+      made.dir = "auto";
+      made.title = made.ariaLabel = [about, ...notes].filter(Boolean).join(", ");
+      return made;
     });
-    reach = Math.min(state.focus ?? 0, buttons.length - 1);
-  }
-
-  function button(text, flags, at, parent) {
-    const made = node("button", "", text, parent), { special, unknown } = body.text;
-    const notes = [flags & 1 && special, flags & 2 && unknown].filter(Boolean);
-    made.type = "button";
-    made.dir = "auto";
-    made.classList.toggle("special", !!(flags & 1));
-    made.classList.toggle("unknown", !!(flags & 2));
-    made.title = [fill(body.text.token, { token: text, position: at }), ...notes].join(", ");
-    made.setAttribute("aria-label", made.title);
-    made.tabIndex = -1;
-    return made;
+    reach = Math.min(state?.focus ?? 0, buttons.length - 1);
   }
 
   function mark() {
-    const { focus, pair } = state, words = body.text, name = (at) => `${body.tokens.texts[at]} (${at})`;
+    const { focus, pair, pairs, chosen } = state, { text, tokens } = body;
     buttons.forEach((each, at) => {
+      const second = at === pair?.[1];
       each.classList.toggle("from", at === focus);
-      each.classList.toggle("to", pair !== null && at === pair[1] && at !== focus);
-      each.setAttribute("aria-pressed", String(at === focus || (pair !== null && at === pair[1])));
+      each.classList.toggle("to", second && at !== focus);
+      each.ariaPressed = at === focus || second;
+      each.tabIndex = at === reach ? 0 : -1;   // a single tab stop, which the arrow keys move
     });
-    rove(reach);
-    const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && name(at));
-    if (from && to) hint.textContent = fill(words.pair, { from, to });
-    else if (buttons[focus] && state.chosen !== false) hint.textContent = state.pairs ? fill(words.focus, { from: name(focus) }) : name(focus);
-    else hint.textContent = words.none;
+    const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && `${tokens.texts[at]} (${at})`);
+    if (to) hint.textContent = fill(text.pair, { from, to });
+    else if (!from || chosen === false) hint.textContent = text.none;
+    else hint.textContent = pairs ? fill(text.focus, { from }) : from;
   }
 
-  // A single tab stop, which the arrow keys move.
-  function rove(to) {
-    if (buttons[reach]) buttons[reach].tabIndex = -1;
-    reach = Math.max(0, Math.min(to, buttons.length - 1));
-    buttons[reach].tabIndex = 0;
-  }
-
-  function set(token, pair) {
-    state = { ...state, focus: token, pair, chosen: true };
+  function set(focus, pair) {
+    state = { ...state, focus, pair, chosen: true };
     mark();
-    send({ token, pair });
+    send({ token: focus, pair });
   }
 
   function choose(at, second) {
-    const { focus, pair } = state;
-    if (!state.pairs) set(at === focus ? null : at, null);
-    else if (state.chosen === false && !second) set(at, null);
-    else if (second && focus !== null) set(focus, pair && pair[1] === at ? null : [focus, at]);
-    else if (at === focus) set(null, null);
-    else if (pair && at === pair[1]) set(focus, null);
-    else if (focus !== null && !pair) set(focus, [focus, at]);
+    const { focus, pair, pairs, chosen } = state;
+    if (pairs && second && focus !== null) set(focus, pair?.[1] === at ? null : [focus, at]);
+    else if (at === focus && chosen !== false) set(null, null);
+    else if (pairs && chosen !== false && focus !== null && (!pair || at === pair[1])) set(focus, pair ? null : [focus, at]);
     else set(at, null);
   }
 
   on(strip, "click", (event) => {
     const at = buttons.indexOf(event.target.closest("button"));
     if (at < 0) return;
-    rove(at);
+    reach = at;
     choose(at, event.shiftKey);
   });
-  on(strip, "keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity }[event.key];
-    if (step) {
-      rove(reach + step);
-      buttons[reach].focus();
-    } else if (event.key === "Escape") state.pair ? set(state.focus, null) : set(null, null);
-    else return;
-    event.preventDefault();
+  onKeys(on, strip, (event) => {
+    const to = stepped(event, reach, buttons.length);
+    if (event.key === "Escape") set(state.pair && state.focus, null);
+    if (to === undefined) return event.key === "Escape";
+    reach = to;
+    mark();
+    buttons[reach].focus();
   });
 
-  return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      build();
-    } else state = read;
-    mark();
-    draw();
-  }, end);
+  return receive(bytes, { build, take: (read) => { state = read; } });
 }

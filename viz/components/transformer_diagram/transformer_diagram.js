@@ -1,75 +1,61 @@
 // The Transformer diagram. Boxes with lessons are links; hovering over one shows the lesson and the boxes it builds on.
-import { shape, wire } from "../js/svg.js";
-import { receiver } from "../js/messages.js";
-import { div, frame, palette } from "../js/shared.js";
+import { onKeys } from "../js/keys.js";
+import { div, frame } from "../js/shared.js";
+import { label, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "anatomy", () => palette(root, body.colours));
+  const { root, on, receive } = frame(element, "anatomy", () => {});
   const drawings = div("drawings", root), hint = div("hint", root);
   let body, boxes = [];
 
-  function build() {
+  function build(read) {
+    body = read;
+    const { text, sizes, frames, wires, labels } = body, names = [["first", text.figure], ["second", text.inside]];
     drawings.replaceChildren();
-    const figures = body.sizes.map(([width, height], at) => {
-      const attributes = { viewBox: `0 0 ${width} ${height}`, class: at ? "second" : "first", role: "group" };
-      const made = shape("svg", attributes, drawings);
-      made.setAttribute("aria-label", at ? body.text.inside : body.text.figure);
-      return made;
-    });
-    for (const [at, x, y, width, height] of body.frames) {
-      shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
-    }
-    for (const [at, points] of body.wires) wire(figures[at], points);
-    for (const [at, x, y, name, anchor] of body.labels) {
-      shape("text", { x, y, "text-anchor": anchor, class: "small" }, figures[at]).textContent = body.text.labels[name];
-    }
+    const figures = sizes.map((size, at) => shape("svg",
+      { viewBox: `0 0 ${size.join(" ")}`, class: names[at][0], role: "group", "aria-label": names[at][1] }, drawings));
+    for (const [at, x, y, width, height] of frames) shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
+    for (const [at, points] of wires) wire(figures[at], points);
+    for (const [at, x, y, name, anchor] of labels) label(figures[at], text.labels[name], { x, y, "text-anchor": anchor, class: "small" });
     boxes = body.boxes.map((each) => box(figures[each[1]], each));
-    hint.textContent = body.text.hint;
+    point();
   }
 
   function box(parent, [name, , x, y, height, colour]) {
-    const door = body.doors[name], lines = body.text.boxes[name];
+    const { wide: width, doors: { [name]: door }, text } = body, lines = text.boxes[name];
     const group = shape("g", { class: `box ${colour} ${door ? "door" : "closed"}` }, parent);
-    shape("rect", { x: x - body.wide / 2, y: y - height / 2, width: body.wide, height, rx: 6 }, group);
-    lines.forEach((words, at) => {
-      const middle = y + 5 + (at - (lines.length - 1) / 2) * 17;
-      shape("text", { x, y: middle, "text-anchor": "middle" }, group).textContent = words;
-    });
+    shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }, group);
+    lines.forEach((words, at) =>
+      label(group, words, { x, y: y + 5 + (at - (lines.length - 1) / 2) * 17, "text-anchor": "middle" }));
     if (door) {
-      const corner = { x: x + body.wide / 2 - 5, y: y + height / 2 - 5, "text-anchor": "end", class: "minutes" };
-      shape("text", corner, group).textContent = `${door.minutes}′`;
-      group.setAttribute("role", "link");
-      group.setAttribute("tabindex", 0);
-      group.setAttribute("aria-label", `${lines.join(" ")}: ${door.words}`);
+      label(group, `${door.minutes}′`, { x: x + width / 2 - 5, y: y + height / 2 - 5, "text-anchor": "end", class: "minutes" });
+      set(group, { role: "link", tabindex: 0, "aria-label": `${lines.join(" ")}: ${door.words}` });
     }
     return { name, group, door };
   }
 
-  const of = (event) => boxes.find((each) => each.door && each.group.contains(event.target));
+  const of = ({ target }) => boxes.find(({ door, group }) => door && group.contains(target));
 
   function point(found) {
-    for (const each of boxes) {
-      each.group.classList.toggle("same", !!found && each.name === found.name);
-      each.group.classList.toggle("before", !!found && found.door.before.includes(each.name));
+    for (const { group, name } of boxes) {
+      group.classList.toggle("same", name === found?.name);
+      group.classList.toggle("before", !!found?.door.before.includes(name));
     }
     hint.textContent = found ? found.door.words : body.text.hint;
+  }
+
+  function open(event) {
+    const found = of(event);
+    if (!found) return false;
+    send({ box: found.name });
   }
 
   on(drawings, "pointerover", (event) => point(of(event)));
   on(drawings, "pointerleave", () => point());
   on(drawings, "focusin", (event) => point(of(event)));
-  on(drawings, "click", (event) => of(event) && send({ box: of(event).name }));
-  on(drawings, "keydown", (event) => {
-    if (event.key !== "Enter" || !of(event)) return;
-    send({ box: of(event).name });
-    event.preventDefault();
-  });
+  on(drawings, "click", open);
+  onKeys(on, drawings, (event) => event.key === "Enter" && open(event));
 
-  return receiver(bytes, (read) => {
-    if (read.part !== "body") return;
-    body = read;
-    build();
-    draw();
-  }, end);
+  return receive(bytes, { build });
 }

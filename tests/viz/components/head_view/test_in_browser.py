@@ -149,4 +149,4 @@ def test_leaving_and_returning_leaves_nothing_behind(visit):
     expect(page.locator(".ch.view canvas")).to_have_count(2)
     assert after["jsEventListeners"] <= before["jsEventListeners"] + 4, (before, after)
     assert after["nodes"] <= before["nodes"] + 150, (before, after)
-    assert page.evaluate(CHANNELS, address("js/channels.js")) == ["grid", "strip", "view"]
+    assert page.evaluate(CHANNELS, address("js/component.js")) == ["grid", "strip", "view"]

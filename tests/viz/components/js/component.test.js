@@ -1,7 +1,5 @@
 import { equal } from "../check.js";
-import { channelOf } from "./channels.js";
-import { component } from "./component.js";
-import { state } from "./state.js";
+import { channels, component, state } from "./component.js";
 
 // the component that conftest.py serves: it notes what is asked of it
 const probe = () => import(new URL("../probe/probe.js", import.meta.url));
@@ -27,11 +25,11 @@ async function comes(...order) {
     ends[part] = (part === "body" ? draw : state)({ data: BYTES[part].slice(), parentElement, setTriggerValue });
     if (part === "state") before?.();
   }
-  const found = [...seen], channel = channelOf(BYTES.body), css = parentElement.querySelector("style").textContent;
+  const found = [...seen], css = parentElement.querySelector("style").textContent;
   equal([css.endsWith(".probe { color: red; }"), css.includes(".ch")], [true, true], "its own style and what all share");
   ends.body();
   ends.state();
-  equal([seen.at(-1), channel === channelOf(BYTES.body)], [["destroy"], false], "nothing stays behind");
+  equal([seen.at(-1), channels.size], [["destroy"], 0], "nothing stays behind");
   return found;
 }
 

@@ -15,17 +15,17 @@ export function whatIsRoundedToZeroHasNoMinus() {
   equal([-0.0004, -0, -0.25, 0.25].map((value) => fixed(value, 2)), ["0.00", "0.00", "−0.25", "0.25"]);
 }
 
-export function themeIsToldByTheBackground() {
+export function themeIsToldByTheTextAround() {
   const both = (light, dark) => ({ light, dark }), root = node("div", "", "", document.body);
   const colours = { ink: both("#000001", "#fffffe"), paper: both("#fffffd", "#000002"), accent: "#c2410c",
     ramp: both(["#ffffff", "#000000"], ["#000000", "#ffffff"]), heads: ["#000000", "#e69f00"] };
-  const drawn = (background) => {
-    document.body.style.backgroundColor = background;
+  const drawn = (letters) => {
+    document.body.style.color = letters;
     const { theme, ink, heads, accent, gradient } = palette(root, colours);
     return [theme, ink, heads, accent, gradient, root.style.getPropertyValue("--ink")];
   };
-  equal(drawn("#ffffff"), ["light", "#000001", ["#000001", "#e69f00"], "#c2410c",
+  equal(drawn("#333333"), ["light", "#000001", ["#000001", "#e69f00"], "#c2410c",
     "linear-gradient(90deg, #ffffff,#000000)", "#000001"]);
-  equal(drawn("#0e1117"), ["dark", "#fffffe", ["#fffffe", "#e69f00"], "#c2410c",
+  equal(drawn("#fafafa"), ["dark", "#fffffe", ["#fffffe", "#e69f00"], "#c2410c",
     "linear-gradient(90deg, #000000,#ffffff)", "#fffffe"]);
 }

@@ -5,18 +5,12 @@ import numpy as np
 
 from viz.components.messages import pack, range_codes
 
-READ = """({ receiver }, bytes, offset) => {
-    const shifted = new Uint8Array(bytes.length + offset), got = [];
+READ = """({ unpack }, bytes, offset) => {
+    const shifted = new Uint8Array(bytes.length + offset);
     shifted.set(bytes, offset);
-    const plain = ({ values, shape }) => [values.constructor.name, [...values], shape];
-    const take = ({ sections, ...read }) => {
-        for (const [name] of sections) read[name] = plain(read[name]);
-        got.push(read);
-    };
-    const view = receiver(shifted.subarray(offset), take, () => got.push("end"));
-    view.update(Uint8Array.from(bytes));
-    view.destroy();
-    return got;
+    const { sections, ...read } = unpack(shifted.subarray(offset));
+    for (const [name] of sections) read[name] = [read[name].values.constructor.name, [...read[name].values], read[name].shape];
+    return read;
 }"""
 
 
@@ -27,7 +21,7 @@ def test_header_and_arrays_arrive_wherever_the_message_lies(run_module):
     read = {"room": "r", "text": "é⇄", "small": ["Uint8Array", [1, 2, 255], [1, 3]],
             "codes": ["Uint16Array", [0, 65535], [2]], "numbers": ["Float32Array", [0.5, -2], [2, 1]]}
     for offset in (0, 1, 3):
-        assert run_module("js/messages.js", READ, list(message), offset) == [read, read, "end"]
+        assert run_module("js/messages.js", READ, list(message), offset) == read
 
 
 def test_a_code_is_the_number_that_was_packed(run_module):
@@ -39,5 +33,5 @@ def test_a_code_is_the_number_that_was_packed(run_module):
 
 def test_a_header_is_read_without_its_arrays(run_module):
     message = pack({"room": "strip"}, {"cells": np.zeros(7, np.uint8)})
-    head = run_module("js/header.js", "({ header }, bytes) => header(Uint8Array.from(bytes))", list(message))
+    head = run_module("js/messages.js", "({ header }, bytes) => header(Uint8Array.from(bytes))", list(message))
     assert head == {"room": "strip", "sections": [["cells", "uint8", 0, [7]]]}
