@@ -30,12 +30,14 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
     of only the view's head. Raises UserError if the view cannot be shown."""
     handout, words = strings("handout"), strings("handout")["notebook"]
     named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
-    named |= {"kinds": {kind: kind.label(words["kinds"]) for kind in record.kinds}}
     named |= {name: words[name] for name in ("head", "too_large")}
     about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
     kinds = [view.kind, *(kind for kind in record.kinds if kind != view.kind)] if whole else [view.kind]
     room = _numbers_a_cell(record, kinds) if whole else 2
-    sections = "\n".join(_section(record, replace(view, kind=kind), whole, room) for kind in kinds)
+    sections = [_section(record, replace(view, kind=kind), whole, room) for kind in kinds]
+    if len(kinds) > 1:
+        sections = [f'<details name="kind"{"" if at else " open"}><summary>{kind.label(words["kinds"])}</summary>\n'
+                    f"{section}</details>" for at, (kind, section) in enumerate(zip(kinds, sections, strict=True))]
     code = script("notebook/notebook.js", *(f"{name}/{name}.js" for name in COMPONENTS))
     code += f'modules["notebook/notebook.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
     scripts = [(' type="module"', code)]
@@ -47,8 +49,7 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
 <title>{html.escape(show_invisibles(record.card.title))}</title>
 <style>{stylesheet("notebook/notebook.css")}</style>
 <body>
-<nav></nav>
-{sections}
+{"".join(sections)}
 {"".join(f'<p class="from">{html.escape(show_invisibles(line))}</p>' for line in about)}
 <script type="application/json" id="words">{as_json(named)}</script>
 <script type="application/json" class="source">{as_json(provenance.describe(record, view))}</script>

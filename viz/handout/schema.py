@@ -125,7 +125,7 @@ def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own
     require(max(*body.blind, *down, state.focus or 0, pair[0]) < rows and max(*across, pair[1], 0) < columns)
     cover: dict[str, object] = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [],
                                 "why_scale": ""}
-    return {"body": head.constants() | {"height": max(body.height, TALL)}, "state": cover}
+    return {"body": head.constants(body.bound) | {"height": max(body.height, TALL)}, "state": cover}
 
 
 class GridBody(BaseModel):
@@ -161,7 +161,10 @@ def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own
     require(max(high, wide) <= 64 and count <= 16_384)
     require(len(body.layers) == len(body.heads) == len(set(body.layers)))
     require(max(state.open or 0, *(state.order or ()), *(mark for mark, _ in state.marks), *body.masked_out, 0) < count)
-    return {"body": grid.constants("picture" in arrays) | {"silence": False}, "state": grid.state_words(state.by_value)}
+    numbers = {(0, at): number for at, number in enumerate(more["values"].tolist())} if more else {}
+    values = grid.HeadValues(numbers, state.of, state.signed, state.bound, state.by_value)
+    return {"body": grid.constants(body.most if "picture" in arrays else None) | {"silence": False},
+            "state": grid.derived(values)}
 
 
 def _pixels(arrays: Arrays, most: int) -> tuple[str, tuple[int, ...]]:

@@ -12,7 +12,7 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from viz.format import head_label, true_minus
-from viz.paper.page import STRUCK, WORDS, PicturePlan, signed_ticks, weight_name, weight_ticks
+from viz.paper.page import STRUCK, WORDS, PicturePlan, weight_name
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
@@ -87,18 +87,12 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
 def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndarray, list[tuple[float, str]], str]:
     """Return (colour bar, its ticks, its name)."""
     if values is not None:
-        reach, words = _reach(values), strings("components")["grid"]
-        ends = signed_ticks(reach) if values.signed else [(0.0, "0"), (1.0, f"{reach:.3g}")]
-        name = "; ".join([values.label] * bool(values.label) + [words["struck"]] * values.signed)
-        return theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), ends, name
+        struck = strings("components")["grid"]["struck"]
+        name = "; ".join([values.label] * bool(values.label) + [struck] * values.signed)
+        return theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), values.ticks, name
     if behind is not None:
         return theme.ramp(stops=theme.GLOW), glow.ticks(behind.most), WORDS["times"]
-    return theme.ramp(), weight_ticks("root"), weight_name("root")
-
-
-def _reach(values: HeadValues) -> float:
-    """Return the number that is drawn at full colour."""
-    return values.bound or max(map(abs, values.numbers.values()), default=0) or 1
+    return theme.ramp(), theme.weight_ticks("root"), weight_name("root")
 
 
 def _fitted(behind: GridPicture) -> tuple[int, int]:
@@ -136,7 +130,7 @@ def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_
 def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues,
             head: HeadId) -> None:
     """Draw a head as one colour, struck through if its number is negative."""
-    share = float(np.clip(values.numbers.get(head, 0) / _reach(values), -1, 1))
+    share = float(np.clip(values.numbers.get(head, 0) / values.reach, -1, 1))
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
     colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
     sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz import theme
-from viz.format import true_minus
 from viz.paper import sheet as letters
 from viz.paper.sheet import MARGIN, Dashes, Sheet
 from viz.text import show_invisibles, strings
@@ -22,7 +21,6 @@ BARE, WIDE = 190, 1600   # points: smallest width of a picture; largest width of
 NARROW = 300     # points: smallest width of a page, so that a caption has a few words per line
 BAR = (120, 7)   # width and height of the colour bar in points
 SAMPLE = 26      # points: length of a head's line in the legend
-TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
 
 
 @dataclass(frozen=True)
@@ -45,16 +43,6 @@ class PicturePlan:
     def across(self) -> float:
         """Width of the picture and its colour bar in points."""
         return max(self.width, BARE, BAR[0] + 10 + letters.width(self.bar_name, 7.5, mono=False))
-
-
-def weight_ticks(scale: str) -> list[tuple[float, str]]:
-    """Return the ticks, (position, label), for weights from 0 to 1 on a scale."""
-    return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
-
-
-def signed_ticks(bound: float) -> list[tuple[float, str]]:
-    """Return the ticks, (position, label), for numbers from −bound to bound."""
-    return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]
 
 
 def weight_name(scale: str) -> str:

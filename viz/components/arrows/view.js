@@ -51,7 +51,7 @@ export function viewOf(root, look) {
   function stroke(parent, name) {
     const group = shape("g", { class: name }, parent);
     return { group, line: shape("line", {}, group), tip: shape("path", {}, group),
-      label: shape("text", { "text-anchor": "middle" }, group) };
+      label: shape("text", {}, group) };
   }
 
   function arrow({ front }, kind, of) {
@@ -117,9 +117,8 @@ export function viewOf(root, look) {
   function point({ line, tip, label }, end, colour, name) {
     const [x0, y0] = spot([0, 0]), [x, y] = spot(end), long = Math.hypot(x - x0, y - y0) || 1;
     const [dx, dy] = [(x - x0) / long, (y - y0) / long], back = Math.min(TIP, long), half = back * 0.45;
-    const [bx, by] = [x - back * dx, y - back * dy];
-    set(line, { x1: x0, y1: y0, x2: bx, y2: by, stroke: colour });
-    set(tip, { d: `M${x},${y}L${bx - half * dy},${by + half * dx}L${bx + half * dy},${by - half * dx}Z`, fill: colour });
+    set(line, { x1: x0, y1: y0, x2: x - back * dx, y2: y - back * dy, stroke: colour });
+    set(tip, { d: `M0 0L${-back} ${half}V${-half}Z`, transform: `matrix(${dx} ${dy} ${-dy} ${dx} ${x} ${y})`, fill: colour });
     const wide = name.length * 0.32 * parseFloat(getComputedStyle(label).fontSize);
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
     const wanted = y + dy * 14 + 4, high = inside(wanted, 10), aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);

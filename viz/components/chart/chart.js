@@ -44,35 +44,27 @@ function tools(parent, text, tell) {
   return row;
 }
 
-// Place the legend just above the rows of labels, at any plot height; plotly only supports a share of that height.
-function raised(layout, { data: { layout: { height, margin, legend } }, times, height: tall }) {
-  const plot = height - margin.t - margin.b, now = tall / times - margin.t - margin.b;
-  if (!(legend?.y > 1) || now < 1) return layout;
-  return { ...layout, legend: { ...layout.legend, y: 1 + (legend.y - 1) * plot / now } };
-}
-
 function begin(address, parent) {
-  const one = { root: div("clearhead-chart", parent) }, { root } = one;
+  const root = div("clearhead-chart", parent);
+  let data, tell, sent, said, config, times = 1, width, height, waits, seen, later, ended, listens, row;
+
   const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
   const tall = () => {
-    const { height } = one.data.layout, half = SHARE * innerHeight;
+    const own = data.layout.height, most = MOST * own * lecture(), half = SHARE * innerHeight;
     const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // not set in lessons
-    const most = heightFor(root, alone ? innerHeight : half, Math.min(half, REST * height * lecture()));
-    return lecture() ? Math.min(most, MOST * height * lecture()) : height * one.times;
+    if (!most) return own * times;
+    return Math.min(most, heightFor(root, alone ? innerHeight : half, Math.min(half, REST * own * lecture())));
   };
-  const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();
-  const times = () => LETTERS * lecture() || zoomOf(parent);
+  const filled = () => (document.fullscreenElement === root ? innerHeight - STRIP : tall());
+  const enlarged = () => LETTERS * lecture() || zoomOf(parent);
   const fit = () => {
     if (!root.clientWidth) return;
-    if (one.waits) soon();   // the observer does not report charts below the visible part
-    else if (!one.width) return;
-    else if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
+    if (waits) soon();   // the observer does not report charts below the visible part
+    else if (width && (root.clientWidth !== width || filled() !== height || enlarged() !== times)) draw();
   };
-  const folded = () => root.closest("details:not([open])");
-  const sizes = new ResizeObserver(fit);
-  const views = new IntersectionObserver((entries) => {
-    one.seen = entries.at(-1).isIntersecting;
-    if (one.seen) soon();
+  const sizes = new ResizeObserver(fit), views = new IntersectionObserver((entries) => {
+    seen = entries.at(-1).isIntersecting;
+    if (seen) soon();
   });
   sizes.observe(root);
   views.observe(root);
@@ -82,90 +74,87 @@ function begin(address, parent) {
   // Draw visible charts immediately and the others once nothing moves, using a timer, which every engine supports.
   // Folded charts are drawn when opened.
   function soon() {
-    clearTimeout(one.later);
-    if (folded()) return;
-    if (one.seen) {
-      if (one.waits) draw();
-    } else if (one.waits) one.later = setTimeout(draw, QUIET);
+    clearTimeout(later);
+    if (!waits || root.closest("details:not([open])")) return;
+    if (seen) draw();
+    else later = setTimeout(draw, QUIET);
+  }
+
+  // Place the legend just above the rows of labels, at any plot height; plotly only supports a share of that height.
+  function raised(layout) {
+    const { height: own, margin: { t, b }, legend } = data.layout, now = height / times - t - b;
+    if (!(legend?.y > 1) || now < 1) return layout;
+    return { ...layout, legend: { ...layout.legend, y: 1 + (legend.y - 1) * (own - t - b) / now } };
   }
 
   // Return the same object while its content is unchanged, because plotly rebuilds the chart for a new object.
-  function configured(config) {
-    const said = JSON.stringify(config);
-    if (said !== one.said) {
-      const title = one.data.text.full;
-      const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-      const full = { name: "full", title, icon: FULL, click };   // iPhones only support full screen for videos
-      const modeBarButtonsToAdd = document.fullscreenEnabled ? [full] : [];
-      Object.assign(one, { said, config: { ...config, modeBarButtonsToAdd } });
-    }
-    return one.config;
+  function configured() {
+    const { config: given, text: { full: title } } = data, now = JSON.stringify(given);
+    if (now === said) return config;
+    const click = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+    const full = { name: "full", title, icon: FULL, click };   // iPhones only support full screen for videos
+    said = now;
+    return config = { ...given, modeBarButtonsToAdd: document.fullscreenEnabled ? [full] : [] };
   }
 
   function enlarge() {
     const zoom = zoomOf(parent);
-    one.times = times();
+    times = enlarged();
     root.style.zoom = zoom === 1 ? "" : 1 / zoom;
     root.style.height = `${tall()}px`;
   }
 
   async function draw() {
-    const lib = await loaded(address).catch(() => undefined), { data, layout, config, text } = one.data;
-    if (!lib) root.textContent = text.files_missing;
-    if (!lib || one.ended || !root.clientWidth) return;
-    clearTimeout(one.later);
-    one.waits = false;
+    const lib = await loaded(address).catch(() => { root.textContent = data.text.files_missing; });
+    if (!lib || ended || !root.clientWidth) return;
+    clearTimeout(later);
+    waits = false;
     enlarge();
-    [one.width, one.height] = [root.clientWidth, fill()];
-    root.style.background = layout.paper_bgcolor;
-    const size = { width: one.width, height: one.height }, round = raised(larger(layout, one.times), one);
-    await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config)).catch((error) => {
-      if (!one.ended) throw error;   // plotly's last steps fail if the chart was removed while being drawn
+    [width, height] = [root.clientWidth, filled()];
+    root.style.background = data.layout.paper_bgcolor;
+    const layout = { ...raised(larger(data.layout, times)), width, height };
+    await lib.react(root, larger(data.data, times), layout, configured()).catch((error) => {
+      if (!ended) throw error;   // plotly's last steps fail if the chart was removed while being drawn
     });
-    if (one.ended) return;
-    if (one.data.picks && !one.listens) {
-      root.on("plotly_click", (event) => pick(event));
-      root.on("plotly_selected", (event) => pick(event));
-      one.listens = true;
-    }
+    if (ended) return;
+    if (data.picks && !listens) for (const event of ["plotly_click", "plotly_selected"]) root.on(event, pick);
+    listens ||= data.picks;
     root.dataset.drawn = "";
   }
 
   // Report which points of the first series were clicked or selected.
   function pick(event) {
-    const points = (event?.points ?? []).filter((each) => each.curveNumber === 0).map((each) => each.pointNumber);
-    if (points.length) one.tell("event", { picked: points });
+    const picked = (event?.points ?? []).filter(({ curveNumber }) => !curveNumber).map(({ pointNumber }) => pointNumber);
+    if (picked.length) tell("event", { picked });
   }
 
-  one.update = ({ data, setTriggerValue }) => {
-    [one.data, one.tell] = [data, setTriggerValue];
-    if (data.text.keep) one.tools ??= tools(parent, data.text, (name) => one.tell("event", name));
-    one.tools?.querySelector(".save").setAttribute("aria-expanded", data.saving);
+  function update(call) {
+    ({ data, setTriggerValue: tell } = call);
+    if (data.text.keep) row ??= tools(parent, data.text, (name) => tell("event", name));
+    if (row) row.querySelector(".save").ariaExpanded = data.saving;
     enlarge();
-    for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
-      value ? root.setAttribute(name, value) : root.removeAttribute(name);
-    }
-    const sent = JSON.stringify([data.data, data.layout, data.config]);
-    if (sent === one.sent) return;   // the page reran without changing the picture
-    one.sent = sent;
-    one.waits = true;
+    [root.role, root.ariaLabel] = data.alt ? ["figure", data.alt] : [null, null];
+    const now = JSON.stringify([data.data, data.layout, data.config]);
+    if (now === sent) return;   // the page reran without changing the picture
+    [sent, waits] = [now, true];
     delete root.dataset.drawn;
-    if (one.seen === undefined) {
+    if (seen === undefined) {
       const { top, bottom } = root.getBoundingClientRect();
-      one.seen = bottom > 0 && top < innerHeight;   // the observer reports it a frame later
+      seen = bottom > 0 && top < innerHeight;   // the observer reports it a frame later
     }
     soon();
-  };
-  one.end = () => {
-    one.ended = true;
+  }
+
+  function end() {
+    ended = true;
     sizes.disconnect();
     views.disconnect();
-    clearTimeout(one.later);
+    clearTimeout(later);
     globalThis.Plotly?.purge(root);
     root.remove();
-    one.tools?.remove();
-  };
-  return one;
+    row?.remove();
+  }
+  return { update, end };
 }
 
 /**

@@ -29,7 +29,7 @@ export function viewOf(root) {
 
   function handle(name) {
     const acts = body.frozen ? { role: "img" } : draggable(body.low, body.high);
-    const group = shape("g", { class: "handle", ...acts }, svg), text = (kind) => shape("text", { class: kind, "text-anchor": "middle" }, group);
+    const group = shape("g", { class: "handle", ...acts }, svg), text = (kind) => shape("text", { class: kind }, group);
     const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
     const made = { group, bar, hit: shape("rect", { class: "hit" }, group), dot: shape("circle", { r: 7 }, group),
       number: text("number"), name: text("label") };
@@ -61,16 +61,16 @@ export function viewOf(root) {
     for (const value of new Set([body.low, zero(), body.high])) {
       const y = area.y(value), x = area.x(value);
       axis(axes, left, right, y, y);
-      label(axes, figure(value).replace(/\.?0+$/, "") || "0", { x: left - 6, y: y + 4, "text-anchor": "end" });
+      label(axes, figure(value).replace(/\.?0+$/, "") || "0", { x: left - 6, y: y + 4, class: "scale" });
       if (points()) axis(axes, x, x, top, bottom);
     }
-    label(axes, body.unit, { x: left, y: 12 });
+    label(axes, body.unit, { x: left, y: 12, class: "unit" });
   }
 
   function drawBar(each, at, value, fill) {
     const { left, right, top, bottom } = box, room = (right - left) / body.labels.length, width = Math.min(46, room * 0.62);
     const x = left + (at + 0.5) * room, y = area.y(value), foot = area.y(zero()), height = Math.max(1, Math.abs(foot - y));
-    set(each.bar, { x: x - width / 2, y: Math.min(y, foot), width, height, fill, "fill-opacity": 0.55 });
+    set(each.bar, { x: x - width / 2, y: Math.min(y, foot), width, height, fill });
     set(each.hit, { x: x - width / 2 - 4, y: top - 8, width: width + 8, height: bottom - top + 16 });
     set(each.dot, { cx: x, cy: y });
     set(each.number, { x, y: y <= foot ? y - 12 : y + 22 });

@@ -48,20 +48,17 @@ function vector(image, { z, xgap, ygap }, negative) {
   image.dataset.drawn = drawn;
   const picture = new Image();
   picture.onload = () => {
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [picture.width, picture.height];
-    const pen = canvas.getContext("2d", { willReadFrequently: true }), wide = width / columns, high = height / rows;
+    const pen = new OffscreenCanvas(columns, rows).getContext("2d"), wide = width / columns, high = height / rows;
     const large = Math.min(wide, high) >= STRIKE, struck = [], paths = {};
-    pen.drawImage(picture, 0, 0);
-    const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(picture, 0, 0, columns, rows);
+    const { data } = pen.getImageData(0, 0, columns, rows);
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
-        const down = Math.floor(((row + 0.5) * canvas.height) / rows);
-        const at = 4 * (down * canvas.width + Math.floor(((column + 0.5) * canvas.width) / columns));
-        if (!data[at + 3]) continue;
-        const colour = `rgb(${data[at]},${data[at + 1]},${data[at + 2]})`;
+        const [red, green, blue, cover] = data.subarray(4 * (row * columns + column));
+        if (!cover) continue;
         const left = x + column * wide + xgap / 2, top = y + row * high + ygap / 2;
-        (paths[colour] ??= []).push(rectangle(left, top, wide - xgap, high - ygap));
+        (paths[`rgb(${red},${green},${blue})`] ??= []).push(rectangle(left, top, wide - xgap, high - ygap));
         if (large && negative(row, column)) struck.push(stroke(left, top, wide, high));
       }
     }
@@ -76,9 +73,8 @@ function vector(image, { z, xgap, ygap }, negative) {
   picture.src = source;
 }
 
-const rectangle = (x, y, width, height) =>
-  `M${x.toFixed(2)} ${y.toFixed(2)}h${width.toFixed(2)}v${height.toFixed(2)}h${(-width).toFixed(2)}z`;
+const short = (path) => path.replace(/\.(\d\d)\d+/g, ".$1");   // two decimals
+const rectangle = (x, y, width, height) => short(`M${x} ${y}h${width}v${height}h${-width}z`);
 
 // Draw the stroke through a negative cell, from lower left to upper right.
-const stroke = (x, y, wide, high) =>
-  `M${(x + wide / 4).toFixed(2)} ${(y + (3 * high) / 4).toFixed(2)}l${(wide / 2).toFixed(2)} ${(-high / 2).toFixed(2)}`;
+const stroke = (x, y, wide, high) => short(`M${x + wide / 4} ${y + 0.75 * high}l${wide / 2} ${-high / 2}`);

@@ -36,19 +36,18 @@ export function choices(words, state, signed, update) {
   const bar = node("div", "choices"), drawn = [];
   const offer = (field, value, text) => {
     const button = node("button", "", text, bar);
-    button.type = "button";
-    button.addEventListener("click", () => {
+    button.onclick = () => {
       state[field] = field === "transpose" ? !state.transpose : value;
       mark();
       update({ part: "state", [field]: state[field] });
-    });
-    drawn.push([button, () => state[field] === value]);
+    };
+    drawn.push([button, field, value]);
   };
   for (const field of signed ? [] : ["lens", "scale"]) {
     for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
   }
   offer("transpose", true, words.transpose);
-  const mark = () => drawn.forEach(([button, on]) => button.setAttribute("aria-pressed", String(on())));
+  const mark = () => drawn.forEach(([button, field, value]) => { button.ariaPressed = state[field] === value; });
   mark();
   return bar;
 }

@@ -1,21 +1,21 @@
 // Sort a table when its headers are clicked: first descending, then ascending. Cells without a number are last.
 
-const valueOf = (row, at) => row.cells[at].textContent;
-
-function order(one, other, numbers, up) {
-  const [a, b] = [one, other].map(parseFloat), way = up ? -1 : 1;
+function order(one, other, numbers, way) {
+  const [a, b] = [one, other].map(parseFloat);
   if (!numbers) return way * one.localeCompare(other);
-  return Number.isNaN(a) || Number.isNaN(b) ? Number.isNaN(a) - Number.isNaN(b) : way * (b - a);
+  return isNaN(a) || isNaN(b) ? isNaN(a) - isNaN(b) : way * (b - a);
 }
 
 /** @param {HTMLElement} figure */
 export function table(figure) {
   const heads = [...figure.querySelectorAll("th")], body = figure.querySelector("tbody");
-  heads.forEach((head, at) => head.addEventListener("click", () => {
-    const up = head.getAttribute("aria-sort") === "descending", numbers = head.classList.contains("number");
-    const rows = [...body.rows].sort((one, other) => order(valueOf(one, at), valueOf(other, at), numbers, up));
-    heads.forEach((each) => each.removeAttribute("aria-sort"));
-    head.setAttribute("aria-sort", up ? "ascending" : "descending");
-    body.replaceChildren(...rows);
-  }));
+  heads.forEach((head, at) => {
+    head.onclick = () => {
+      const up = head.ariaSort === "descending", numbers = head.matches(".number");
+      const rows = [...body.rows].sort((...pair) => order(...pair.map(({ cells }) => cells[at].textContent), numbers, up ? -1 : 1));
+      for (const each of heads) each.ariaSort = null;
+      head.ariaSort = up ? "ascending" : "descending";
+      body.replaceChildren(...rows);
+    };
+  });
 }

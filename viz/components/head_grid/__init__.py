@@ -39,6 +39,16 @@ class HeadValues:
     bound: float | None = None        # the number at full colour, for grids on a shared scale
     ranked: bool = False              # whether badges rank these numbers instead of the weights of a pair
 
+    @property
+    def reach(self) -> float:
+        """The number at full colour."""
+        return self.bound or max((abs(each) for each in self.numbers.values() if math.isfinite(each)), default=0) or 1
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The ticks of the colour bar, as (position, label)."""
+        return theme.signed_ticks(self.reach) if self.signed else [(0.0, "0"), (1.0, f"{self.reach:.3g}")]
+
 
 @dataclass(frozen=True, eq=False)
 class GridPicture:
@@ -76,7 +86,7 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     heads_per_kv: number of query heads per key head. height: in pixels. silence: whether heads can be silenced with a
     click. behind: the picture behind the thumbnails.
     """
-    header = constants(behind is not None) | {
+    header = constants(behind and behind.most) | {
               "room": room, "part": "body", "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
               "height": height, "silence": silence,
@@ -88,15 +98,20 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     return pack(header, sections)
 
 
-def constants(over_picture: bool = False) -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
-    colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
-    return {"colours": colours, "text": strings("components")["grid"]}
+def constants(most: float | None) -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours, texts and the ends of the colour
+    bar. most: see GridPicture; None without a picture."""
+    glowing = {"glow": glow.css_colours()} if most else {}
+    return {"colours": COLOURS | glowing, "text": strings("components")["grid"],
+            "ends": ["1×", f"{most:g}×"] if most else ["0", "1"]}
 
 
-def state_words(by_value: bool, silences: bool = False) -> dict[str, object]:
-    """Return the part of the state that saved files omit: the badge's text, and whether a click silences."""
-    return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
+def derived(values: HeadValues, silences: bool = False) -> dict[str, object]:
+    """Return the part of the state that saved files omit: the badge's text, the number at full colour and the ends of
+    the colour bar, and whether a click silences."""
+    ticks = values.ticks
+    return {"rank": strings("components")["grid"]["rank_value" if values.ranked else "rank"], "silences": silences,
+            "reach": values.reach, "ends": [ticks[0][1], ticks[-1][1]]}
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
@@ -104,7 +119,7 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
-    header: dict[str, object] = state_words(values.ranked, bool(shown.silences)) | {
+    header: dict[str, object] = derived(values, bool(shown.silences)) | {
         "room": room, "part": "state", "open": number.get(shown.open_head), "signed": values.signed,
         "bound": values.bound, "of": values.label, "by_value": values.ranked,
         "order": None if shown.order is None else [number[head] for head in shown.order],

@@ -1,32 +1,17 @@
 // All heads as thumbnails. Hovering and keyboard movement stay in the browser; a choice sends the head's index,
 // {silence: index} or {figure: index}.
+import { ARROWS, onKeys, presses } from "../js/keys.js";
 import { frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
-
-const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, receive } = frame(element, "grid", redraw);
   const view = viewOf(root), { stage, scroll } = view, tip = tooltip(root);
-  let body, state, over, at;
+  let body, state, at;
 
   function redraw(colours) {
-    if (view.draw(body, state, colours)) at = over = undefined;
-  }
-
-  function hover(event) {
-    const spot = view.under(event);
-    if (spot !== over) view.point(spot);
-    over = spot;
-    if (spot) tip.show(event.clientX, event.clientY, ...view.about(spot));
-    else tip.hide();
-  }
-
-  function leave() {
-    over = undefined;
-    view.point();
-    tip.hide();
+    if (view.draw(body, state, colours)) at = undefined;
   }
 
   // Handle a click or Enter, which opens or silences a head. `other` always silences; `together` adds to a figure.
@@ -48,22 +33,20 @@ export function mount(element, bytes, send) {
   }
 
   function press(event) {
-    if (KEYS[event.key]) move(KEYS[event.key]);
-    else if (event.key === "Enter" || event.key === " ") at && choose(at, event.altKey, event.shiftKey);
-    else if (event.key === "s" && body.silence) at && choose(at, true);
-    else if (event.key === "Escape") scroll.blur();
-    else return;
-    event.preventDefault();
+    const { key, altKey, shiftKey } = event;
+    if (ARROWS[key]) move(ARROWS[key]);
+    else if (presses(event)) at && choose(at, altKey, shiftKey);
+    else if (key === "s" && body.silence) at && choose(at, true);
+    else if (key === "Escape") scroll.blur();
+    else return false;
   }
 
-  on(stage, "pointermove", hover);
-  on(stage, "pointerleave", leave);
-  on(scroll, "scroll", leave, { passive: true });
+  on(scroll, "scroll", tip.follow(on, stage, view.under, view.point, view.about), { passive: true });
   on(stage, "click", (event) => {
     const spot = view.under(event);
     if (spot) choose(spot, event.altKey, event.shiftKey);
   });
-  on(scroll, "keydown", press);
+  onKeys(on, scroll, press);
   on(scroll, "blur", () => {
     view.reach(at = undefined);
     tip.hide();

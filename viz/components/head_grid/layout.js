@@ -2,7 +2,8 @@
 
 /**
  * @typedef {{spots: {index: number, layer: number, head: number, x: number, y: number, row: number}[], labels: object[],
- *   pitch: number, side: number, width: number, height: number, groups?: number, long?: boolean}} Plan  in pixels
+ *   pitch: number, side: number, width: number, height: number, long?: boolean}} Plan  in pixels; a label of a row has
+ *   its layer instead of a text
  */
 
 const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104;
@@ -33,19 +34,23 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
     if (!best || pitch > best.pitch * (picture ? 1.05 : 1.25)) best = { blocks, per, gutter, pitch };
   }
   const pitch = Math.max(smallest, Math.floor(best.pitch)), block = best.gutter + most * pitch + gaps + BETWEEN;
-  const spots = [], labels = [];
+  const side = pitch - (pitch < 14 ? 1 : pitch < 28 ? 2 : 4), spots = [], labels = [];
   layers.forEach((layer, row) => {
-    const left = Math.floor(row / best.per) * block + best.gutter, top = LABEL + (row % best.per) * pitch;
-    const count = Math.max(...heads.slice(row, row + best.per));
-    if (row % best.per === 0) labels.push({ kind: "block", x: left, y: 0, count });
-    labels.push({ kind: "row", layer, y: top, x: left - best.gutter, width: best.gutter - 6 });
-    for (let head = 0; head < heads[row]; head++) {
-      spots.push({ index: spots.length, layer, head, x: left + head * pitch + groupGap(groups, head), y: top, row });
+    const left = Math.floor(row / best.per) * block + best.gutter, y = LABEL + (row % best.per) * pitch;
+    const across = (head) => left + head * pitch + groupGap(groups, head);
+    if (row % best.per === 0) {
+      const count = Math.max(...heads.slice(row, row + best.per));
+      for (let head = 0; head < count; head += Math.ceil(18 / pitch)) {
+        labels.push({ kind: "column", text: head, x: across(head) + (side - 24) / 2, y: -1, width: 24 });
+      }
     }
+    if (row % Math.ceil(14 / pitch) === 0) {
+      labels.push({ kind: "row", layer, y: y + (side - 16) / 2, x: left - best.gutter, width: best.gutter - 6 });
+    }
+    for (let head = 0; head < heads[row]; head++) spots.push({ index: spots.length, layer, head, x: across(head), y, row });
   });
-  const gap = [14, 28].reduce((pixels, from) => (pitch >= from ? 2 * pixels : pixels), 1);
   const filled = Math.min(best.blocks, Math.ceil(layers.length / best.per));
-  return { spots, labels, pitch, side: pitch - gap, groups, long: best.gutter === GUTTER,
+  return { spots, labels, pitch, side, long: best.gutter === GUTTER,
     width: filled * block - BETWEEN, height: LABEL + best.per * pitch };
 }
 

@@ -2,8 +2,8 @@
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver } from "../js/overlay.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { div, figure, fill, heightFor, node, place, short, within } from "../js/shared.js";
-import { byLayer, byRank, groupGap } from "./layout.js";
+import { div, figure, fill, heightFor, node, place, within } from "../js/shared.js";
+import { byLayer, byRank } from "./layout.js";
 
 /**
  * Create the picture of head_grid.js in its root.
@@ -71,7 +71,7 @@ export function viewOf(root) {
       if (tint) out.fill(tint(state.values.values[index]));
       else paint(body.cells.values, index * rows * columns, [rows, columns], ramp, out, [side, side]);
       pen.putImageData(image, left, top);
-      const share = state.signed && tint ? state.values.values[index] / limit() : 0;
+      const share = state.signed && tint ? state.values.values[index] / state.reach : 0;
       pen.globalAlpha = 0.6;
       if (share <= -STRUCK && side >= 8) strike(pen, left, top, side, side, share < -0.5 ? colours.paper : colours.ink);
       pen.globalAlpha = 0.22;
@@ -94,33 +94,20 @@ export function viewOf(root) {
     };
   }
 
-  // Return one colour per number, on a scale from 0 to the largest number or symmetric around 0.
+  // Return one colour per number, on a scale from 0 or symmetric around 0.
   function tints(colours) {
-    const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
-    const along = (share) => (state.signed ? (share + 1) / 2 : Math.max(0, share));
-    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / bound))]);
+    const { signed, reach } = state, scale = pixels(signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
+    const along = (share) => (signed ? (share + 1) / 2 : Math.max(0, share));
+    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / reach))]);
   }
 
-  const largest = (numbers) => numbers.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
-  const limit = () => state.bound || largest(state.values.values) || 1;
-
   function drawLabels() {
+    const { labels: all, long, spots } = plan, { row, head } = body.text;
     labels.replaceChildren();
-    const skip = Math.ceil(14 / plan.pitch), words = body.text;
-    for (const each of plan.labels) {
-      if (each.kind === "block") {
-        for (let head = 0; head < each.count; head += Math.ceil(18 / plan.pitch)) column(each, head);
-      } else if (each.kind === "name") place(node("div", "label name", each.text, labels), each.x, each.y, each.width);
-      else if (plan.labels.filter((other) => other.kind === "row").indexOf(each) % skip === 0) {
-        const text = plan.long ? fill(words.row, { layer: each.layer }) : String(each.layer);
-        place(node("div", "label row", text, labels), each.x, each.y + (plan.side - 16) / 2, each.width);
-      }
+    for (const { kind, layer, text = long ? fill(row, { layer }) : layer, x, y, width } of all) {
+      place(node("div", `label ${kind}`, text, labels), x, y, width);
     }
-    function column({ x }, head) {
-      const left = x + head * plan.pitch + groupGap(plan.groups, head) + (plan.side - 24) / 2;
-      place(node("div", "label column", String(head), labels), left, -1, 24);
-      if (head === 0 && plan.long) place(node("div", "label row", words.head, labels), 0, -1, x - 6);
-    }
+    if (long) place(node("div", "label row", head, labels), 0, -1, spots[0].x - 6);
   }
 
   const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
@@ -150,20 +137,13 @@ export function viewOf(root) {
   }
 
   function drawLegend(colours) {
-    const words = body.text, bar = node("span", "bar"), [rows, columns] = body.pool, { values, signed, of } = state;
-    const high = values ? limit() : 1, texts = of ? [of] : [], both = values && signed;
-    bar.style.background = both ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
-    if (!values && body.picture) return drawPictureLegend();
-    if (!values) texts.push(words.scale, words.thumbnail);
-    if (!values && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
-    const [low, ...others] = [short(both ? -high : 0), short(high), ...texts].map((text) => node("span", "", text));
-    legend.replaceChildren(low, bar, ...others);
-  }
-
-  function drawPictureLegend() {
-    const bar = node("span", "bar"), words = body.text;
-    bar.style.background = barOf(body.opacity, body.colours.glow);
-    const [low, ...others] = ["1×", `${short(body.most)}×`, words.picture_row].map((text) => node("span", "", text));
+    const { text: words, pool: [rows, columns], picture } = body, { values, signed, of } = state, bar = node("span", "bar");
+    const texts = values ? [of] : picture ? [words.picture_row] : [words.scale, words.thumbnail];
+    if (!values && !picture && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
+    bar.style.background = colours.gradient;
+    if (values && signed) bar.style.background = signedBar(body.colours.signed[colours.theme], colours.paper);
+    else if (!values && picture) bar.style.background = barOf(body.opacity, body.colours.glow);
+    const [low, ...others] = [...(values ? state : body).ends, ...texts].filter(Boolean).map((text) => node("span", "", text));
     legend.replaceChildren(low, bar, ...others);
   }
 

@@ -36,7 +36,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     """
     heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
-    header = constants() | {
+    header = constants(bound) | {
               "room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
               "sums": bound is None and _sums_to_one(shown),
@@ -50,9 +50,10 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     return pack(header, sections)
 
 
-def constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
-    return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
+def constants(bound: float | None) -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours, ticks and texts."""
+    ticks = {scale: theme.signed_ticks(bound) if bound else theme.weight_ticks(scale) for scale in theme.TICKS}
+    return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "ticks": ticks, "text": strings("components")["view"]}
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:

@@ -1,6 +1,7 @@
 // One head, or the difference of two, in one of three lenses, which share pointer, keyboard, tooltip and table. Only
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
+import { ARROWS, onKeys, presses } from "../js/keys.js";
 import { div, fill, frame, heightFor, node, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
@@ -13,7 +14,8 @@ import { wordsOf } from "./words.js";
 /**
  * The data that lenses receive: body and state, the tokens of both axes, the marks, the colours and the available size.
  * @typedef {{body: object, state: object, rows: object, columns: object, hidden: boolean, marks: object, colours: object,
- *   width: number, height: number}} View
+ *   width: number, height: number, turn: (pair: *[]) => *[], lit: (spot: Spot) => *[]}} View  turn: from [row, column] to
+ *   [down, across], which are the same unless transposed; lit: the temporary labels of rows and columns, see labels.js
  */
 /**
  * A lens: one way to draw a head.
@@ -34,6 +36,8 @@ export function mount(element, bytes, send) {
   const table = div("unseen", root), tip = tooltip(root), view = {};
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
+  view.turn = (pair) => (view.state.transpose ? pair.toReversed() : pair);
+  view.lit = ({ row, column }) => [[[row, "over"], [view.state.focus, "from"]], [[column, "over"], [view.state.pair?.[1], "to"]]];
   const { headName, pairName, about, sentence: whatIsShown, fillTable } = wordsOf(view);
 
   board.tabIndex = 0;
@@ -159,13 +163,12 @@ export function mount(element, bytes, send) {
   }
 
   // Arrow keys move between rows, and within a row between cells; in the text lens they move the query token.
-  function move(key) {
-    const { focus, pair, lens: kind, transpose } = view.state, upright = ["ArrowUp", "ArrowDown"].includes(key);
-    const step = ["ArrowRight", "ArrowDown"].includes(key) ? 1 : -1;
+  function move([right, down]) {
+    const { focus, pair, lens: kind, transpose } = view.state, step = right + down;
     const inside = (at, axis) => Math.max(0, Math.min(axis.texts.length - 1, at));
     cursor ??= { row: focus ?? 0, column: undefined };
     const { row, column } = cursor, next = column === undefined ? pair?.[1] ?? row : column + step;
-    if (kind === "text" || upright !== transpose) cursor.row = inside(row + step, view.rows);
+    if (kind === "text" || Boolean(down) !== transpose) cursor.row = inside(row + step, view.rows);
     else cursor.column = inside(next, view.columns);
     point(cursor, ...lens.where(cursor));
     tip.say(...about(cursor));
@@ -188,12 +191,11 @@ export function mount(element, bytes, send) {
     held = event;
     pointAgain();
   });
-  on(board, "keydown", (event) => {
-    if (event.key.startsWith("Arrow")) move(event.key);
-    else if (event.key === "Escape") view.state.pair ? set(view.state.focus, null) : set(null, null);
-    else if (event.key !== "Enter" && event.key !== " ") return;
+  onKeys(on, board, (event) => {
+    if (ARROWS[event.key]) move(ARROWS[event.key]);
+    else if (event.key === "Escape") set(view.state.pair && view.state.focus, null);
+    else if (!presses(event)) return false;
     else if (cursor) cursor.column === undefined ? set(cursor.row, null) : choose(cursor);
-    event.preventDefault();
   });
   on(board, "blur", () => {
     cursor = undefined;

@@ -1,4 +1,6 @@
-// Show an axis's temporary labels on top of its permanent ones.
+// Names of tokens along an axis, with temporary ones on top.
+import { div } from "../js/shared.js";
+import { token } from "../js/token_element.js";
 import { READABLE } from "./codes.js";
 
 /**
@@ -20,4 +22,30 @@ export function light(marks, pitch, base, draw, least = READABLE) {
   for (const [at, made] of base) {
     made.style.visibility = lit.some((other) => touch(at, other)) ? "hidden" : "";
   }
+}
+
+/**
+ * Draw as many names of an axis as fit.
+ * @param {HTMLElement} parent
+ * @param {{texts: string[], flags: number[]}} axis
+ * @param {string} name  CSS class of the axis
+ * @param {number} pitch  pixels from one token to the next
+ * @param {(made: HTMLElement, at: number) => void} put  places a name
+ * @param {number} [least]  smallest distance between labels in pixels
+ * @returns {(marks: [number | null | undefined, string][]) => void} draws temporary labels; see light()
+ */
+export function namesOf(parent, { texts, flags }, name, pitch, put, least = READABLE) {
+  const base = [];
+  function draw(at, kind, into) {
+    const made = token(texts[at], flags[at], into);
+    made.className += ` label ${name} ${kind}`;
+    put(made, at);
+    return made;
+  }
+  for (let at = 0; at < texts.length; at += Math.ceil(least / pitch)) base.push([at, draw(at, "", parent)]);
+  const hot = div("", parent);
+  return (marks) => {
+    hot.replaceChildren();
+    light(marks, pitch, base, (at, kind) => draw(at, `hot ${kind}`, hot), least);
+  };
 }

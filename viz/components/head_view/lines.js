@@ -1,20 +1,19 @@
 // The lines lens: two columns of tokens and a line per weight, thicker and darker the larger it is; a colour per head.
 import { div, node, place, within } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
-import { pointOf, token } from "../js/token_element.js";
-import { CODES, READABLE, strengths, widest } from "./codes.js";
-import { light } from "./labels.js";
+import { pointOf } from "../js/token_element.js";
+import { CODES, strengths, widest } from "./codes.js";
+import { namesOf } from "./labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
 
 /** @type {import("./head_view.js").Lens} */
 export function lines(stage, view) {
   const [base, front] = ["base", ""].map((name) => node("canvas", name, undefined, stage)), labels = div("", stage);
-  let size = {}, steps, lit, standing = {};
+  let size, steps, names;
 
   function measure() {
-    const { height, width, rows, columns, state } = view;
-    const [left, right] = state.transpose ? [columns, rows] : [rows, columns];
+    const { height, width, rows, columns } = view, [left, right] = view.turn([rows, columns]);
     const count = Math.max(left.texts.length, right.texts.length), pitch = Math.min(PITCH, height / count);
     const side = Math.ceil(Math.min(Math.max(widest(left.texts), widest(right.texts)) + 16, width * 0.3, 152));
     size = { left, right, side, pitch, gap: Math.min(width - 2 * side, 460), height: pitch * count };
@@ -37,7 +36,7 @@ export function lines(stage, view) {
         if (code >= least && steps[code] >= FAINTEST) curve(pen, head, row, at % columns, steps[code]);
       }
     }
-    drawLabels();
+    drawNames();
   }
 
   // Return the smallest code to draw, so that a long text stays readable and has at most MOST lines.
@@ -54,7 +53,7 @@ export function lines(stage, view) {
   // Draw the lines: the first `front` are emphasised, and the others form the background.
   function curve(pen, head, row, column, step, front = false, colour = undefined) {
     const { gap } = size, ratio = pen.canvas.width / gap;
-    const [from, to] = view.state.transpose ? [column, row] : [row, column];
+    const [from, to] = view.turn([row, column]);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.globalAlpha = colour ? 1 : (front ? 0.3 : 0.06) + (front ? 0.7 : 0.9) * step;
     pen.lineWidth = (front ? 1 : 0.5) + 4 * step;
@@ -65,25 +64,14 @@ export function lines(stage, view) {
     pen.stroke();
   }
 
-  function drawLabels() {
+  function drawNames() {
+    const { side, gap, pitch } = size, put = (x) => (made, at) => place(made, x, middle(at) - 8, side - 8);
     labels.replaceChildren();
-    const skip = Math.ceil(READABLE / size.pitch);
-    for (const [axis, name] of [[size.left, "left"], [size.right, "right"]]) {
-      standing[name] = [];
-      for (let at = 0; at < axis.texts.length; at += skip) standing[name].push([at, put(axis, name, at, "", labels)]);
-    }
-    lit = div("", labels);
-  }
-
-  function put(axis, name, at, kind, parent) {
-    const made = token(axis.texts[at], axis.flags[at], parent);
-    made.className += ` label ${name} ${kind}`;
-    place(made, name === "left" ? 0 : size.side + size.gap + 8, middle(at) - 8, size.side - 8);
-    return made;
+    names = [["left", 0], ["right", side + gap + 8]].map(([name, x]) => namesOf(labels, size[name], name, pitch, put(x)));
   }
 
   function mark({ row, column }) {
-    const { focus, pair, transpose } = view.state, { weights } = view.body, [heads, rows, columns] = weights.shape;
+    const { focus, pair } = view.state, { weights } = view.body, [heads, rows, columns] = weights.shape;
     const pen = canvasOf(front, size.gap, size.height), shownRow = row ?? (column === undefined ? focus : undefined);
     const one = row !== undefined && column !== undefined, draws = (head, r, c, colour) => {
       const step = steps[weights.values[(head * rows + r) * columns + c]];
@@ -96,20 +84,15 @@ export function lines(stage, view) {
       else if (column !== undefined) for (let r = 0; r < rows; r++) draws(head, r, column);
     }
     if (pair && heads === 1) draws(0, pair[0], pair[1], view.colours.accent);
-    lit.replaceChildren();
-    const [from, to] = transpose ? ["right", "left"] : ["left", "right"];
-    for (const [side, marks] of [[from, [[row, "over"], [focus, "from"]]], [to, [[column, "over"], [pair?.[1], "to"]]]]) {
-      light(marks, size.pitch, standing[side], (at, kind) => put(size[side], side, at, `hot ${kind}`, lit));
-    }
+    view.turn(view.lit({ row, column })).forEach((marks, side) => names[side](marks));
   }
 
   // Return the label under the pointer, or the strongest line within 5 pixels.
   function at(event) {
     const [fromLeft, y] = within(stage, event), x = fromLeft - size.side;
-    const count = (axis) => axis.texts.length, index = Math.floor(y / size.pitch), { transpose, focus } = view.state;
+    const index = Math.floor(y / size.pitch), { transpose, focus } = view.state;
     if (x > 0 && x < size.gap) return near(x / size.gap, y);
-    const axis = x <= 0 ? size.left : size.right;
-    if (index < 0 || index >= count(axis)) return {};
+    if (index < 0 || index >= (x <= 0 ? size.left : size.right).texts.length) return {};
     if (x <= 0 !== transpose) return { row: index };
     return { row: focus ?? undefined, column: index };
   }
@@ -122,22 +105,21 @@ export function lines(stage, view) {
       if (1.5 * t - 1.5 * t * t + t ** 3 < x) low = t;
       else high = t;
     }
-    const rise = 3 * low ** 2 - 2 * low ** 3, { focus, transpose } = view.state;
-    const { weights } = view.body, [, rows, columns] = weights.shape;
-    const lefts = size.left.texts.length, rights = size.right.texts.length;
+    const rise = 3 * low ** 2 - 2 * low ** 3, { focus } = view.state;
+    const { weights } = view.body, [lefts, rights] = [size.left, size.right].map(({ texts }) => texts.length);
     let best = {}, most = 0;
     for (let from = 0; from < lefts; from++) {
       const exact = (y - middle(from) * (1 - rise)) / Math.max(rise, 1e-6), reach = 5 / Math.max(rise, 1e-6);
       const first = Math.max(0, Math.ceil((exact - reach) / size.pitch - 0.5));
       const last = Math.min(rights - 1, Math.floor((exact + reach) / size.pitch - 0.5));
       for (let to = first; to <= last; to++) {
-        const [row, column] = transpose ? [to, from] : [from, to];
+        const [row, column] = view.turn([from, to]);
         if (focus !== null && row !== focus) continue;
-        const code = weights.values[row * columns + column];
+        const code = weights.values[row * weights.shape[2] + column];
         if (code > most) [best, most] = [{ row, column }, code];
       }
     }
-    return steps[most] >= FAINTEST && rows ? best : {};
+    return steps[most] >= FAINTEST ? best : {};
   }
 
   function where({ row, column }) {

@@ -1,8 +1,6 @@
 // The cells that a reader marks before the head is revealed. They are kept in the browser and sent together, so that no
 // server response overwrites newer marks.
 
-const key = (row, column) => `${row} ${column}`;
-
 /**
  * Create an empty set of marks.
  * @param {import("./head_view.js").View} view
@@ -11,32 +9,28 @@ const key = (row, column) => `${row} ${column}`;
  *   tokens: () => number[][]}}
  */
 export function marksOf(view) {
-  let cells = new Set(), round;
+  let cells = [], round;
 
   // Use the server's marks when a new question begins, and the browser's marks until then.
   function begin(state) {
     if (state.round === round) return;
-    round = state.round;
-    cells = new Set((state.marks ?? []).map(([row, column]) => key(row, column)));
+    ({ round, marks: cells = [] } = state);
   }
 
-  const has = (row, column) => cells.has(key(row, column));
+  const others = (row, column) => cells.filter(([r, c]) => r !== row || c !== column);
+  const has = (row, column) => others(row, column).length < cells.length;
   const masked = (row, column) => view.body.scores?.values[row * view.columns.texts.length + column] === 65535;
 
   // Toggle a cell, unless it is masked; return whether it was toggled.
   function toggle(row, column) {
     if (masked(row, column)) return false;
-    if (!cells.delete(key(row, column))) cells.add(key(row, column));
+    cells = has(row, column) ? others(row, column) : [...cells, [row, column]];
     return true;
   }
 
-  function inside() {
-    const { rows, columns } = view, marked = [...cells].map((each) => each.split(" ").map(Number));
-    const there = marked.filter(([row, column]) => row < rows.texts.length && column < columns.texts.length);
-    return there.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  }
-
-  const clear = () => cells.clear();
+  const inside = () => cells.filter(([row, column]) => row < view.rows.texts.length && column < view.columns.texts.length)
+    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const clear = () => { cells = []; };
   const tokens = () => inside().map(([row, column]) => [view.rows.tokens[row], view.columns.tokens[column]]);
   return { begin, has, toggle, inside, clear, tokens };
 }

@@ -1,5 +1,5 @@
 // The text lens: running text with each word coloured by its attention weight from the token in focus.
-import { inWindow, node } from "../js/shared.js";
+import { brightness, inWindow, node } from "../js/shared.js";
 import { pixels } from "../js/canvas.js";
 import { token } from "../js/token_element.js";
 import { strengths } from "./codes.js";
@@ -41,13 +41,8 @@ export function text(stage, view) {
     lookedAt.forEach((word, at) => word.classList.toggle("guessed", focus !== null && view.marks.has(focus, at)));
   }
 
-  const css = (pixel) => `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
-
   // Return the text or background colour, whichever is readable on this colour.
-  function readable(pixel) {
-    const bright = 0.3 * (pixel & 255) + 0.59 * ((pixel >> 8) & 255) + 0.11 * ((pixel >> 16) & 255) > 125;
-    return bright === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper;
-  }
+  const readable = (rgb) => (brightness(rgb) > 125 === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper);
 
   // Update only what changes: restyling every word on each move would be slow in a long text.
   function colourFrom(from) {
@@ -56,13 +51,13 @@ export function text(stage, view) {
       const tint = from === null ? 0 : Math.round(steps[weights.values[from * columns + at]] * (TINTS - 1));
       if (tint === tints[at]) return;
       tints[at] = tint;
-      word.style.background = tint ? css(shades[tint]) : "";
-      word.style.color = tint ? readable(shades[tint]) : "";
+      const rgb = [0, 8, 16].map((bits) => (shades[tint] >> bits) & 255);
+      word.style.background = tint ? `rgb(${rgb})` : "";
+      word.style.color = tint ? readable(rgb) : "";
     });
   }
 
   function outline(name, word) {
-    if (marked[name] === word) return;
     marked[name]?.classList.remove(name);
     word?.classList.add(name);
     marked[name] = word;

@@ -47,6 +47,19 @@ export function paint(codes, start, [rows, columns], colour, out, [high, wide]) 
 }
 
 /**
+ * Draw the lines between cells.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {number[]} cell  width and height
+ * @param {number[]} size  width and height of all cells
+ */
+export function rule(pen, [wide, high], [right, bottom]) {
+  pen.beginPath();
+  for (let x = wide; x < right - 1; x += wide) pen.rect(Math.round(x) - 0.5, 0, 0, bottom);
+  for (let y = high; y < bottom - 1; y += high) pen.rect(0, Math.round(y) - 0.5, right, 0);
+  pen.stroke();
+}
+
+/**
  * Size a canvas in CSS pixels, with enough device pixels for the screen and the page's zoom, and return its context.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width

@@ -6,9 +6,8 @@ import { mountOnce } from "./lifecycle.js";
 import { div, node } from "./shared.js";
 import { stage, TITLE } from "./stage.js";
 
-// commands of keys that need no argument, in lecture mode
-const COMMANDS = { Escape: { on: false }, b: { black: true }, B: { black: true }, ".": { black: true }, F5: { full: true },
-  Home: { to: "first" }, End: { to: "last" } };
+// commands in lecture mode: functions of room() without an argument
+const COMMANDS = { p: "leave", P: "leave", Escape: "leave", b: "dark", B: "dark", ".": "dark", F5: "full", Home: "first", End: "last" };
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
 const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
@@ -22,25 +21,20 @@ function taken(event, on) {
 }
 
 /**
- * Return a key's command, {on}, {step}, {black}, {full}, {to} or {hand, by}, if it has one.
+ * Return a key's command, if it has one: the name of a function of room(), or "start", and its argument.
  * @param {KeyboardEvent} event
  * @param {boolean} on  whether lecture mode is on
  * @param {boolean} letters  whether letters, digits and the full stop are commands
- * @returns {object | undefined}
+ * @returns {[string, *] | undefined}
  */
 export function said(event, on, letters) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event, on)) return undefined;
   const { key, code, shiftKey } = event, digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
   if (!letters && key.length === 1 && key !== " ") return undefined;
-  if (key === "p" || key === "P") return { on: !on };
-  if (!on) return undefined;
-  if (digit) return { hand: digit - 1, by: shiftKey ? -1 : 1 };
-  return SCREENS[key] ? { step: SCREENS[key] } : COMMANDS[key];
-}
-
-function fillScreen() {
-  if (document.fullscreenElement) document.exitFullscreen();
-  else if (document.fullscreenEnabled) document.documentElement.requestFullscreen();
+  if (!on) return key === "p" || key === "P" ? ["start"] : undefined;
+  if (digit) return ["hand", { hand: digit - 1, by: shiftKey ? -1 : 1 }];
+  if (SCREENS[key]) return ["move", SCREENS[key]];
+  return COMMANDS[key] && [COMMANDS[key]];
 }
 
 // Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
@@ -84,47 +78,41 @@ function room(parent, data, tell) {
   };
   const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back button
   const end = () => (clearTimeout(later), screens.end(), row.remove(), black.remove());
-  return { ...screens, move, turn, end, leave, dark: () => { black.hidden = !black.hidden; } };
-}
-
-function obey(key, shown, tell) {
-  if (key.on === false) shown.leave();
-  else if (key.on) tell(key);
-  else if (key.step) shown.move(key.step);
-  else if (key.black) shown.dark();
-  else if (key.full) fillScreen();
-  else if (key.to) shown[key.to]();
-  else document.dispatchEvent(new CustomEvent("clearhead-hand", { detail: key }));
+  const dark = () => { black.hidden = !black.hidden; };
+  const full = () => (document.fullscreenElement ? document.exitFullscreen()
+    : document.fullscreenEnabled && document.documentElement.requestFullscreen());
+  const hand = (detail) => document.dispatchEvent(new CustomEvent("clearhead-hand", { detail }));
+  return { ...screens, move, turn, end, leave, dark, full, hand };
 }
 
 function begin(parent) {
   globalThis.clearheadKeys?.abort();
-  const ended = (globalThis.clearheadKeys = new AbortController()), one = {}, tell = (what) => one.tell(what);
-  let data, open, shown;
+  const ended = (globalThis.clearheadKeys = new AbortController()), { signal } = ended;
+  let data, open, shown, trigger;
+  const tell = (what) => trigger("event", what);
   // a new listener also ends this one, because Streamlit may clean up later or never
-  ended.signal.addEventListener("abort", () => shown?.end());
+  signal.addEventListener("abort", () => shown?.end());
 
   document.addEventListener("keydown", (event) => {
-    const key = said(event, data.on, data.letters);
-    if (!key) return;
+    const [name, given] = said(event, data.on, data.letters) ?? [];
+    if (!name) return;
     event.preventDefault();
     event.stopPropagation();
-    obey(key, shown, tell);
-  }, { signal: ended.signal, capture: true });
+    if (shown) shown[name](given);
+    else tell({ on: true });
+  }, { signal, capture: true });
 
-  one.update = (call) => {
-    if (ended.signal.aborted) return;   // a newer listener is active, and this one will be cleaned up
-    [data] = call.data;
-    one.tell = (what) => call.setTriggerValue("event", what);
+  function update(call) {
+    if (signal.aborted) return;   // a newer listener is active, and this one will be cleaned up
+    ({ data: [data], setTriggerValue: trigger } = call);
     const next = data.on ? data.id : undefined;
     if (!next) latest = undefined;
     if (next === open && data.back) shown?.turn(data.screen);
     if (next === open) return;
     shown?.end();
     [open, shown] = [next, next && room(parent, data, tell)];
-  };
-  one.end = () => ended.abort();
-  return one;
+  }
+  return { update, end: () => ended.abort() };
 }
 
 // For print, scale the page down from its width on screen (page.css).

@@ -205,14 +205,18 @@ export function figure(value) {
 }
 
 /**
- * Format a number for a legend: without trailing zeros, and with two significant digits if it is small.
- * @param {number} value
- * @returns {string}
+ * Create a colour bar with ticks below.
+ * @param {ParentNode | undefined} parent
+ * @param {string} background
+ * @param {[number, string][]} ticks  [share of the width, label]
+ * @returns {HTMLElement}
  */
-export function short(value) {
-  const size = Math.abs(value);
-  const written = size < 0.01 ? String(+value.toPrecision(2)) : size < 10 ? figure(value) : fixed(value, +(size < 100));
-  return minus(written).replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
+export function scaleBar(parent, background, ticks) {
+  const scale = node("span", "scale", undefined, parent), below = node("span", "ticks");
+  node("span", "bar", undefined, scale).style.background = background;
+  scale.append(below);
+  for (const [at, text] of ticks) node("span", "", text, below).style.left = `${100 * at}%`;
+  return scale;
 }
 
 /**
@@ -230,7 +234,9 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
  * is laid out only when its text changes, and hidden without being closed, because opening a popover is slow.
  * @param {HTMLElement} root
  * @returns {{show: (x: number, y: number, head: string, rows: string[][]) => void, hide: () => void,
- *   say: (text: string, rows?: string[][]) => void}} say: tells the same to screen readers
+ *   say: (text: string, rows?: string[][]) => void, follow: (on: *, part: Element, at: (event: PointerEvent) => *,
+ *   point: (found?: *) => void, about: (found: *) => [string, string[][]]) => () => void}} say: tells the same to screen
+ *   readers; follow: points at what is under the pointer
  */
 export function tooltip(root) {
   const tip = div("tip", root), live = div("unseen", root);
@@ -258,7 +264,23 @@ export function tooltip(root) {
     tip.style.visibility = "visible";
   }
 
+  // Show the tooltip of what is under the pointer; return the function that ends this.
+  function follow(on, part, at, point, about) {
+    const leave = () => {
+      point();
+      hide();
+    };
+    on(part, "pointerleave", leave);
+    on(part, "pointermove", (event) => {
+      const found = at(event);
+      if (found === undefined) return leave();
+      point(found);
+      show(event.clientX, event.clientY, ...about(found));
+    });
+    return leave;
+  }
+
   const hide = () => { tip.style.visibility = "hidden"; };
   const say = (text, rows = []) => { live.textContent = [text, ...rows.map((row) => row.join(" "))].join(", "); };
-  return { show, hide, say };
+  return { show, hide, say, follow };
 }

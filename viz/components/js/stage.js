@@ -63,9 +63,6 @@ export function stage(start, { lesson, only }, tell) {
   const main = document.querySelector(MAIN), scales = new Map();
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
-  // if the screen does not exist (yet), stay on the current screen
-  const known = () => screens.findIndex((screen) => screen.name === name);
-  const here = () => (known() < 0 ? Math.min(place, screens.length - 1) : known());
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
   const texts = (screen) => within(screen, TEXTS).filter((text) => text.textContent.trim());
 
@@ -74,22 +71,24 @@ export function stage(start, { lesson, only }, tell) {
     const page = document.querySelector(BLOCK);
     screens = !page ? [] : lesson ? screensOf(page) : [{ name: TITLE, seen: [] }];
     if (screens.some((screen) => screen.name === only)) screens = screens.filter((screen) => screen.name === only);
-    const screen = screens[here()];
+    const found = screens.findIndex((each) => each.name === name);
+    // if the screen does not exist (yet), stay on the current screen
+    place = found < 0 ? Math.max(0, Math.min(place, screens.length - 1)) : found;
+    const screen = screens[place];
     if (!screen) return;
     const said = texts(screen), at = Math.max(0, Math.min(step, said.length - 1)), proofs = within(screen, PROOF);
     mark("seen", proof && proofs.length ? [proofs[0]] : screen.seen);   // a formula needs the whole screen
     mark("said", said.slice(at, at + 1));
-    if (known() >= 0) place = known();
     enlarge(at === 0);
-    const shown = known() < 0 ? undefined : at ? `${name}.${at}` : name;
-    tell({ proof: proofs.length > 0, name: shown, place: here() + 1, of: screens.length });
+    const shown = found < 0 ? undefined : at ? `${name}.${at}` : name;
+    tell({ proof: proofs.length > 0, name: shown, place: place + 1, of: screens.length });
   }
 
   // Scale the screen to fit the window; if it would become too small, it scrolls instead.
   function enlarge(fit) {
     const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
       Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
-    const key = `${screens[here()].name} ${proof} ${innerWidth} ${innerHeight}`;
+    const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`;
     // pictures then also take the rest of the window
     if (!scales.has(key)) later = setTimeout(() => dispatchEvent(new Event("resize")), SETTLED);
     let scale = scales.get(key) ?? 1;
@@ -119,7 +118,7 @@ export function stage(start, { lesson, only }, tell) {
     if (step) document.querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
   }
 
-  const prove = () => go(here(), step, !proof);
+  const prove = () => go(place, step, !proof);
 
   // Scroll through the rest of the screen before moving to the next one.
   function scrolled(by) {
@@ -127,22 +126,22 @@ export function stage(start, { lesson, only }, tell) {
     if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
     // forward: bring the first cut-off part to the top
     const cut = [...main.querySelectorAll(PARTS)].filter((each) => each.getClientRects().length).map(inWindow)
-      .filter((box) => box.bottom > high - LINE && box.top > high / 4).map((box) => box.top);
+      .filter(({ top, bottom }) => bottom > high - LINE && top > high / 4).map(({ top }) => top);
     main.scrollBy({ top: by < 0 || !cut.length ? by * 0.7 * high : Math.min(...cut) - LINE / 2 });
     return Math.abs(main.scrollTop - before) > 8;
   }
 
   // Move by one step; return false at the end.
   function move(by) {
-    const at = here(), last = (to) => Math.max(0, texts(screens[to]).length - 1), to = step + by;
-    if (!screens[at]) return true;
-    const asked = lesson ? within(screens[at], REVEAL) : [...document.querySelectorAll(REVEAL)];
+    const last = (at) => Math.max(0, texts(screens[at]).length - 1), to = step + by;
+    if (!screens[place]) return true;
+    const asked = lesson ? within(screens[place], REVEAL) : [...document.querySelectorAll(REVEAL)];
     const reveal = asked.find((button) => button.getClientRects().length);
     if (!proof && by > 0 && reveal) reveal.click();
     else if (scrolled(by)) return true;
     else if (proof) prove();
-    else if (0 <= to && to <= last(at)) go(at, to);
-    else if (screens[at + by]) go(at + by, by > 0 ? 0 : last(at + by));
+    else if (0 <= to && to <= last(place)) go(place, to);
+    else if (screens[place + by]) go(place + by, by > 0 ? 0 : last(place + by));
     else return false;
     return true;
   }

@@ -19,8 +19,8 @@ const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
  * Return the first occurrence of each term as [term, text node, start, end], in page order. Of two terms that start at
  * the same character, the longer one is used.
  * @param {Text[]} nodes
- * @param {Map<string, object>} terms  terms by each of their forms in prose, in lower case
- * @returns {[object, Text, number, number][]}
+ * @param {Map<string, *>} terms  terms by each of their forms in prose, in lower case
+ * @returns {[*, Text, number, number][]}
  */
 export function occurrences(nodes, terms) {
   const forms = [...terms.keys()].sort((a, b) => b.length - a.length), seen = new Set(), found = [];
@@ -51,7 +51,7 @@ function begin(parent) {
   let terms = new Map(), more, marked = [], waiting, tell;
   card.popover = "auto";
 
-  function open({ title, says, link, name }, { left, bottom, top }) {
+  function open([name, title, says, link], { left, bottom, top }) {
     card.replaceChildren();
     node("strong", "", title, card);
     node("p", "", says, card);
@@ -63,28 +63,31 @@ function begin(parent) {
       tell(name);
     };
     card.showPopover();
-    const { width, height } = card.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = card;
     card.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
     card.style.top = `${bottom + height + 14 > innerHeight ? Math.max(8, top - height - 6) : bottom + 6}px`;
   }
 
   function mark() {
     marked = occurrences(prose(main), terms).map(([term, text, start, end]) => {
-      const range = document.createRange();
+      const range = new Range();
       range.setStart(text, start);
       range.setEnd(text, end);
-      return { term, range };
+      return [term, range];
     });
-    CSS.highlights.set("clearhead-term", new Highlight(...marked.map(({ range }) => range)));
+    CSS.highlights.set("clearhead-term", new Highlight(...marked.map(([, range]) => range)));
   }
 
   const later = () => {
     clearTimeout(waiting);
     waiting = setTimeout(mark, 250);
   };
-  const at = ({ target, clientX: x, clientY: y }) => !target.closest(APART) && target.closest(PROSE) && marked.flatMap(
-    ({ term, range }) => [...range.getClientRects()].map((box) => [term, box]),
-  ).find(([, { left, right, top, bottom }]) => x >= left && x <= right && y >= top && y <= bottom);
+  // Return the term under the pointer and its box.
+  function at({ target, clientX: x, clientY: y }) {
+    if (target.closest(APART) || !target.closest(PROSE)) return undefined;
+    return marked.flatMap(([term, range]) => [...range.getClientRects()].map((box) => [term, box]))
+      .find(([, { left, right, top, bottom }]) => x >= left && x <= right && y >= top && y <= bottom);
+  }
   main.addEventListener("click", (event) => {
     const hit = !String(getSelection()) && at(event);
     if (hit) open(...hit);
@@ -97,10 +100,7 @@ function begin(parent) {
     update(call) {
       const [words, known] = call.data;
       more = words;
-      terms = new Map(known.flatMap(([name, title, says, link, forms]) => {
-        const term = { name, title, says, link };
-        return forms.map((form) => [form.toLowerCase(), term]);
-      }));
+      terms = new Map(known.flatMap((term) => term.at(-1).map((form) => [form.toLowerCase(), term])));
       tell = (name) => call.setTriggerValue("event", name);
       if (!globalThis.CSS?.highlights) return;   // Firefox before 140: the glossary is in the menu
       changes.observe(main, { childList: true, characterData: true, subtree: true });

@@ -2,7 +2,7 @@
 // no requests; it receives the theme from the notebook around its iframe and sends its height.
 import { bytesIn, choices, stageOf } from "../handout/figure.js";
 import { header } from "../js/messages.js";
-import { node } from "../js/shared.js";
+import { fill, node } from "../js/shared.js";
 
 const read = (id) => JSON.parse(document.querySelector(id).textContent);
 
@@ -10,7 +10,7 @@ const read = (id) => JSON.parse(document.querySelector(id).textContent);
 async function kindOf(section, components, words) {
   const part = (name) => section.querySelector(`script.${name}`), views = [], state = await bytesIn(part("state"));
   const all = section.querySelector(".all"), one = section.querySelector(".one"), hint = one.querySelector(".hint");
-  const nameOf = ([layer, head]) => words.head.replace("{layer}", layer).replace("{head}", head);
+  const nameOf = ([layer, head]) => fill(words.head, { layer, head });
   let view;
 
   function draw(name, parent, body, state, send) {
@@ -42,29 +42,11 @@ async function kindOf(section, components, words) {
   return () => views.forEach((each) => each.update({ part: "body" }));
 }
 
-// Draw the buttons that choose a kind, if there is more than one.
-function tabs(sections, kinds) {
-  const bar = document.querySelector("nav"), buttons = [];
-  const show = (at) => {
-    sections.forEach((section, each) => { section.hidden = each !== at; });
-    buttons.forEach((button, each) => button.setAttribute("aria-pressed", String(each === at)));
-  };
-  sections.forEach((section, at) => {
-    const button = node("button", "", kinds[section.dataset.kind], bar);
-    button.type = "button";
-    button.addEventListener("click", () => show(at));
-    buttons.push(button);
-  });
-  bar.hidden = sections.length < 2;
-  show(0);
-}
-
 /**
  * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components  by name
  */
 export async function start(components) {
   const words = read("#words"), sections = [...document.querySelectorAll("section")], root = document.documentElement;
-  tabs(sections, words.kinds);
   const tell = () => parent.postMessage({ clearhead: root.dataset.frame, height: document.body.scrollHeight }, "*");
   let redraw = [];
   addEventListener("message", ({ data, source }) => {

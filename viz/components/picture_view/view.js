@@ -1,8 +1,8 @@
 // Draw a picture and its coloured patches, with the other tokens, marks, legend, sentence and table.
-import { canvasOf } from "../js/canvas.js";
+import { canvasOf, rule } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, STEPS, thinned } from "../js/overlay.js";
-import { div, fill, heightFor, node, place, within } from "../js/shared.js";
+import { div, fill, heightFor, node, place, scaleBar, within } from "../js/shared.js";
 
 const LINES = 7;   // smallest patch, in pixels, with grid lines
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
@@ -12,9 +12,10 @@ const NARROW = 420;   // width in pixels below which the sentence always has two
  * @param {HTMLElement} root
  * @returns {{board: HTMLElement, chips: HTMLElement, build: (body: object) => void, draw: (state: object) => void,
  *   drawMarks: () => void, point: (token?: number) => void, under: (event: PointerEvent) => number | undefined,
+ *   chipped: (event: PointerEvent) => number | undefined,
  *   about: (token: number) => [string, string[][]], isPatch: (token: number) => boolean,
  *   beside: (token: number | undefined, step: number[]) => number}} point: frames the token under the pointer; about:
- *   title and rows of the tooltip; beside: the patch `step` (rows, columns) away from a token or the first patch
+ *   title and rows of the tooltip; beside: the patch `step` (columns, rows) away from a token or the first patch
  */
 export function viewOf(root) {
   const sentence = div("say", root), chips = div("chips", root), board = div("board", root);
@@ -29,12 +30,16 @@ export function viewOf(root) {
 
   const box = (token) => body.boxes.values.subarray(4 * token, 4 * token + 4);
   const isPatch = (token) => !Number.isNaN(box(token)[0]);
-  const tokens = () => body.texts.map((_, token) => token);
+  const tokens = () => body.texts.map((_, token) => token), special = () => tokens().filter((token) => !isPatch(token));
   const name = (token) => body.texts[token];
 
   function build(read) {
     body = read;
     chips.replaceChildren();
+    for (const token of special()) {
+      const chip = Object.assign(node("button", "chip", "", chips), { disabled: body.frozen });
+      for (const [part, text] of [["swatch", ""], ["name", name(token)], ["number", ""]]) node("span", part, text, chip);
+    }
   }
 
   function draw(now) {
@@ -77,24 +82,15 @@ export function viewOf(root) {
     drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, [glow, below]), opacity,
       [canvas.width, canvas.height], [right, bottom]);
     const [wide, high] = [right / body.grid[1], bottom / body.grid[0]];
-    if (Math.min(...size) / Math.max(...body.grid) >= LINES) drawLines(pen, [wide, high], [right, bottom]);
+    Object.assign(pen, { globalAlpha: 0.14, strokeStyle: "#ffffff", lineWidth: 1 });
+    if (Math.min(...size) / Math.max(...body.grid) >= LINES) rule(pen, [wide, high], [right, bottom]);
+    pen.globalAlpha = 1;
     for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
     if (state.kind !== "signed") return;
     for (const token of tokens().filter(isPatch)) {
       const [left, top] = box(token);
       if (state.steps[token] <= -STRUCK * STEPS) strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
     }
-  }
-
-  function drawLines(pen, [wide, high], [right, bottom]) {
-    pen.globalAlpha = 0.14;
-    pen.strokeStyle = "#ffffff";
-    pen.lineWidth = 1;
-    pen.beginPath();
-    for (let x = wide; x < canvas.width - 1; x += wide) pen.rect(Math.round(x) - 0.5, 0, 0, bottom);
-    for (let y = high; y < canvas.height - 1; y += high) pen.rect(0, Math.round(y) - 0.5, right, 0);
-    pen.stroke();
-    pen.globalAlpha = 1;
   }
 
   // Draw a hidden patch: covered and crossed out.
@@ -114,23 +110,12 @@ export function viewOf(root) {
 
   // Draw the tokens that are not patches as buttons in their colours.
   function drawChips() {
-    const special = tokens().filter((token) => !isPatch(token));
-    if (chips.childElementCount !== special.length) {
-      chips.replaceChildren(...special.map((token) => {
-        const made = node("button", "chip");
-        for (const part of ["swatch", "name", "number"]) node("span", part, "", made);
-        made.dataset.token = token;
-        return made;
-      }));
-    }
-    for (const chip of chips.children) {
-      const token = Number(chip.dataset.token);
-      chip.children[0].style.background = body.colours.glow[Math.max(0, state.steps[token])];
-      chip.children[0].hidden = state.kind === "none";
-      chip.children[1].textContent = name(token);
-      chip.children[2].textContent = state.written[token];
+    for (const token of special()) {
+      const [swatch, , number] = chips.children[special().indexOf(token)].children, chip = swatch.parentNode;
+      swatch.style.background = body.colours.glow[Math.max(0, state.steps[token])];
+      swatch.hidden = state.kind === "none";
+      number.textContent = state.written[token];
       chip.ariaPressed = token === state.focus;
-      chip.disabled = body.frozen;
       chip.classList.toggle("hidden-token", state.hidden.includes(token));
     }
   }
@@ -151,14 +136,10 @@ export function viewOf(root) {
   function drawLegend() {
     legend.hidden = state.kind === "none";
     if (legend.hidden) return;
-    const nodes = [node("span", "", state.scale)];
-    const scale = node("span", "scale"), bar = node("span", "bar", undefined, scale), ticks = node("span", "ticks", undefined, scale);
-    const { glow, below } = body.colours;
-    bar.style.background = barOf(state.opacity, glow, state.kind === "signed" ? below : []);
-    for (const [at, text] of state.ticks) node("span", "", text, ticks).style.left = `${100 * at}%`;
-    nodes.push(scale);
-    if (state.hidden.length) nodes.push(node("span", "", fill(body.text.hidden, { count: state.hidden.length })));
-    legend.replaceChildren(...nodes);
+    const { glow, below } = body.colours, count = state.hidden.length;
+    legend.replaceChildren(node("span", "", state.scale));
+    scaleBar(legend, barOf(state.opacity, glow, state.kind === "signed" ? below : []), state.ticks);
+    if (count) node("span", "", fill(body.text.hidden, { count }), legend);
   }
 
   // Return the tooltip rows of a token.
@@ -169,9 +150,8 @@ export function viewOf(root) {
     sentence.textContent = state.sentence;
     table.replaceChildren();
     const made = node("table", "", undefined, table);
-    const shown = new Set([...state.largest, ...tokens().filter((token) => !isPatch(token))]);
     node("caption", "", state.sentence, made);
-    for (const token of shown) {
+    for (const token of new Set([...state.largest, ...special()])) {
       const row = node("tr", "", undefined, made);
       node("th", "", name(token), row).scope = "row";
       node("td", "", facts(token).map((fact) => fact.join(" ")).join(", "), row);
@@ -187,7 +167,7 @@ export function viewOf(root) {
     });
   }
 
-  function beside(token, [down, right]) {
+  function beside(token, [right, down]) {
     const [rows, columns] = body.grid, at = body.places[token ?? tokens().find(isPatch)];
     const row = Math.floor(at / columns) + down, column = (at % columns) + right;
     const inside = row >= 0 && row < rows && column >= 0 && column < columns;
@@ -195,5 +175,7 @@ export function viewOf(root) {
   }
 
   const point = (token) => around(over, token), about = (token) => [name(token), facts(token)];
-  return { board, chips, build, draw, drawMarks, point, under, about, isPatch, beside };
+  // Return the token of the chip under the pointer.
+  const chipped = ({ target }) => special()[[...chips.children].indexOf(target.closest("button"))];
+  return { board, chips, build, draw, drawMarks, point, under, chipped, about, isPatch, beside };
 }

@@ -16,7 +16,7 @@ export function mount(element, bytes, send) {
   const { root, on, draw, receive } = frame(element, "sketch", redraw);
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
   const curve = shape("polyline", { class: "curve" }, svg), hint = div("hint", root);
-  const invited = shape("text", { class: "invite", "text-anchor": "middle" }, svg), points = shape("g", {}, svg);
+  const invited = shape("text", { class: "invite" }, svg), points = shape("g", {}, svg);
   let body, heights, dots, area, before;   // before: last [position, height] of the stroke
 
   function build(read) {
@@ -47,17 +47,17 @@ export function mount(element, bytes, send) {
   function drawAxes({ left, right, top, bottom }, middle) {
     axes.replaceChildren();
     for (const [share, name] of body.across) {
-      const x = area.x(share), place = share === 0 ? "start" : share === 1 ? "end" : "middle";
+      const x = area.x(share), place = { 0: "first", 1: "last" }[share] ?? "";
       axis(axes, x, x, top, bottom);
-      label(axes, name, { x, y: bottom + 16, "text-anchor": place });
+      label(axes, name, { x, y: bottom + 16, class: place });
     }
     for (const [share, name] of body.up) {
       const y = area.y(share);
       axis(axes, left, right, y, y);
-      label(axes, name, { x: left - 6, y: y + 4, "text-anchor": "end" });
+      label(axes, name, { x: left - 6, y: y + 4, class: "up" });
     }
-    label(axes, body.names[0], { x: middle, y: body.height - 6, "text-anchor": "middle" });
-    label(axes, body.names[1], { x: left, y: 12 });
+    label(axes, body.names[0], { x: middle, y: body.height - 6 });
+    label(axes, body.names[1], { x: left, y: 12, class: "first" });
   }
 
   // Return the curve, with undrawn positions at the height of the nearest drawn one.

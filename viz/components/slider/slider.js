@@ -6,24 +6,19 @@ import { styles } from "../js/styles.js";
 
 const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in drag.js
 
-function build(parent) {
-  const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
-  const why = node("button", "why", "?", head), about = node("span", "about", "", head);
-  const said = node("span", "said", "", root), line = node("input", "", undefined, root), ends = div("ends", root);
-  Object.assign(line, { id: "line", type: "range", min: 0, step: 1 });
-  [label.htmlFor, why.type] = ["line", "button"];
-  for (const unheard of [about, said, ends]) unheard.ariaHidden = "true";
-  return { root, label, why, about, said, line, first: node("span", "", "", ends), last: node("span", "", "", ends) };
-}
-
 function begin(parent) {
-  const { root, label, why, about, said, line, first, last } = build(parent), one = {};
+  const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
+  const why = node("button", "why", "?", head), about = node("span", "about", "", head), said = node("span", "said", "", root);
+  const line = Object.assign(node("input", "", undefined, root), { id: "line", type: "range", min: 0, step: 1 });
+  const ends = div("ends", root), [first, last] = ["", ""].map((text) => node("span", "", text, ends)), one = {};
   let data, words = [], count = 0;
+  label.htmlFor = "line";
+  for (const unheard of [about, said, ends]) unheard.ariaHidden = "true";
 
   function show() {
     const word = words[line.value];
     said.textContent = word;
-    line.setAttribute("aria-valuetext", word);
+    line.ariaValueText = word;
     root.style.setProperty("--share", words.length > 1 ? line.value / (words.length - 1) : 0);
     root.style.setProperty("--wide", `${said.offsetWidth}px`);
   }
@@ -48,7 +43,7 @@ function begin(parent) {
     label.textContent = data.label;
     why.hidden = !data.help;
     about.textContent = data.help;
-    why.setAttribute("aria-label", data.help);
+    why.ariaLabel = data.help;
     first.textContent = words[0];
     last.textContent = words.at(-1);
     show();

@@ -26,10 +26,9 @@ export function mount(element, bytes, send) {
     const { wide: width, doors: { [name]: door }, text } = body, lines = text.boxes[name];
     const group = shape("g", { class: `box ${colour} ${door ? "door" : "closed"}` }, parent);
     shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }, group);
-    lines.forEach((words, at) =>
-      label(group, words, { x, y: y + 5 + (at - (lines.length - 1) / 2) * 17, "text-anchor": "middle" }));
+    lines.forEach((words, at) => label(group, words, { x, y: y + 5 + (at - (lines.length - 1) / 2) * 17 }));
     if (door) {
-      label(group, `${door.minutes}′`, { x: x + width / 2 - 5, y: y + height / 2 - 5, "text-anchor": "end", class: "minutes" });
+      label(group, `${door.minutes}′`, { x: x + width / 2 - 5, y: y + height / 2 - 5, class: "minutes" });
       set(group, { role: "link", tabindex: 0, "aria-label": `${lines.join(" ")}: ${door.words}` });
     }
     return { name, group, door };

@@ -12,13 +12,14 @@ export function twoLayersOfTwoHeadsStandAsLargeAsThumbnailsGet() {
   const laid = byLayer({ layers: [0, 1], heads: [2, 2], groups: 1, height: 1000 }, 400, 8);
   equal(spotsOf(laid), [[0, 0, 0, 52, 16], [1, 0, 1, 156, 16], [2, 1, 0, 52, 120], [3, 1, 1, 156, 120]]);
   equal([...sizes(laid), laid.long], [104, 100, 260, 224, true]);
-  equal(laid.labels.filter(({ kind }) => kind === "block").map(({ x, y, count }) => [x, y, count]), [[52, 0, 2]]);
+  equal(laid.labels.map(({ text, layer, x, y }) => [text ?? layer, x, y]),
+    [[0, 90, -1], [1, 194, -1], [0, 0, 58], [1, 0, 162]]);
 }
 
 export function thinTowerOfLayersIsCutIntoBlocksSideBySide() {
   const layers = Array.from({ length: 30 }, (_, at) => at);
   const laid = byLayer({ layers, heads: layers.map(() => 3), groups: 1, height: 400 }, 600, 8);
-  equal(laid.labels.filter(({ kind }) => kind === "block").length, 3);
+  equal(laid.labels.filter(({ kind, text }) => kind === "column" && text === 0).length, 3);
   // 30 layers in three blocks are 10 in each: (400 - 16) / 10 pixels; four blocks would be too narrow for more
   equal([laid.pitch, ...spotsOf(laid)[10 * 3].slice(1)], [38, 10, 0, 24 + 3 * 38 + 16 + 24, 16]);
 }

@@ -15,30 +15,29 @@ function heard(key, { code = key, shiftKey, html = "<p>text</p>", on = true, let
 }
 
 export function keysOfALecture() {
-  const wanted = { p: { on: false }, Escape: { on: false }, PageDown: { step: 1 }, PageUp: { step: -1 },
-    ArrowRight: { step: 1 }, " ": { step: 1 }, b: { black: true }, ".": { black: true }, F5: { full: true },
-    Home: { to: "first" }, x: null };
+  const wanted = { p: ["leave"], Escape: ["leave"], PageDown: ["move", 1], PageUp: ["move", -1], ArrowRight: ["move", 1],
+    " ": ["move", 1], b: ["dark"], ".": ["dark"], F5: ["full"], Home: ["first"], x: null };
   for (const [key, says] of Object.entries(wanted)) equal(heard(key), says, key);
-  equal(heard("2", { code: "Digit2" }), { hand: 1, by: 1 });
-  equal(heard("@", { code: "Digit2", shiftKey: true }), { hand: 1, by: -1 });
+  equal(heard("2", { code: "Digit2" }), ["hand", { hand: 1, by: 1 }]);
+  equal(heard("@", { code: "Digit2", shiftKey: true }), ["hand", { hand: 1, by: -1 }]);
 }
 
 export function keyBelongsToWhatHasTheFocus() {
   equal(["p", "PageDown"].map((key) => heard(key, { html: FIELD })), [null, null]);
-  equal(["ArrowRight", "PageDown"].map((key) => heard(key, { html: SLIDER })), [null, { step: 1 }]);
-  equal(heard("ArrowDown", { html: "<button>x</button>" }), { step: 1 });
+  equal(["ArrowRight", "PageDown"].map((key) => heard(key, { html: SLIDER })), [null, ["move", 1]]);
+  equal(heard("ArrowDown", { html: "<button>x</button>" }), ["move", 1]);
 }
 
 export function keysBeforeAPresentation() {
-  equal(["p", "PageDown", "F5"].map((key) => heard(key, { on: false })), [{ on: true }, null, null]);
-  equal(heard("p", { html: "<div role=application tabindex=0>", on: false }), { on: true });
+  equal(["p", "PageDown", "F5"].map((key) => heard(key, { on: false })), [["start"], null, null]);
+  equal(heard("p", { html: "<div role=application tabindex=0>", on: false }), ["start"]);
   equal(heard("p", { html: "<select></select>", on: false }), null);
 }
 
 export function lettersCanBeSwitchedOff() {
   const off = { letters: false };
   equal(["p", "b", ".", "2"].map((key) => heard(key, off)), [null, null, null, null]);
-  equal([" ", "ArrowLeft", "Escape"].map((key) => heard(key, off)), [{ step: 1 }, { step: -1 }, { on: false }]);
+  equal([" ", "ArrowLeft", "Escape"].map((key) => heard(key, off)), [["move", 1], ["move", -1], ["leave"]]);
 }
 
 export function oneDrawnElsewhereEndsTheLectureOfTheFirst() {

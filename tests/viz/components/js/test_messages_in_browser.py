@@ -9,7 +9,8 @@ READ = """({ unpack }, bytes, offset) => {
     const shifted = new Uint8Array(bytes.length + offset);
     shifted.set(bytes, offset);
     const { sections, ...read } = unpack(shifted.subarray(offset));
-    for (const [name] of sections) read[name] = [read[name].values.constructor.name, [...read[name].values], read[name].shape];
+    const plain = ({ values, shape }) => [values.constructor.name, [...values], shape];
+    for (const [name] of sections) read[name] = plain(read[name]);
     return read;
 }"""
 
