@@ -3,8 +3,11 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
 from model.core.query import head_label as head_label
 from model.core.record import Tokens
+from viz import theme
 from viz.text import escape_markdown
 from viz.text import true_minus as true_minus
 
@@ -101,3 +104,16 @@ def token_label(tokens: Tokens, token: int) -> str:
     """Return a token as Markdown, with its position if another token has the same text."""
     text = token_markdown(tokens.texts[token])
     return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"
+
+
+TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
+
+
+def weight_ticks(scale: str) -> list[tuple[float, str]]:
+    """Return the ticks, (position, label), for weights from 0 to 1 on a scale."""
+    return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
+
+
+def signed_ticks(bound: float) -> list[tuple[float, str]]:
+    """Return the ticks, (position, label), for numbers from −bound to bound."""
+    return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]

@@ -5,8 +5,6 @@ Overlaid heads have the eight colours of Okabe & Ito (2008), which colour-blind 
 """
 import numpy as np
 
-from viz.text import true_minus
-
 RAMP = {  # from no weight to full weight, interpolated linearly
     "light": ("#ffffff", "#dbe7f5", "#b3cde9", "#84aedb", "#558cc8", "#2e68ae", "#14478d", "#082a63"),
     "dark": ("#0e1117", "#12233d", "#173a68", "#1f5594", "#3475b8", "#6399d2", "#9dc0e6", "#dfecf9"),
@@ -74,16 +72,3 @@ def strength(weights: np.ndarray, scale: str) -> np.ndarray:
     if scale == "log":
         return np.clip(1 - np.log10(np.maximum(weights, LOG_FLOOR)) / np.log10(LOG_FLOOR), 0, 1)
     return np.clip(weights, 0, 1)
-
-
-TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
-
-
-def weight_ticks(scale: str) -> list[tuple[float, str]]:
-    """Return the ticks, (position, label), for weights from 0 to 1 on a scale."""
-    return [(float(strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
-
-
-def signed_ticks(bound: float) -> list[tuple[float, str]]:
-    """Return the ticks, (position, label), for numbers from −bound to bound."""
-    return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]

@@ -11,7 +11,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow, theme
 from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
-from viz.format import head_label, true_minus
+from viz.format import head_label, true_minus, weight_ticks
 from viz.paper.page import STRUCK, WORDS, PicturePlan, weight_name
 from viz.paper.sheet import Sheet
 from viz.text import strings
@@ -92,7 +92,7 @@ def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndar
         return theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), values.ticks, name
     if behind is not None:
         return theme.ramp(stops=theme.GLOW), glow.ticks(behind.most), WORDS["times"]
-    return theme.ramp(), theme.weight_ticks("root"), weight_name("root")
+    return theme.ramp(), weight_ticks("root"), weight_name("root")
 
 
 def _fitted(behind: GridPicture) -> tuple[int, int]:

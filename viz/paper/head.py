@@ -8,7 +8,7 @@ import numpy as np
 from model.core.query import UserError
 from model.core.view import AxisItem, DisplayedHead, View
 from viz import theme
-from viz.format import head_label
+from viz.format import head_label, signed_ticks, weight_ticks
 from viz.paper import sheet as letters
 from viz.paper.page import STRUCK, WORDS, PicturePlan, line_style, weight_name
 from viz.paper.sheet import Dashes, Sheet
@@ -145,9 +145,9 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
              *([WORDS["pooled"].format(rows=size, columns=size)] if size > 1 else []))
     sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
-    bar, ticks, name = theme.ramp(), theme.weight_ticks(view.scale), weight_name(view.scale)
+    bar, ticks, name = theme.ramp(), weight_ticks(view.scale), weight_name(view.scale)
     if bound:
-        bar, ticks = theme.ramp(stops=theme.SIGNED["light"]), theme.signed_ticks(bound)
+        bar, ticks = theme.ramp(stops=theme.SIGNED["light"]), signed_ticks(bound)
         name = f"{WORDS['change']}, {WORDS['scales'][view.scale]}"
     return PicturePlan(side + width, NAME + head + height, WORDS[kind] + sums, notes, paint, bar,
                        ticks, name, pair=_pair_words(shown, view), signed=bool(bound))
@@ -253,7 +253,7 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: f
         sum(sides) + 2 * GAP + between, HEADING + count * step,
         f"{WORDS['right' if view.transpose else 'left']}; {sum_words(shown, WORDS['line_sums'])}",
         (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), paint, None,
-        theme.weight_ticks(view.scale), weight_name(view.scale), pair=_pair_words(shown, view), legend=legend)
+        weight_ticks(view.scale), weight_name(view.scale), pair=_pair_words(shown, view), legend=legend)
 
 
 def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
@@ -305,7 +305,7 @@ def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> Pictur
 
     return PicturePlan(max(left + wide for left, _, wide in spots), spots[-1][1] + LINE - 4,
                        WORDS["text"].format(a=letters.label(shown.rows[row].text)), (*shown.notes, *names.notes), paint,
-                       theme.ramp(), theme.weight_ticks(view.scale), weight_name(view.scale),
+                       theme.ramp(), weight_ticks(view.scale), weight_name(view.scale),
                        pair=_pair_words(shown, view))
 
 

@@ -13,7 +13,7 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, show
 from viz.components.messages import pack
-from viz.format import format_weight
+from viz.format import format_weight, signed_ticks
 from viz.text import strings
 
 COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
@@ -47,7 +47,7 @@ class HeadValues:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The ticks of the colour bar, as (position, label)."""
-        return theme.signed_ticks(self.reach) if self.signed else [(0.0, "0"), (1.0, f"{self.reach:.3g}")]
+        return signed_ticks(self.reach) if self.signed else [(0.0, "0"), (1.0, f"{self.reach:.3g}")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from viz.components.component import Picture, show
 from viz.components.messages import pack, range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis
 from viz.components.token_strip import token_and_pair
+from viz.format import TICKS, signed_ticks, weight_ticks
 from viz.text import strings
 
 HEIGHT = 560              # pixels
@@ -52,7 +53,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
 
 def constants(bound: float | None) -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: colours, ticks and texts."""
-    ticks = {scale: theme.signed_ticks(bound) if bound else theme.weight_ticks(scale) for scale in theme.TICKS}
+    ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale) for scale in TICKS}
     return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "ticks": ticks, "text": strings("components")["view"]}
 
 
