@@ -34,7 +34,7 @@ settings.put({
     "CLEARHEAD_LONGEST_TEXT": "20000",  # characters
     "CLEARHEAD_LONGEST_WAIT": "60",     # seconds per answer, estimated
     "CLEARHEAD_TRAININGS": "1",         # simultaneous training runs
-    "CLEARHEAD_MEASURE_MB": "256",      # memory per measurement on the page *What it costs*
+    "CLEARHEAD_MEASURE_MB": "256",      # memory per measurement on the page *Cost*
     "CLEARHEAD_RECORDS": "0",           # visitors' texts are not stored on disk
     "CLEARHEAD_HANDOUTS": "0",          # in memory only: visitors' collections are not written to disk
     "CLEARHEAD_FILE_MB": "32",          # one uploaded file; --server.maxUploadSize takes precedence

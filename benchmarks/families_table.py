@@ -1,4 +1,5 @@
 """Format the results of benchmarks.families: totals with acceptance criteria, and the table linked from the README."""
+import datetime
 from collections import Counter
 
 HEADINGS = {"text": "# Families", "picture": "# Families of pictures"}   # headings of both halves of the page, in order
@@ -84,7 +85,7 @@ def table(found: dict, reads: str = "text") -> str:
             "| --- | --- | --- | --- | --- | --- | --- |"]
     rows += [_row(each) for each in families]
     parts = [HEADINGS[reads], "", f"Written by `python -m benchmarks.families --input {reads}`.", COUNTED[reads],
-             LEGEND, f"{versions}, Python {found['machine']['python']}.\n",
+             LEGEND, f"{versions}, Python {found['machine']['python']}; {datetime.date.today()}.\n",
              *(f"- {line}" for line in summary(found, reads).splitlines()), "", *rows]
     traces = [each for each in families if each["trace"]]
     if traces:

@@ -105,7 +105,7 @@ class Record:
             shapes = {each.shape for each in chosen.layers}
             if len(shapes) > 1:
                 raise UserError(f"The layers have different shapes ({', '.join(map_shape(each) for each in shapes)}), "
-                                f"so they fit no one array; give a layer.")
+                                f"so they do not fit into one array; give a layer.")
             if len(chosen.layers) * int(np.prod(chosen.layers[0].shape)) > MOST_WEIGHTS:
                 raise UserError("The weights of all heads would take more than 1 GB; give a layer.")
             return np.stack([_all_heads(each) for each in chosen.layers])

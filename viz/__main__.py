@@ -124,7 +124,7 @@ def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 @click.option("--pdf", "to_pdf", type=WRITE,
               help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
-    """Write a handout saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
+    """Write a handout saved on the page My lesson (.handout.json) as one HTML page, as a PDF, or both.
 
     \b
     python -m viz handout lesson.handout.json --html lesson.html
@@ -145,7 +145,7 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
             content = make(saved_handout)
             write(out, content)
             said.append(f"{out}: {len(content):,} bytes")
-    click.echo("\n".join(said))   # of both or, where one is refused, of none
+    click.echo("\n".join(said))   # for both files, or for neither if one is refused
 
 
 @main.command("notebook")

@@ -174,7 +174,7 @@ def _asked(params: Mapping[str, str]) -> State:
 
 
 def _looks(params: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of the view that the parameters set; those of WORKED_OUT only if they are there."""
+    """Return the fields of the view that the parameters set, including those of WORKED_OUT only if given."""
     view: dict[str, Any] = {name: params.get(name) == "1" for name in SWITCHES}
     view |= {name: params[name] for name, known in CHOICES.items() if params.get(name) in known}
     view |= {"kind": Kind(view["kind"])} if "kind" in view else {}

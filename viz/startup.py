@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("clearhead")
 # thread switch interval in seconds. Python's default of 5 ms would delay each of the hundreds of Streamlit files that a
 # browser loads while another thread imports.
-# It only applies to the start: the threads of a class would switch at every lock of Streamlit's.
+# It only applies to the start: with many sessions, threads would switch at every lock in Streamlit.
 SWITCH = 0.0005
 IDLE = 20.0   # seconds until the models' packages are loaded even without a visitor
 

@@ -1,4 +1,4 @@
-"""Waiting for an answer, with progress and a skeleton; another click ends the wait."""
+"""Wait for an answer and draw its progress over a skeleton; another click ends the wait."""
 import time
 from collections.abc import Callable, Generator, Hashable, Iterable
 from typing import Any

@@ -399,7 +399,7 @@ def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
 
 
 def _is_turned(made: np.ndarray, wanted: np.ndarray) -> bool:
-    """Return whether two versions of vectors (head, t, d) differ at most by a rotation that leaves the first token."""
+    """Return whether two versions of vectors (head, t, d) differ at most by a rotation, the first token not at all."""
     one, other = (np.linalg.norm(vectors, axis=-1) for vectors in (made, wanted))
     return close(one, other) and close(made[:, 0], wanted[:, 0])
 
@@ -419,8 +419,8 @@ def reader_of(mixed: np.ndarray, linears: list[Call]) -> tuple[Call | None, np.n
 
 
 def _gates(output: np.ndarray, tokens: int, count: int, size: int) -> Iterator[np.ndarray]:
-    """Yield the gates that a matrix's output (q, width) could be: a sigmoid (Qiu et al. 2025) or a softplus of a part
-    for every dimension of every head, or of one number per head."""
+    """Yield the gates that a matrix's output (q, width) could be: a sigmoid (Qiu et al. 2025) or a softplus, with one
+    number for each dimension of each head, or one per head."""
     import torch
 
     if len(output) != tokens:

@@ -79,7 +79,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     elif other is not None and answer is None:
         found = answer_to(contributions.CosineQuery(query, sources.open_query(model_id, other)))
     else:
-        raise UserError("What is split is not clear; give either --answer, or --other for a sentence model.")
+        raise UserError("Exactly one of --answer and --other is needed; give --other for a sentence model.")
     show(found, found.frame(), json_wanted and vars(found) | {"total": found.total})
 
 

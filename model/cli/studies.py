@@ -74,7 +74,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
 
 
 def _or_reason(question: Hashable, found: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Return what `found` makes of the answer, or the reason why the model has none."""
+    """Return `found` of the answer to the question, or the reason why the model has none."""
     try:
         return found(answer_to(question))
     except UserError as error:

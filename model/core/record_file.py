@@ -136,7 +136,7 @@ class Reader:
     """Build typed values from JSON: an object with "type" and fields for one of several types, whatever `array` accepts
     for arrays, lists of pairs for dictionaries, null for NaN. Any value of a wrong type raises an error.
 
-    array(given, type): returns an array of a type of safetensors. known: (what stands in the JSON for it, a value).
+    array(given, type): returns an array of a type of safetensors. known: (JSON that represents a value, that value).
     largest: bound of any integer.
     """
 

@@ -210,7 +210,7 @@ class Luck:
 
     @classmethod
     def of(cls, reached: float, drawn: np.ndarray) -> "Luck":
-        """Summarise the best accuracies drawn under the null, float64 (draw), beside the one that was reached."""
+        """Compare the best accuracy reached with those drawn under the null, float64 (draw)."""
         return cls(reached, float(drawn.mean()), float(np.quantile(drawn, LEVEL)),
                    float((1 + (drawn >= reached - 1e-9).sum()) / (1 + len(drawn))))
 

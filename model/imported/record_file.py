@@ -1,4 +1,4 @@
-"""Read a record that another Clearhead saved (model/core/record_file.py), validating every value."""
+"""Read a record that another copy of Clearhead saved (model/core/record_file.py), validating every value."""
 import io
 import json
 import re

@@ -254,9 +254,9 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
     # byte-level pieces include the preceding space
     ids = plain_ids(tokenizer, f" {question.word}")
     if len(ids) != 1:
-        raise UserError(f"“{question.word}” is not one piece for {title} but {len(ids)} "
-                        f"({' · '.join(map(name_of, ids))}), but the table has rows for "
-                        "pieces only; choose a word that is one piece.")
+        raise UserError(f"“{question.word}” is {len(ids)} pieces for {title} "
+                        f"({' · '.join(map(name_of, ids))}), and the table has a row per "
+                        "piece; choose a word that is one piece.")
     if ids[0] == tokenizer.unk_token_id and question.word != tokenizer.unk_token:
         raise UserError(f"{title} does not know the word “{question.word}”; choose another.")
     rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]

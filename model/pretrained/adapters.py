@@ -40,7 +40,7 @@ PREFIX = "base_model.model."   # prefix of every tensor name in an adapter's fil
 
 
 def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], ModelFiles]) -> ModelFiles:
-    """Return the model's files with the folder's adapter, and with clauses on adapters that are not applied, such as
+    """Return the model's files with the folder's adapter, and with a note on each adapter that is not applied, such as
     those in the subfolders `inside`. If the folder has only an adapter, the files are those of its base, which `find`
     locates by name. Raises UserError if an adapter without its base cannot be applied."""
     folder, unapplied = place.folder, []
@@ -99,11 +99,11 @@ class Adapter:
                     f"without {ADAPTER_CONFIG}")
         if lora and not (self.folder / ADAPTER_WEIGHTS).is_file():
             return (f"there is no {ADAPTER_WEIGHTS}, and pickled weights (adapter_model.bin) can run code when they "
-                    f"are opened; save it again with a peft of today")
+                    f"are opened; save it again with a current version of peft")
         if lora and not unknown and begun in KEEPS_BASE:
             return ""
         if lora and unknown:
-            return f"{quoted(unknown[0])} in its {ADAPTER_CONFIG} asks for what is not done here; {MERGE}"
+            return f"{quoted(unknown[0])} in its {ADAPTER_CONFIG} is not supported here; {MERGE}"
         changes = f"its training began with {quoted(str(begun))}, which changes the base"
         return f"{changes if lora else 'only LoRA adapters are'}; {MERGE}"
 
@@ -119,7 +119,7 @@ class Adapter:
         try:
             wanted = str(paths[0]) if paths else check_id(base)
         except UnknownModel:
-            raise UserError(f"{what}, which is no folder with a model on this disk; {BESIDE}.") from None
+            raise UserError(f"{what}, which is not a folder with a model on this disk; {BESIDE}.") from None
         entry = catalogue.entry_of_hub(base)
         if not paths and entry is not None and catalogue.hub_folder(base) is None:
             wanted = entry.name

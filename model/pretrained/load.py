@@ -94,7 +94,7 @@ def sides(model_id: str) -> frozenset[str]:
 
 @cache
 def _sides(folder: Path, changed: tuple[int, ...]) -> frozenset[str]:
-    """Return `sides` of a folder. Every page asks this several times a run; errors are not cached."""
+    """Return `sides` of a folder, cached because every page needs it several times per run. Errors are not cached."""
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):
         return pictures

@@ -119,7 +119,7 @@ class CosineQuery:
         """Decompose the cosine. Raises UserError for a model that does not answer with a sentence vector."""
         own, other = (models.record(each, report) for each in (self.query, self.other))
         if self.query.model != self.other.model:
-            raise UserError("Two models read these texts, so their vectors have no cosine; use one for both.")
+            raise UserError("Different models read the two texts, so their vectors have no cosine; use one for both.")
         first, second = _sentence_vector(own), _sentence_vector(other)
         trace = models.trace(self.query, report)
         tokens = [0] if models.open(self.query, report).vector_of == "first" else range(len(own.maps[0].queries))
@@ -134,8 +134,8 @@ class CosineQuery:
                 values[name] = values.get(name, 0.0) + float(value)
         length = float(np.linalg.norm(pooled))
         if not same_numbers(pooled / length, first):
-            raise UserError(f"The vector of {own.card.title} is not made of its final vectors in a known way, so its "
-                            f"cosine cannot be split; choose a model such as MiniLM.")
+            raise UserError(f"Clearhead does not know how {own.card.title} computes its sentence vector, so the cosine "
+                            f"cannot be split; choose a model such as MiniLM.")
         return Writes((self.query.text, self.other.text), float(first @ second),
                       *_by_writer(own, trace, {name: value / length for name, value in values.items()}))
 
@@ -183,7 +183,7 @@ class Writes:
 
 
 def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> Stream:
-    """Return the contributions to the final vectors at these tokens, behind the last norm."""
+    """Return the contributions to the final vectors at these tokens, after the last norm."""
     kind = trace.blocks[-1].kind
     stream, (block, norm) = Walk(record, trace, kind, tokens).whole(), trace.last(kind)
     if not same_numbers(stream.total, block.after[tokens].astype(np.float64)):

@@ -53,7 +53,7 @@ def rows(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         except csv.Error as error:
             raise UserError(f"{name}, line {table.reader.line_num}: this is not CSV ({error}); save the table again as "
                             f"CSV.") from error
-    for number, line in numbered:   # none are left of a CSV file
+    for number, line in numbered:   # a CSV file has no lines left
         if not line.strip():
             continue
         value: Any = line.rstrip("\r\n")

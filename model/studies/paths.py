@@ -87,7 +87,7 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
     senders = asked.senders or earlier
     if receiver is not None and not (senders and {*senders} <= {*earlier}):
         raise UserError(f"No path leads into {head_label(*receiver)} from its own layer or a later one; choose a "
-                        f"receiver behind the sender.")
+                        f"receiver in a later layer than the sender.")
     given = opened.tokens(asked.query)
     plain, twin = (float(_differences(opened.run(opened.tokens(each), every=True), ids, asked.position)[0])
                    for each in (asked.query, asked.twin))

@@ -199,7 +199,7 @@ def read_side(typed: str, cases: Sequence[str | Mapping[str, Any] | Sentence]) -
         try:
             return re.compile(typed[1:-1])
         except re.error as error:
-            raise UserError(f"{typed} is no regular expression ({error}).") from error
+            raise UserError(f"{typed} is not a regular expression ({error}).") from error
     for case in cases:
         if isinstance(case, Sentence):
             known |= {name for word in case.words for name in (word.tag, word.relation)}
@@ -232,8 +232,8 @@ def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span
     if isinstance(side, str) and isinstance(case, Mapping):
         raise UserError(f"Case {number} has no {quoted(side)}; it has {', '.join(map(str, case))}.")
     if isinstance(side, str | int) or not all(isinstance(word, str) for word in side):
-        raise UserError(f"{quoted(repr(side))} is no side of a rule for these cases; give a key of the cases, a list "
-                        f"of words, or a compiled regular expression.")
+        raise UserError(f"{quoted(repr(side))} is not a side of a rule for these cases; give a key of the cases, a "
+                        f"list of words, or a compiled regular expression.")
     wanted = {word.casefold() for word in side}
     return {place for place, (start, end) in enumerate(words) if text[start:end].casefold() in wanted}
 

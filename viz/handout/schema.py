@@ -45,7 +45,7 @@ def require(true: bool) -> None:
 
 
 def _have(arrays: Arrays, optional: Collection[str] = (), **wanted: tuple[str, tuple[int, ...]]) -> None:
-    """Raise ValueError unless the arrays are those of `wanted`, {name: (type, shape)}, none empty or infinite."""
+    """Raise ValueError unless the arrays match `wanted`, {name: (type, shape)}, and none is empty or infinite."""
     require(wanted.keys() - set(optional) <= arrays.keys() <= wanted.keys())
     for name, array in arrays.items():
         require((array.dtype.name, array.shape) == wanted[name] and array.size > 0 and not np.isinf(array).any())

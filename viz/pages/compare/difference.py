@@ -48,7 +48,7 @@ MOST_ANSWERS = 4   # words listed of each answer
 FEW, FEW_PRESENTED = 16, 10   # most groups of tokens with legible labels in three columns; the same in lecture mode
 HIGH = (360, 520, 760)        # height in pixels of one of three pictures, one of two, and a single one
 BARS_HIGH = 260
-EQUAL = 1e-6                  # differences of weights up to this count as none
+EQUAL = 1e-6                  # weight differences up to this count as 0
 # full colour means at least this share of the two texts' difference, so that tiny effects stay pale
 FAINT = 0.05
 LONGEST = 40           # most characters of a side's name
