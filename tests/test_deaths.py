@@ -32,7 +32,7 @@ def deaths(tmp_path_factory):
 
 
 @pytest.mark.parametrize("case", DEATHS)
-def test_what_is_killed_leaves_nothing_half_and_can_be_done_again(deaths, case):
+def test_killed_process_leaves_nothing_partial_and_can_rerun(deaths, case):
     results, said = deaths
     (between, within), wrong = results[case]
     assert wrong == [], said[-2000:]

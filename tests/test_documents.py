@@ -20,7 +20,7 @@ def anchors(text):
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(path):
+def test_links_have_targets(path):
     text = re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     for link in (one or other for one, other in LINK.findall(text)):
         if re.match(r"[a-z]+:", link):
@@ -33,7 +33,7 @@ def test_links_lead_somewhere(path):
 
 
 @pytest.mark.rest
-def test_the_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
+def test_site_builds_strictly_and_loads_nothing_from_elsewhere(tmp_path):
     ran = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)], cwd=ROOT,
                          capture_output=True, encoding="utf-8", check=False)
     assert ran.returncode == 0, ran.stderr

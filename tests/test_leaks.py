@@ -31,7 +31,7 @@ QUESTIONS = [(name, table, control.name) for name in lessons() for table, contro
 
 
 @pytest.mark.parametrize(("name", "table", "control"), QUESTIONS)
-def test_lesson_tells_an_answer_only_once_it_is_given(name, table, control):
+def test_lesson_states_an_answer_only_after_it_is_given(name, table, control):
     """With every other question of the lesson answered."""
     prompt, others = strings(f"lessons/{name}")[table], {each: "a" for lesson, _, each in QUESTIONS if lesson == name}
     page = shown(name, **{each: answer for each, answer in others.items() if each != control})

@@ -35,6 +35,6 @@ print(*answer())
 
 
 @pytest.mark.rest
-def test_our_own_lines_need_nothing_that_windows_lacks():
+def test_our_code_needs_nothing_that_windows_lacks():
     ran = subprocess.run([sys.executable, "-c", CHILD], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300)
     assert ran.stdout == "verified True\n", ran.stderr[-2000:]

@@ -69,7 +69,7 @@ def test_every_kind_of_control_is_moved_on_some_page():
 
 
 @pytest.mark.parametrize("name", pages())
-def test_a_link_holds_every_control_of_its_page(name):
+def test_link_contains_every_control_of_its_page(name):
     controls = pages()[name][0].controls
     for control in controls:
         value = control.clean(moved(control))
@@ -81,20 +81,20 @@ def test_a_link_holds_every_control_of_its_page(name):
 
 @pytest.mark.parametrize(("field", "values"), [
     ("kind", Kind.every()), ("lens", LENSES), ("scale", SCALES), ("quadrant", QUADRANTS)])
-def test_a_link_holds_every_choice_of_a_view(field, values):
+def test_link_contains_every_choice_of_a_view(field, values):
     for value in values:
         state = State().with_view(**{field: value})
         assert getattr(reopened(state).view, field) == value
 
 
-def test_a_handout_holds_every_kind_of_figure():
+def test_handout_contains_every_kind_of_figure():
     made = Handout("Ünïted <b>", tuple(each() for each in FIGURES))
     assert {item.kind for item in made.items} == set(KINDS)
     assert load(save(made)) == made
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_an_atlas_folder_and_its_tables_hold_every_number(kind, tmp_path):
+def test_atlas_folder_and_its_tables_hold_every_number(kind, tmp_path):
     atlas = atlas_of(summary(range(12), kind), SAID)
     write_atlas(tmp_path, atlas, {"engine": "here"})
     back = open_atlas(tmp_path)
@@ -112,7 +112,7 @@ def test_an_atlas_folder_and_its_tables_hold_every_number(kind, tmp_path):
                 assert written == list(told)
 
 
-def test_exported_weights_open_as_attention_from_elsewhere(tmp_path):
+def test_exported_weights_open_as_imported_attention(tmp_path):
     made = fabricate.record(7)
     content = export(".npz", made, View())
     found = answer_to(sources.open_query(*sources.import_file(content, "mine.npz")))
@@ -140,7 +140,7 @@ def test_every_export_of_numbers_is_read_back():
     assert json.loads(table[1][-1])["head"] == 2
 
 
-def test_the_table_of_heads_gives_every_number_back():
+def test_table_of_heads_gives_every_number_back():
     made = fabricate.record(9)
     measures, fits = measure(made.maps[0]), fit(made.maps[0])
     table = pd.read_csv(io.BytesIO(head_table_csv(measures, fits, None, '{"a": "=1"}')), index_col=["layer", "head"])
@@ -149,7 +149,7 @@ def test_the_table_of_heads_gives_every_number_back():
     assert json.loads(table["provenance"].iloc[0]) == {"a": "=1"}
 
 
-def test_every_case_file_that_is_shipped_is_read_by_whom_it_is_for(tmp_path):
+def test_every_shipped_case_file_can_be_read(tmp_path):
     for name in ("coreference", "agreement"):
         assert len(coreference.shipped_cases(name)) > 50
     with (coreference.FOLDER / "explain.csv").open("rb") as file:

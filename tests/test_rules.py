@@ -41,7 +41,7 @@ def test_no_module_imports_itself_through_others():
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
-def test_no_view_reaches_for_another_machine():
+def test_no_view_contacts_another_machine():
     for path in (*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css"), ROOT / ".streamlit" / "config.toml"):
         text = path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
         assert not re.search(r"https?://", text), path
@@ -65,7 +65,7 @@ def test_files_are_written_by_the_module_that_survives_a_kill():
     assert found == WRITERS
 
 
-def test_missing_encoding_is_an_error_in_our_modules_and_a_warning_in_children():
+def test_missing_encoding_is_an_error_in_our_modules():
     with pytest.raises(EncodingWarning):
         warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="model.core.files")
     warnings.warn_explicit("planted", EncodingWarning, "core.py", 1, module="click.core")

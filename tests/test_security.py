@@ -17,13 +17,13 @@ def test_every_promise_names_a_test_that_exists():
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, row
 
 
-def test_the_figures_are_those_of_server_py():
+def test_figures_equal_those_of_server_py():
     words = " ".join(TEXT.split())
     assert f"A file may have {SETTINGS['CLEARHEAD_FILE_MB']} MB" in words
     assert f"have {SETTINGS['CLEARHEAD_SESSION_MB']} MB, all {SETTINGS['CLEARHEAD_TOTAL_MB']}," in words
     assert SETTINGS["CLEARHEAD_METRICS"] == "0" and SETTINGS["CLEARHEAD_HANDOUTS"] == "0"
 
 
-def test_readers_find_it():
+def test_every_reader_finds_it():
     for name in ("README.md", "CONTRIBUTING.md", "server.py"):
         assert "SECURITY.md" in (ROOT / name).read_text(encoding="utf-8")

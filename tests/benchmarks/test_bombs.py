@@ -21,7 +21,7 @@ def test_small_file_takes_little_memory():
 
 
 @pytest.mark.rest
-def test_record_that_promises_much_takes_little():
+def test_record_that_declares_much_takes_little_memory():
     good, layers = (replace(bombs.cost("safetensors", name), seconds=0.0) for name in
                     ("good", "512 layers of 4,096 tokens"))
     assert good.answer == "opened" and "weights and the limit" in layers.answer

@@ -26,7 +26,7 @@ def test_two_sessions_get_their_own_answers(tmp_path):
     assert sum(len(person["heads_s"]) for person in told["people"]) >= 2 and len(told["memory_mb"]) > 3
 
 
-def test_luck_is_told_from_being_served_worse():
+def test_chance_is_distinguished_from_worse_service():
     alike = [[0.1, 0.2, 0.3], [0.3, 0.1, 0.2], [0.2, 0.3, 0.1]]
     assert ratio(alike) == 1 and by_chance(alike, 200)[1] == 1
     worse = [[0.1] * 10, [0.1] * 10, [0.1] * 10, [0.9] * 10]

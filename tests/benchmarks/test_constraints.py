@@ -10,13 +10,13 @@ LINES = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
 FIXED = dict(line.split("==") for line in LINES if not line.startswith("#"))
 
 
-def test_the_first_command_uses_it():
+def test_first_command_uses_the_fetched_model():
     assert "-c constraints.txt" in FILES[0].read_text(encoding="utf-8").splitlines()
     assert "-r requirements.txt" in FILES[1].read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.rest
-def test_it_is_complete_and_says_what_is_installed():
+def test_constraints_are_complete_and_match_installed_versions():
     head = " ".join(line for line in LINES if line.startswith("#"))
     free = set(re.findall(r"[\w-]+", head))   # what it says that it does not fix
     here = {name: version for name, version in versions().items()

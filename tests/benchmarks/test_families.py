@@ -60,7 +60,7 @@ def test_outcomes(model_type, status):
     holds(families_check.check(model_type), status)
 
 
-def test_an_encoder_decoder_without_cross_attention_is_wrong(monkeypatch):
+def test_encoder_decoder_without_cross_attention_is_wrong(monkeypatch):
     holds(families_check.check("encoder-decoder"), "verified")
     monkeypatch.setattr(families_models, "ROLE", ())
     assert families_check.check("encoder-decoder").reason == "its cross-attention is not shown"
@@ -94,13 +94,13 @@ def holds(outcome, status):
         assert outcome.max_error < families_check.TOLERANCE
 
 
-def test_the_walk_needs_linux(monkeypatch):
+def test_walk_needs_linux(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(UserError, match="needs Linux"):
         families.walk(["sound"], lambda outcome, seconds: None)
 
 
-def test_the_walk_outlives_a_crash_and_a_hang(monkeypatch):
+def test_walk_survives_a_crash_and_a_hang(monkeypatch):
     def check(model_type, reads):
         if model_type == "crash":
             os._exit(3)

@@ -33,7 +33,7 @@ def test_requirements_are_pinned_and_listed():
     assert {name for name, licence in licences.items() if licence == "not stated"} <= {"cuda-toolkit"}
 
 
-def test_the_wheel_asks_for_ranges_that_hold_every_pin():
+def test_wheel_asks_for_ranges_that_hold_every_pin():
     ranges = [Requirement(line) for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"]["dependencies"]]
     pins = {each.name: str(each.specifier).removeprefix("==") for each in named(ROOT / "requirements.txt")}
@@ -41,7 +41,7 @@ def test_the_wheel_asks_for_ranges_that_hold_every_pin():
     assert all(each.specifier.contains(pins[each.name]) for each in ranges)
 
 
-def test_what_comes_with_a_package_is_listed_under_it():
+def test_bundled_packages_are_listed_under_their_package():
     found = {each.name: each for each in brought(ROOT / "requirements.txt")}
     assert found["starlette"].for_whom == "streamlit" and found["torch"].for_whom == "torch" and "pytest" not in found
 

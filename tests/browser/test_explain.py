@@ -60,7 +60,7 @@ def test_vector_is_explained_readably_and_with_every_switch(seen):
 
 
 @pytest.mark.rest
-def test_noun_and_sign_are_explained_and_sixty_texts_asked(seen):
+def test_noun_and_character_are_explained_over_sixty_texts(seen):
     words = strings("explain")
     main = at(seen, RESOLVER, "picture", "agreement")
     expect(main.get_by_text("The logit of giraffe minus that of")).to_be_visible()

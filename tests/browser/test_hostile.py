@@ -38,7 +38,7 @@ def test_hostile_link_runs_nothing(watch):
 
 
 @pytest.mark.rest
-def test_hostile_text_goes_along_with_the_menu(watch):
+def test_hostile_text_survives_menu_navigation(watch):
     seen, few = opened(watch), quote(" it ".join(RUNS[:3]))
     for query, follower in (("compare?versus=text&other=", "corpus"), ("coreference?correct=", "next_word")):
         seen.page.goto(f"{seen.address}/{query}{quote(RUNS[0])}&model=scratch&text={few}")

@@ -69,7 +69,7 @@ def hall_can_read(seen: Watch) -> None:
 
 @pytest.mark.parametrize(("name", "most"), [
     ("masks", 4), *(pytest.param(name, None, marks=pytest.mark.rest) for name in lessons())])
-def test_hall_reads_every_screen(watch, name, most):
+def test_lecture_hall_can_read_every_screen(watch, name, most):
     seen, visited = lecture(watch, f"/{name}?present=1"), list[int]()
     for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
         hall_can_read(seen)
@@ -88,7 +88,7 @@ def test_hall_reads_every_screen(watch, name, most):
     seen.fine()
 
 
-def test_hands_are_counted_revealed_as_bars_and_survive_reload(watch):
+def test_raised_hands_are_counted_revealed_and_survive_reload(watch):
     prompt = strings("lessons/softmax")["predict"]
     seen = lecture(watch, "/softmax?present=1&screen=predict-guess")
     rows = seen.main.locator("[class*=st-key-hands-guess-] .hands:has(.count:visible)")

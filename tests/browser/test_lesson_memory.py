@@ -8,7 +8,7 @@ from viz.text import strings
 PROMPT = strings("lessons/softmax")["predict"]
 
 
-def test_lesson_resumes_is_marked_and_can_be_reset(watch):
+def test_lesson_progress_resumes_is_marked_and_can_be_reset(watch):
     seen, start = watch("/softmax"), strings("lesson")["start"]
     seen.main.locator(".st-key-predict-guess label", has_text=PROMPT["answers"][PROMPT["right"]]["text"]).click()
     seen.rest().main.get_by_role("slider", name=strings("lessons/softmax")["curves"]["t"]).first.press("ArrowRight")

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.watch import PATIENCE
 
 
-def test_token_is_written_and_taken_back(seen):
+def test_token_is_written_and_undone(seen):
     page = seen.page
     page.goto(f"{seen.address}/next_word?" + urlencode({"model": "minilm", "text": "the cat sat on"}))
     expect(page.get_by_role("button", name="Most probable", exact=True)).to_be_visible(timeout=PATIENCE)   # of Stories

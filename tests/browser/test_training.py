@@ -29,7 +29,7 @@ def ended(server: int, seconds: float = 30) -> bool:
     return not trainings(server)
 
 
-def test_film_moves_and_tells_when_the_head_forms(watch):
+def test_film_moves_and_states_when_the_head_forms(watch):
     seen = watch("/training")
     expect(seen.main.get_by_text("It reaches one half between step")).to_be_visible(timeout=PATIENCE)
     title, first = (seen.main.get_by_role("heading", name=re.compile(rf"All heads at step {number}\b"))

@@ -39,7 +39,7 @@ def reference(folder, text=TEXT):
     return torch.stack(made.attentions)[:, 0].numpy(), made.logits[0].numpy(), ids
 
 
-def test_weights_and_logits_are_those_of_transformers(folder, record):
+def test_weights_and_logits_equal_transformers(folder, record):
     attentions, logits, _ = reference(folder)
     assert record.verified
     np.testing.assert_allclose(record.weights(), attentions, atol=1e-5)
@@ -57,7 +57,7 @@ def test_queries_keys_and_values_give_weights_and_output(record):
         np.testing.assert_allclose(record.output(layer, head), weights @ record.value(layer, head), atol=1e-5)
 
 
-def test_the_frame_has_every_weight_once(record):
+def test_frame_has_every_weight_once(record):
     frame = record.frame(query="it")
     place = record.tokens.index("it")
     assert list(frame.columns[:5]) == ["layer", "head", "query", "key", "weight"]
@@ -67,7 +67,7 @@ def test_the_frame_has_every_weight_once(record):
     assert len(record.frame("it", "cat", layer=1, head=2)) == 1
 
 
-def test_a_silenced_head_is_silent_and_says_so(opened, record):
+def test_silenced_head_is_silent_and_labelled(opened, record):
     silenced = opened(TEXT, silence=[(2, 1)])
     assert not np.allclose(silenced.logits, record.logits)
     np.testing.assert_array_equal(silenced.weights(0, 0), record.weights(0, 0))
@@ -95,7 +95,7 @@ def test_scores_and_logits_split_into_their_writers(opened, record):
     assert len(opened.circuits().frame()) == 12
 
 
-def test_a_patch_takes_the_other_records_output(opened, record):
+def test_patch_takes_the_other_records_output(opened, record):
     other = opened("a cat sat on mat because it was too wide")
     patched = opened(TEXT, patch=[((2, head), other) for head in range(4)])
     assert not np.allclose(patched.logits[-1], record.logits[-1])
@@ -103,7 +103,7 @@ def test_a_patch_takes_the_other_records_output(opened, record):
         opened(TEXT, patch=[((2, 0), opened("a cat"))])
 
 
-def test_a_model_in_memory_is_the_same_as_its_folder(folder, record):
+def test_model_in_memory_is_the_same_as_its_folder(folder, record):
     import transformers
 
     network = transformers.AutoModelForCausalLM.from_pretrained(folder)
@@ -123,7 +123,7 @@ def test_a_model_in_memory_is_the_same_as_its_folder(folder, record):
     lambda opened, record: clearhead.open(3), lambda opened, record: clearhead.compare(opened, opened),
     lambda opened, record: clearhead.score(opened, ["a cat"], find=("verb", "subject")),
     lambda opened, record: clearhead.look(torch.nn.Linear(2, 2), torch.zeros(1, 2))])
-def test_what_is_not_there_is_one_sentence(opened, record, wrong):
+def test_missing_things_give_one_sentence(opened, record, wrong):
     with pytest.raises(clearhead.Error) as caught:
         wrong(opened, record)
     assert "\n" not in str(caught.value)
@@ -155,7 +155,7 @@ def test_comparing_models_ranks_the_head_that_was_changed_first(folder, opened, 
         assert frame.iloc[1:].divergence.max() < 1e-6
 
 
-def test_figures_are_as_wide_as_asked_and_hold_their_fonts(record, tmp_path):
+def test_figures_have_the_requested_width_and_embed_fonts(record, tmp_path):
     from pypdf import PdfReader
 
     path = record.figure([(0, 1), (2, 3)], width="two-column").save(tmp_path / "two.pdf")
@@ -171,7 +171,7 @@ def test_figures_are_as_wide_as_asked_and_hold_their_fonts(record, tmp_path):
         record.figure((0, 1)).save(tmp_path / "one.docx")
 
 
-def test_a_record_is_one_line_and_a_grid_in_a_notebook(record):
+def test_record_is_one_line_and_a_grid_in_a_notebook(record):
     assert "\n" not in repr(record) and repr(record).endswith("verified>")
     assert record._repr_html_().startswith("<iframe")
     assert record.show(1, 2, query="it")._repr_html_().startswith("<iframe")

@@ -46,7 +46,7 @@ def test_pair_by_position_or_text():
     assert run("ask", "--model", "minilm", "--text", "the cat saw the dog", "--pair", "the#2", "cat").exit_code == 0
 
 
-def test_verify_tells_by_its_exit_code():
+def test_verify_reports_by_its_exit_code():
     right = run("verify", "minilm")
     assert right.exit_code == 0 and "verified" in right.stdout
     wrong = run("verify", "no such model")
@@ -72,7 +72,7 @@ def photograph(tmp_path):
     return path
 
 
-def test_a_picture_is_asked_about_as_json_and_as_npz(picture_model, photograph, tmp_path):
+def test_picture_is_asked_about_as_json_and_as_npz(picture_model, photograph, tmp_path):
     out = tmp_path / "weights.npz"
     ran = run("ask", "--model", picture_model, "--image", str(photograph), "--json", "--npz", str(out))
     answer = json.loads(ran.stdout)

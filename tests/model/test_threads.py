@@ -65,7 +65,7 @@ def model(request, opened):
     return opened(request.param) if request.param != "resolver-wide" else source.open_model(request.param, quiet)
 
 
-def test_eight_threads_get_what_one_gets(model):
+def test_eight_threads_get_the_same_as_one(model):
     kind = Kind.CAUSAL if model.task == "next" else Kind.SELF
     asked = list(questions(model, kind))
     expected = [answer(function) for function in asked]

@@ -14,13 +14,13 @@ from viz.format import (
 )
 
 
-def test_a_head_is_counted_from_0_here_and_from_1_in_papers():
+def test_head_is_counted_from_0_here_and_from_1_in_papers():
     assert head_label(3, 11) == "3·11" and paper_head_label(3, 11) == "4-12"
 
 
 @pytest.mark.parametrize(("number", "wanted"), [(177.4, "177"), (1234.5, "1230"), (0.0345, "0.0345"), (0, "0"),
                                                 (-3.14159, "−3.14"), (0.00012, "1.20e-04"), (12345678, "1.23e+07")])
-def test_a_number_is_written_in_one_way(number, wanted):
+def test_number_has_one_format(number, wanted):
     assert format_number(number) == wanted
 
 

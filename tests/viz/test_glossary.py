@@ -7,7 +7,7 @@ from viz.link import from_params, to_params
 from viz.page import pages
 
 
-def test_an_entry_is_complete_and_its_links_open_known_pages():
+def test_entry_is_complete_and_its_links_open_known_pages():
     for term in glossary.terms().values():
         assert all((term.title, term.says, term.equation, term.unit, term.paper)), term.name
         assert term.equation.count("{") == term.equation.count("}"), term.name
@@ -21,7 +21,7 @@ def test_an_entry_is_complete_and_its_links_open_known_pages():
         assert term.name in BY_NAME or not term.menu, term.name
 
 
-def test_the_search_wants_every_word_anywhere():
+def test_search_requires_every_word_anywhere():
     assert [term.name for term in glossary.search("shannon bits")] != []
     assert {"entropy", "shannon-entropy"} <= {term.name for term in glossary.search("ENTROPY")}
     assert glossary.search("entropy zebra") == [] and len(glossary.search("")) == len(glossary.terms())

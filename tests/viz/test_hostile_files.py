@@ -34,7 +34,7 @@ def opened(content: bytes) -> None:
 
 @examples(300)
 @given(st.binary(max_size=200) | JSON.map(lambda found: json.dumps(found).encode()))
-def test_any_bytes_are_a_handout_or_one_sentence(content):
+def test_any_bytes_give_a_handout_or_one_sentence(content):
     opened(content)
 
 

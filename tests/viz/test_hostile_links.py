@@ -49,7 +49,7 @@ def test_any_parameters_give_a_state(name):
 
 @examples(400)
 @given(st.dictionaries(st.sampled_from(OWN), VALUES, max_size=10), st.sampled_from(list(RECORDS)))
-def test_any_link_opens_a_head_that_is_there_or_says_why_not(params, kind):
+def test_any_link_opens_an_existing_head_or_says_why_not(params, kind):
     state = from_params(params)
     view = complete_view(state, RECORDS[kind])
     attention_map = RECORDS[kind][view.kind]

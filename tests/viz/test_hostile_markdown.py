@@ -49,7 +49,7 @@ def _plain(text: str) -> str:
     return " ".join(text.replace(JOINER, "").split())
 
 
-def test_nothing_runs_and_nothing_is_asked_of_another_machine(page):
+def test_nothing_runs_and_no_other_machine_is_contacted(page):
     assert page.evaluate("window.got") is None and page.asked == []
     inside = "[class*=st-key-place] "
     for tag in ("script", "img", "iframe", "svg.ran", "a", "table", "h1", "code", "strong strong", "ul", "ol",

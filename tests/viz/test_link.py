@@ -38,17 +38,17 @@ STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=ANY_TEX
 
 
 @given(STATES)
-def test_a_link_brings_the_state_back(state):
+def test_link_restores_the_state(state):
     query = urlsplit(address("http://localhost:8501/heads?old=1", state)).query
     assert from_params(dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True))) == state
 
 
-def test_a_screen_is_of_a_presentation():
+def test_screen_belongs_to_a_presentation():
     assert from_params({"screen": "slope"}) == START and to_params(State(screen="slope")) == {}
     assert from_params({"present": "1", "screen": "../etc"}) == State(present=True)
 
 
-def test_the_start_has_no_parameters():
+def test_start_has_no_parameters():
     assert to_params(START) == {} and from_params({}) == START
 
 
@@ -76,7 +76,7 @@ def scattered(words):
 
 @examples(25)
 @given(st.tuples(*[st.none() | st.integers(1, 900).map(scattered) | ANY_TEXT] * 3), VIEWS)
-def test_link_is_never_too_long_and_says_what_it_leaves_out(texts, view):
+def test_link_is_never_too_long_and_states_omissions(texts, view):
     text, text_b, target = texts
     state = State(text=text or "it", text_b=text_b, target=target, view=view,
                   user_set=frozenset({"kind", "head", "pair", "token"}))
@@ -105,7 +105,7 @@ def test_damaged_text_is_absent(damaged):
     assert from_params(to_params(opened)) == opened
 
 
-def test_a_bomb_is_left_after_the_bytes_that_a_text_may_have():
+def test_reading_a_bomb_stops_at_the_byte_limit():
     bomb = base64.urlsafe_b64encode(raw_deflate(b"a" * 4_000_000)).decode().rstrip("=")
     assert len(bomb) < 6_000
     tracemalloc.start()
@@ -138,5 +138,5 @@ def test_link_names_model_and_text():
     assert address("https://example.org/cost", START, named=False) == "https://example.org/cost"
 
 
-def test_an_empty_pair_is_the_choice_of_none():
+def test_empty_pair_means_no_pair():
     assert "pair" in from_params({"pair": ""}).user_set and from_params({"pair": ""}).view.pair is None

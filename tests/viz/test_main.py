@@ -87,7 +87,7 @@ def test_imported_attention_is_exported_in_every_format(tmp_path, suffix):
         assert "imported from a file, not verified" in out.read_text(encoding="utf-8")
 
 
-def test_a_saved_record_is_exported_with_its_proof(tmp_path):
+def test_saved_record_is_exported_with_its_verification(tmp_path):
     record(WORDS).save(tmp_path / "mine.safetensors")
     out = tmp_path / "out.npz"
     done = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.safetensors"), "--out", str(out)])
@@ -98,7 +98,7 @@ def test_a_saved_record_is_exported_with_its_proof(tmp_path):
         np.testing.assert_array_equal(arrays["self"][1, 3], heads.weights(record(WORDS).maps[0].layers[1], 3))
 
 
-def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):
+def test_file_without_attention_is_refused_in_one_sentence(tmp_path):
     np.savez(tmp_path / "mine.npz", attention=np.full((1, 1, 2, 2), 0.9), tokens=["a", "b"])
     refused = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.npz"), "--out",
                                         str(tmp_path / "a.png")])
@@ -106,7 +106,7 @@ def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):
     assert "rows that sum to 1" in refused.stderr
 
 
-def test_a_handout_becomes_html_and_pdf(tmp_path):
+def test_handout_becomes_html_and_pdf(tmp_path):
     """The PDF is printed by the browser that the tests have anyway."""
     source = tmp_path / "lesson.handout.json"
     source.write_bytes(save(Handout("A lesson", (items.head(), items.curve()))))
@@ -124,7 +124,7 @@ def test_a_handout_becomes_html_and_pdf(tmp_path):
         assert refused.exit_code == 2 and sentence in refused.output
 
 
-def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
+def test_handout_is_not_overwritten_by_its_output(tmp_path):
     source, link = tmp_path / "lesson.handout.json", tmp_path / "link.html"
     source.write_bytes(save(Handout("A lesson", (items.curve(),))))
     content = source.read_bytes()

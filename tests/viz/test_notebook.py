@@ -16,7 +16,7 @@ clearhead.look(my_model, torch.randn(1, 3, 16), tokens=["the", "cat", "sat"])"""
 
 @pytest.mark.rest
 @pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")   # Windows' own loop, which zmq works with
-def test_readmes_lines_show_a_live_head(monkeypatch, tmp_path):
+def test_readme_example_shows_a_live_head(monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))   # as an installed wheel is found
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     cell = nbformat.v4.new_code_cell(re.search(r"```python\n(import clearhead.*?)```", readme, re.DOTALL)[1])

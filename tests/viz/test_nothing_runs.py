@@ -241,7 +241,7 @@ def names_in(pdf_bytes: bytes) -> tuple[set[str], list[str]]:
 ACTIONS = {"/JS", "/JavaScript", "/OpenAction", "/AA", "/Launch", "/SubmitForm", "/EmbeddedFile", "/RichMedia"}
 
 
-def test_script_in_a_pdf_is_text_and_no_action(detector):
+def test_script_in_a_pdf_is_only_text(detector):
     exported = export(".pdf", hostile_record(), View(token=1, lens="text"), Options(link=f"{LOCAL}?text={TEXT}"))
     over = export(".pdf", hostile_picture(), View(token=9, lens="picture"), Options())
     printed = detector.printed(page(Handout("x", handout().items[:3])))

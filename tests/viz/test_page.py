@@ -56,7 +56,7 @@ def test_kept_record_is_checked_once_browsers_rest(monkeypatch):
     assert len(watched) == 1
 
 
-def test_the_way_on_passes_every_page_once_and_comes_back():
+def test_next_page_links_pass_every_page_once_and_return():
     name, seen = "heads", []
     while name not in seen:
         seen.append(name)
@@ -118,7 +118,7 @@ def test_looking_at_the_view_changes_nothing(heads_page):
     assert vars(heads_page.visitor) == before and heads_page.address == {}
 
 
-def test_set_changes_everything_at_once(heads_page):
+def test_set_changes_all_fields_at_once(heads_page):
     heads_page.set(text="It sat.", head=(2, 3), lens="lines", predict="cover", marks="nothing that it can be")
     state = heads_page.state
     assert (state.text, state.view.layer, state.view.head, state.view.lens) == ("It sat.", 2, 3, "lines")
@@ -127,7 +127,7 @@ def test_set_changes_everything_at_once(heads_page):
                                   "predict": "cover"}
 
 
-def test_what_nobody_chose_is_marked_until_somebody_chooses(heads_page):
+def test_proposed_choice_is_marked_until_chosen(heads_page):
     heads_page.set(lens="lines", passing=True)
     assert list(heads_page.address)[-1] == "passing"
     heads_page.set(lens="text")
@@ -135,7 +135,7 @@ def test_what_nobody_chose_is_marked_until_somebody_chooses(heads_page):
 
 
 @pytest.mark.parametrize("name", pages())
-def test_an_address_brings_back_every_state_it_was_written_of(heads_page, name):
+def test_url_restores_every_state(heads_page, name):
     page, control_values = PageContext(name, pages()[name][0], {}), frozenset({("elsewhere", "t", 2.0)})
     page.correct(control_values=control_values)
     switches = {control.name: not control.start for control in page.about.controls if isinstance(control, Switch)}

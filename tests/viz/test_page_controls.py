@@ -18,7 +18,7 @@ def test_controls_stay_on_their_page_and_survive_leaving_it():
     assert to_params(state) == {} and to_params(state.with_question(text="another"), "here", CONTROLS)["t"] == "0.5"
 
 
-def test_back_at_its_start_a_control_leaves_the_url():
+def test_control_at_its_default_leaves_the_url():
     state = with_controls(with_controls(State(), "here", PAGE, {"t": 0.5, "cells": (3, 1)}), "here", PAGE,
                           {"t": 1.0, "cells": ()})
     assert state.control_values == frozenset() and to_params(state, "here", CONTROLS) == {}

@@ -17,12 +17,12 @@ NAME = re.compile(r"""(?:data-testid[\^*$]?=["']?|["'])(st[A-Z]\w+)""")
 
 
 @pytest.mark.parametrize("part", sorted({part for each in LISTED["streamlit"] for part in each["parts"]}))
-def test_part_of_streamlit_is_there(part):
+def test_part_of_streamlit_exists(part):
     module, name = part.split(":")
     require_part(f"streamlit.{module}", name, "viz/streamlit_patch.py")
 
 
-def test_selectors_are_listed_and_there():
+def test_selectors_are_listed_and_exist():
     used = [name for text in SOURCES.values() for name in NAME.findall(text)]
     selectors = LISTED["selectors"]
     listed = {name for group in ("layout", "around", "widgets", "text") for name in selectors[group]}
@@ -32,6 +32,6 @@ def test_selectors_are_listed_and_there():
     assert len(used) <= selectors["most"]
 
 
-def test_parts_of_plotly_are_there():
+def test_parts_of_plotly_exist():
     used = "".join(text for path, text in SOURCES.items() if path.suffix != ".py")
     assert [part for part in LISTED["plotly"]["parts"] if part not in get_plotlyjs() or part not in used] == []

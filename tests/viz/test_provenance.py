@@ -35,14 +35,14 @@ def test_only_an_address_that_others_can_open_is_printed():
         assert opens_elsewhere(base) and way_back(base + QUERY) == base + QUERY
 
 
-def test_what_the_server_says_of_itself_is_printed(monkeypatch):
+def test_server_description_is_printed(monkeypatch):
     monkeypatch.setenv("CLEARHEAD_ADDRESS", "http://192.168.1.20:8501/")
     assert opens_elsewhere("http://192.168.1.20:8501/heads") and not opens_elsewhere("http://192.168.1.21/heads")
     monkeypatch.setenv("CLEARHEAD_ADDRESS", "javascript:alert(1)")
     assert not opens_elsewhere("javascript:alert(1)") and provenance.stated_address() == ""
 
 
-def test_no_file_holds_an_address_of_this_machine():
+def test_no_file_contains_an_address_of_this_machine():
     made, view, host = record(5), View(layer=1, head=2, token=3), "teacher-pc"
     link = f"http://{host}/heads?layer=1&head=2&token=3"
     for suffix in FORMATS:

@@ -11,7 +11,7 @@ from viz.theme import strength
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_the_tenth_weight_is_that_of_the_median_row(kind):
+def test_tenth_weight_comes_from_the_median_row(kind):
     attention_map = record(LONG + 30, kind)[kind]
     for layer in attention_map.layers:
         for head in range(layer.heads):
@@ -20,12 +20,12 @@ def test_the_tenth_weight_is_that_of_the_median_row(kind):
             assert tenth_weight(attention_map, View(kind, layer.index, head)) == pytest.approx(wanted)
 
 
-def test_a_short_row_is_most_of_its_few_large_weights():
+def test_short_row_uses_the_linear_scale():
     assert tenth_weight(record(LONG)[Kind.SELF], View()) is None and readable_scale(None) == "linear"
 
 
 @pytest.mark.parametrize(("tenth", "scale"), [(0.2, "linear"), (0.09, "root"), (0.011, "root"), (0.009, "log"),
                                               (0.0003, "log"), (0.00001, "log")])
-def test_the_first_scale_that_shows_it_is_taken(tenth, scale):
+def test_first_scale_that_shows_it_is_chosen(tenth, scale):
     assert readable_scale(tenth) == scale
     assert tenth < 0.0002 or strength(np.array(tenth), scale) >= 0.1

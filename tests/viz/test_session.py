@@ -26,7 +26,7 @@ def remembering():
     st.write(" ".join([str(len(_DRAFT.value)), session().id]))
 
 
-def test_it_lasts_from_run_to_run_and_belongs_to_one_visitor():
+def test_kept_value_lasts_between_runs_and_belongs_to_one_visitor():
     app, other = AppTest.from_function(remembering).run(timeout=30), AppTest.from_function(remembering).run(timeout=30)
     count, name = app.markdown[0].value.split()
     assert count == "1" and app.run(timeout=30).markdown[0].value == f"2 {name}"
@@ -43,7 +43,7 @@ def test_measures_of_a_file_belong_to_model_and_kind(monkeypatch):
         assert saved_corpus(*asked) is None
 
 
-def test_the_pictures_of_a_session_go_with_it():
+def test_pictures_of_a_session_end_with_it():
     target = io.BytesIO()
     Image.new("RGB", (9, 7), (1, 2, 3)).save(target, "PNG")
     visitor = Session()

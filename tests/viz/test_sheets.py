@@ -32,7 +32,7 @@ def parameters(link: str) -> tuple[str, dict[str, str]]:
                   for field, values in parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)).items()}
 
 
-def test_a_sheet_links_into_states_that_exist():
+def test_sheet_links_into_states_that_exist():
     """The page is known, every parameter is one that it knows, with a value that it takes and not its default."""
     for sheet, _, link in LINKS:
         name, wanted = parameters(link)
@@ -42,7 +42,7 @@ def test_a_sheet_links_into_states_that_exist():
 
 @pytest.mark.parametrize(("sheet", "words", "link"),
                          [each for each in LINKS if "token=" in each[2] or "pair=" in each[2]])
-def test_a_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
+def test_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
     """The layer, the head and the quoted words of the link are those of the state that opens."""
     name, wanted = parameters(link)
     state = from_params(wanted, name, pages()[name][0].controls)
@@ -56,7 +56,7 @@ def test_a_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
     assert re.findall(r"(?i)layer (\d+) · head (\d+)", words) in ([], [(str(view.layer), str(view.head))])
 
 
-def test_what_the_sheet_on_it_says_about_the_famous_picture():
+def test_sheet_on_it_is_true_of_the_famous_picture():
     maps = [map_of(ask(sources.open_query("minilm", case.sentence))) for case in (TIRED, WIDE)]
     here, there = (noun_weights(each, words_of(each.queries, case))
                    for each, case in zip(maps, (TIRED, WIDE), strict=True))
@@ -71,7 +71,7 @@ def test_what_the_sheet_on_it_says_about_the_famous_picture():
 
 
 @pytest.mark.rest
-def test_what_the_sheet_on_it_says_about_many_sentences():
+def test_sheet_on_it_is_true_of_many_sentences():
     report = coref_report.report(ask(CasesQuery("minilm", sources.revision("minilm"), shipped_cases("coreference"))))
     assert report.n == 280 and 0.5 < report.best.accuracy.value < 0.6
     assert report.held_out.accuracy.low < 0.5 < report.held_out.accuracy.high

@@ -21,7 +21,7 @@ from viz.state import State
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_first_page_finds_its_answer():
+def test_first_page_finds_its_answer():
     startup.ask_first().result(120)
     assert sources.cached(sources.open_query(*State().question)) is not None
 
@@ -37,7 +37,7 @@ def test_start_freezes_the_garbage_collector():
 
 @pytest.mark.parametrize(("name", "begins"), [("app", startup.local_lifespan), ("server", startup.lifespan),
                                               ("benchmarks/watched", startup.lifespan)])
-def test_streamlit_finds_the_app_that_asks_before_it_answers(name, begins, monkeypatch):
+def test_streamlit_finds_the_app_that_checks_requests(name, begins, monkeypatch):
     assert discover_asgi_app(ROOT / f"{name}.py").import_string == f"{Path(name).name}:app"
     made = []
     monkeypatch.delitem(sys.modules, "server", raising=False)
@@ -52,7 +52,7 @@ def test_streamlit_finds_the_app_that_asks_before_it_answers(name, begins, monke
 
 
 @pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
-def test_a_browser_opens_where_there_is_one(monkeypatch, headless, opened):
+def test_browser_opens_if_there_is_one(monkeypatch, headless, opened):
     addresses, asked = [], []
     monkeypatch.setattr(streamlit_patch.cli_util, "open_browser", addresses.append)
     monkeypatch.setattr(startup, "ask_first", lambda: asked.append(1))

@@ -39,7 +39,7 @@ from viz.streamlit_patch import (
 )
 
 
-def test_the_queue_has_the_table_that_the_patch_empties():
+def test_queue_has_the_table_that_the_patch_empties():
     assert ForwardMsgQueue()._delta_index_map == {}
 
 
@@ -54,7 +54,7 @@ def message(path: list[int], what: str, part: str = "part") -> ForwardMsg:
     return made
 
 
-def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
+def test_no_message_targets_a_dropped_block(monkeypatch):
     monkeypatch.setattr(ForwardMsgQueue, "clear", inspect.unwrap(ForwardMsgQueue.clear))   # put back after the test
     first = [message([0, 7], "block"), message([0, 7, 0], "known"), message([0, 7, 1], "words"),
              message([0, 7, 2, 0], "block", "a part within it")]
@@ -102,7 +102,7 @@ def heard(stopped: bool) -> list[str]:
         return pool.submit(lambda: asyncio.run(talk())).result()
 
 
-def test_what_a_run_that_ended_still_has_to_say_is_heard(monkeypatch):
+def test_last_messages_of_an_ended_run_are_delivered(monkeypatch):
     for name in ("_create_scriptrunner", "_handle_scriptrunner_event_on_event_loop"):
         monkeypatch.setattr(AppSession, name, inspect.unwrap(getattr(AppSession, name)))   # put back after the test
     monkeypatch.setattr(app_session, "ScriptRunner", lambda **given: MagicMock())
@@ -132,7 +132,7 @@ def is_heard(monkeypatch) -> bool:
     return heard[0]
 
 
-def test_a_click_is_heard_whatever_arrives_with_it(monkeypatch):
+def test_click_is_handled_with_any_other_changes(monkeypatch):
     monkeypatch.setattr(SafeSessionState, "__init__", inspect.unwrap(SafeSessionState.__init__))
     assert not is_heard(monkeypatch), "Streamlit hears it by itself: take_turns is needed no more"
     take_turns()
@@ -140,7 +140,7 @@ def test_a_click_is_heard_whatever_arrives_with_it(monkeypatch):
     assert is_heard(monkeypatch)
 
 
-def test_streamlit_keeps_so_much_of_uploads_and_the_newest(monkeypatch):
+def test_streamlit_keeps_uploads_within_limits_newest_first(monkeypatch):
     monkeypatch.setattr(MemoryUploadedFileManager, "add_file", inspect.unwrap(MemoryUploadedFileManager.add_file))
     bound_uploads(2 * (1000 + RECORD), 3 * (1000 + RECORD))
     files = MemoryUploadedFileManager("/upload")
@@ -165,13 +165,13 @@ def test_streamlit_keeps_so_much_of_uploads_and_the_newest(monkeypatch):
     assert there() == "two:eg three:f"
 
 
-def test_a_file_that_was_read_is_in_memory_no_more():
+def test_file_leaves_memory_once_read():
     file = UploadedFile(UploadedFileRec("id", "name", "x", b"x" * 1000), FileURLs())
     forget_upload(file)
     assert file.getvalue() == b"" and not is_dropped(file) and is_dropped(DeletedFile("id"))
 
 
-def test_a_foreign_origin_sends_no_request_out(monkeypatch):
+def test_foreign_origin_sends_no_request_out(monkeypatch):
     asked = []
     monkeypatch.setattr(net_util, "get_external_ip", lambda: asked.append(1))
     server_util.is_url_from_allowed_origins("http://evil.example")
@@ -194,7 +194,7 @@ def _download(make, monkeypatch, patched: bool) -> str:
         return pool.submit(lambda: asyncio.run(handler.handle(request, "session"))).result().error_msg
 
 
-def test_a_download_that_cannot_be_made_says_why(monkeypatch):
+def test_impossible_download_says_why(monkeypatch):
     def refuse() -> bytes:
         raise UserError("One PDF is being printed.")
 

@@ -8,12 +8,12 @@ from viz.text import Text
 
 @pytest.mark.parametrize("count, wanted", [(0, "0 heads are"), (1, "1 head is"), (2, "2 heads are"),
                                            (1200, "1,200 heads are"), (np.int64(1), "1 head is")])
-def test_a_count_has_its_noun_and_its_verb(count, wanted):
+def test_count_agrees_with_noun_and_verb(count, wanted):
     assert Text("Of all {n:# head is|# heads are} right").format(n=count) == f"Of all {wanted} right"
 
 
 @pytest.mark.parametrize("count, wanted", [(0, "."), (1, ", tied with 1 other of 9."), (2, ", tied with 2 others.")])
-def test_none_may_have_words_of_its_own(count, wanted):
+def test_zero_may_have_its_own_words(count, wanted):
     text = Text("{n:|, tied with # other of {all}|, tied with # others}.")
     assert text.format(n=count, all=9) == wanted
 

@@ -32,7 +32,7 @@ def asked(monkeypatch, seconds: float, count: int) -> list[Job]:
     return jobs
 
 
-def test_many_quick_answers_show_how_far_they_are(told, monkeypatch):
+def test_many_quick_answers_show_progress(told, monkeypatch):
     jobs = asked(monkeypatch, 0.03, 20)
     assert list(waiting.ask_each(range(20), say=lambda number, text: f"{number + 1} of 20")) == list(range(20))
     assert len(told) > 4 and told[-1] == "gone" and "19 of 20" in told and not any(job.waiters for job in jobs)

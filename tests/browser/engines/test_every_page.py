@@ -33,7 +33,7 @@ def visit(engine: Engine, address: str, name: str, query: str, wanted: dict | No
 
 
 @pytest.mark.parametrize("name", pages())
-def test_a_page_shows_what_chromium_shows(engine, reference, app, smollm2, name):
+def test_page_looks_as_in_chromium(engine, reference, app, smollm2, name):
     query = f"?model={smollm2}" if name == "next_word" else ""   # which only a decoder fills
     wanted = reference(f"page-{name}", lambda chromium: visit(chromium, app.address, name, query))
     assert differences(visit(engine, app.address, name, query, wanted), wanted) == [] and engine.wrong() == []

@@ -70,7 +70,7 @@ def test_run_that_ends_does_not_cancel_the_next_run_of_its_session():
     assert job.result(LONG).question == "q"
 
 
-def test_whoever_joins_while_another_leaves_gets_the_answer():
+def test_waiter_that_joins_while_another_leaves_gets_the_answer():
     """The first waiter leaves, and the worker looks, in the very moment in which a second one is joining."""
     desk, gate, _ = gated_desk()
     job = desk.ask("q", "first")
@@ -91,7 +91,7 @@ def test_whoever_joins_while_another_leaves_gets_the_answer():
 
 
 @pytest.mark.parametrize("nothing", [None, 0, (), {}])
-def test_an_answer_that_holds_nothing_is_computed_once(nothing):
+def test_empty_answer_is_computed_once(nothing):
     taken = []
 
     def answer(question, report):
@@ -120,7 +120,7 @@ def thrown(error):
     (thrown(KeyboardInterrupt()), "KeyboardInterrupt"), (thrown(GeneratorExit()), "GeneratorExit"),
     (thrown(BaseException("bare")), "BaseException: bare"), (thrown(RecursionError("deep")), "RecursionError: deep"),
     (thrown(type("Nameless", (BaseException,), {})()), "Nameless")])
-def test_any_exception_is_one_sentence(fault, name, capfd):
+def test_any_exception_gives_one_sentence(fault, name, capfd):
     workers = []
 
     def answer(question, report):
@@ -169,7 +169,7 @@ def _finish_fails_once():
 
 
 @pytest.mark.parametrize("moving", [True, False])
-def test_sessions_that_ask_within_one_step_take_turns(monkeypatch, moving):
+def test_simultaneous_sessions_take_turns(monkeypatch, moving):
     """The finest clock there is; and one that stands still meanwhile."""
     gate, busy, taken = threading.Event(), threading.Event(), []
 

@@ -100,7 +100,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_damaged_file_is_ignored_and_made_anew(record, damage):
+def test_damaged_file_is_ignored_and_rewritten(record, damage):
     place = file_of(record)
     place.write_bytes(damage(place.read_bytes()))
     assert kept.read(record.query) is None
@@ -140,7 +140,7 @@ def test_shipped_record_is_drawn_without_torch(home):
     assert json.loads(done.stdout) == ["kept", []]
 
 
-def test_hash_of_a_large_file_is_read_in_the_next_process_until_the_file_changes(home, monkeypatch):
+def test_hash_of_a_large_file_is_cached_until_the_file_changes(home, monkeypatch):
     path, computed = home / "model.safetensors", []
     path.write_bytes(b"a" * (files.LARGE + 1))
     monkeypatch.setattr(files, "SETTLED", -1.0)

@@ -45,7 +45,7 @@ def question(tmp_path, monkeypatch):
     sources.cache.clear()
 
 
-def test_answer_comes_back_with_its_types(question):
+def test_stored_answer_keeps_its_types(question):
     found = shipped.find(question)
     assert (found.measured, found.machine, found.seconds, found.stale) == ("2026-11-26", "a desk", 12.3, False)
     answer = found.answer
@@ -60,14 +60,14 @@ def test_stale_answer_of_another_model(question):
     assert sources.measured_before(replace(question, revision="b" * 16)) is None
 
 
-def test_shipped_answer_is_given_until_it_is_measured_again(question):
+def test_shipped_answer_is_used_until_remeasured(question):
     assert sources.ask(question).result() is shipped.find(question).answer
     sources.measure_again(question)
     assert sources.ask(question).result(30) is not shipped.find(question).answer
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"answer": {"kind": "no"}, "measured": "", "machine": ""}'])
-def test_damaged_file_is_as_if_it_were_not_there(question, content):
+def test_damaged_file_is_treated_as_missing(question, content):
     shipped.path_of(question).write_bytes(content)
     shipped._read.cache_clear()
     assert shipped.find(question) is None

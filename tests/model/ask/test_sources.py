@@ -33,7 +33,7 @@ def test_model_reads_what_it_does_not_refuse(model, tmp_path):
 @pytest.mark.parametrize(("name", "nearest"), [("minilmm", "minilm"), ("GPT-2", "gpt2"),
                                                ("resolver", "resolver-narrow"), ("SmolLM", "smollm2"),
                                                ("Multilingual BERT", "mbert")])
-def test_an_unknown_model_names_the_nearest_known_ones(name, nearest):
+def test_unknown_model_names_the_nearest_known_ones(name, nearest):
     with pytest.raises(UnknownModel) as error:
         sources.open_query(name, TEXT)
     sentence = str(error.value)

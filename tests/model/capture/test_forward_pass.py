@@ -94,7 +94,7 @@ def test_checked_rows_show_a_transposed_square(side):
 
 
 @pytest.mark.parametrize("family", ["qwen3_next", "laguna"])
-def test_a_gate_passes_the_share_that_eager_code_computes(family, opened):
+def test_gate_share_equals_eager_code(family, opened):
     """Qwen3-Next gates every dimension by a sigmoid of a part of its query projection, Laguna a head by a softplus."""
     import torch
 

@@ -16,14 +16,14 @@ from tests.parts import require_part
     ("transformers.initialization", "no_init_weights"), ("transformers", "PreTrainedModel._from_config"),
     ("transformers", "PreTrainedConfig.per_layer_config"),
     ("transformers", "PreTrainedTokenizerFast.vocab_files_names")])
-def test_the_part_is_there(module, name):
+def test_part_of_transformers_exists(module, name):
     require_part(module, name, "model/capture/transformers_internals.py")
 
 
 @pytest.mark.parametrize(("architecture", "head"), [
     ("GPT2LMHeadModel", "next"), ("BertForMaskedLM", "mask"), ("T5ForConditionalGeneration", "target"),
     ("BertForSequenceClassification", "label"), ("BertModel", "none"), ("NoSuchModel", "none")])
-def test_an_architecture_says_what_its_head_predicts(architecture, head):
+def test_architecture_says_what_its_head_predicts(architecture, head):
     assert internals.head_of(architecture) == head
 
 
@@ -34,7 +34,7 @@ def test_masks_of_both_functions():
     assert torch.equal(internals.every_fused_mask(**options)[0, 0], torch.ones(5, 5).tril().bool())
 
 
-def test_network_is_drawn_anew():
+def test_network_is_redrawn():
     network = tiny.network("gpt2")
     torch.manual_seed(1)
     other = internals.drawn_anew(network)

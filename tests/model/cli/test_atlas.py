@@ -68,7 +68,7 @@ def refused(*arguments):
     return ran.stderr
 
 
-def test_what_cannot_be_is_one_sentence(corpus, tmp_path):
+def test_impossible_builds_give_one_sentence(corpus, tmp_path):
     out, asked = tmp_path / "atlas", ("--model", MODEL, "--out", tmp_path / "atlas")
     assert build(corpus, out, "--limit", "3").exit_code == 0
     assert "holds an atlas of resolver-narrow over another corpus" in refused("build", corpus, *asked)

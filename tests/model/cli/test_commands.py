@@ -125,7 +125,7 @@ def ended_well(program: str, line: list[str]) -> Result:
 
 @settings(max_examples=LINES)
 @given(command_lines())
-def test_any_command_line_is_done_or_refused(stubbed, line):
+def test_any_command_line_runs_or_is_refused(stubbed, line):
     fill(stubbed)
     os.chdir(stubbed)
     ended_well(*line)

@@ -21,12 +21,12 @@ def ran(*words: str) -> str:
     return done.stdout.decode("utf-8")
 
 
-def test_any_text_is_asked_into_a_pipe():
+def test_any_text_can_be_asked_through_a_pipe():
     said = json.loads(ran("model", "ask", "--model", "minilm", "--text", TEXT, "--json"))
     assert "天" in said["maps"][0]["queries"] and said["verification"]["status"] == "verified"
 
 
-def test_a_file_and_an_export_with_any_name(tmp_path):
+def test_file_and_export_accept_any_name(tmp_path):
     file, picture = tmp_path / "评论 😀.csv", tmp_path / "头 😀.svg"
     with file.open("w", encoding="utf-8", newline="") as opened:
         csv.writer(opened).writerows([["text"], ["abcabc"]])

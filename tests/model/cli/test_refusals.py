@@ -39,7 +39,7 @@ def run(program: str, line: Sequence[str]) -> tuple[int, str]:
     ("viz", (*EXPORT, "--record", "ints.npz"), "attention holds int64; save it as np.array(attention, dtype",
      (*EXPORT, "--record", "floats.npz")),
     ("viz", (*EXPORT, "--record", "objects.npz"), "tokens holds Python objects", (*EXPORT, "--record", "texts.npz"))])
-def test_a_refusal_names_its_cause_and_its_way_out_works(program, line, said, way):
+def test_refusal_names_its_cause_and_its_advice_works(program, line, said, way):
     code, sentence = run(program, line)
     assert code == 2 and said in sentence, sentence
     assert run(program, way)[0] == 0

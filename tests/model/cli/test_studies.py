@@ -114,7 +114,7 @@ def run(*arguments):
     return json.loads(done.stdout)
 
 
-def test_the_parts_of_a_score_sum_to_it(folder):
+def test_parts_of_a_score_sum_to_it(folder):
     found = run("why", "--model", folder, "--text", TEXT, "--layer", 2, "--head", 1, "--query", "it", "--key", "cat")
     assert set(found) == {"score", "total", "terms", "parts"}
     assert found["total"] == pytest.approx(found["score"], abs=1e-4)
@@ -122,7 +122,7 @@ def test_the_parts_of_a_score_sum_to_it(folder):
     assert {"1·3", "mlp 1"} <= {part["key_from"] for part in found["parts"]}
 
 
-def test_the_parts_of_a_logit_sum_to_it(folder):
+def test_parts_of_a_logit_sum_to_it(folder):
     found = run("writes", "--model", folder, "--text", TEXT, "--position", -1, "--answer", "cat", "--rival", "mat")
     whole = found["embedding"] + sum(map(sum, found["heads"])) + sum(found["feed_forward"]) + found["bias"]
     assert whole == pytest.approx(found["difference"], abs=1e-4)
@@ -151,7 +151,7 @@ def test_equal_models_do_not_differ(folder, tmp_path):
     assert other["heads"][0]["divergence"] > 0
 
 
-def test_syntax_is_the_report():
+def test_syntax_command_prints_the_report():
     found = run("syntax", ASSETS / "cases" / "syntax-en.conllu", "--model", "minilm")
     question = SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
     report = sources.ask(question).result(60)

@@ -25,13 +25,13 @@ def test_weights_equal_scipys_softmax():
     assert torch.allclose(softmax(numbers, MASK).sum(-1), torch.ones(2, 3, 5))
 
 
-def test_the_order_of_cap_and_bias_is_cap_first():
+def test_order_of_cap_and_bias_is_cap_first():
     bias = torch.randn(5, 11, generator=G)
     plain = QUERY @ KEY.transpose(-2, -1) * 0.3
     assert torch.allclose(scores(QUERY, KEY, scale=0.3, softcap=2.0, bias=bias), 2 * torch.tanh(plain / 2) + bias)
 
 
-def test_cold_is_argmax_and_hot_is_uniform():
+def test_low_temperature_is_argmax_and_high_is_uniform():
     row = torch.tensor([[1.0, 3.0, 3.0, 2.0, 9.0]])
     allowed = torch.tensor([[True, True, True, True, False]])
     assert torch.allclose(softmax(row, allowed, temperature=1e-4), torch.tensor([[0, 0.5, 0.5, 0, 0]]), atol=1e-6)

@@ -37,7 +37,7 @@ def held(monkeypatch):
     return refuse
 
 
-def test_a_file_is_written_in_place_of_the_old_one(tmp_path, held):
+def test_file_replaces_the_old_one(tmp_path, held):
     place = tmp_path / "progress.json"
     for content in (b"one", b"two"):
         files.write(place, content)
@@ -46,7 +46,7 @@ def test_a_file_is_written_in_place_of_the_old_one(tmp_path, held):
     assert place.read_bytes() == b"three" and list(tmp_path.iterdir()) == [place]
 
 
-def test_file_kept_open_is_refused_and_unchanged(tmp_path, held, monkeypatch):
+def test_file_held_open_is_refused_and_unchanged(tmp_path, held, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.1)
     place = tmp_path / "progress.json"
     files.write(place, b"one")
@@ -84,7 +84,7 @@ def test_concurrent_writers_leave_one_whole_file(tmp_path):
 
 
 @pytest.mark.parametrize("days", [2, -2])
-def test_remains_of_a_killed_writer_are_removed(tmp_path, days):
+def test_leftovers_of_a_killed_writer_are_removed(tmp_path, days):
     old, young, other = (tmp_path / name for name in ("a.clearhead-0123456789abcdef.new",
                                                       "b.clearhead-0123456789abcdef.new", "c.new"))
     for path, age in ((old, 86_400 * days), (young, 3600 * days / 2), (other, 86_400 * days)):
@@ -94,7 +94,7 @@ def test_remains_of_a_killed_writer_are_removed(tmp_path, days):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young.name, other.name, "file"])
 
 
-def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
+def test_full_disk_is_reported_and_old_file_kept(tmp_path):
     """Whoever writes: bytes, an archive, and a library in Rust."""
     import torch
     from safetensors.torch import save_file

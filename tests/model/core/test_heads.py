@@ -126,7 +126,7 @@ FOUR = [(0, 0), (0, 1), (3, 0), (3, 1)]
 
 
 @given(st.lists(st.floats(), min_size=4, max_size=4), st.text(st.characters(codec="utf-8", exclude_characters="\0")))
-def test_the_file_is_the_one_that_pythons_writer_makes(numbers, provenance):
+def test_file_equals_that_of_pythons_writer(numbers, provenance):
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(["layer", "head", "number", "provenance"])

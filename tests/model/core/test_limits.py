@@ -29,7 +29,7 @@ def test_settings_change_their_limit_and_no_other():
 
 @pytest.mark.parametrize("text", ["x", "nan", "inf", "-1", "0", "1e400", "9" * 5000, "1,5", "٣x"])
 @pytest.mark.parametrize("name", ["tokens", "import_bytes"])
-def test_a_setting_that_is_no_number_is_one_sentence(text, name):
+def test_non_numeric_setting_gives_one_sentence(text, name):
     with pytest.raises(UserError, match=rf"^{setting_of(name)} is .* must be a number above 0; [^\n]*\.$"):
         from_environment({setting_of(name): text})
 
@@ -53,14 +53,14 @@ def test_json_within_limits_is_read(value):
 @pytest.mark.parametrize(("content", "said"), [
     (b"[" + b"1," * 2_000 + b"1]", "2,001 values and the limit is 2,000"),
     (b" " * 5_000 + b"1", "5,001 bytes and the limit is 5,000")])
-def test_what_is_above_a_limit_says_which(content, said, monkeypatch):
+def test_exceeded_limit_is_named(content, said, monkeypatch):
     monkeypatch.setattr(limits, "LIMITS", replace(Limits(), json_values=2_000, json_bytes=5_000)
                         if len(content) < 10**5 else Limits())
     with pytest.raises(UserError, match=f"^config.json has .*{said}"):
         limits.parse_json(content, "config.json")
 
 
-def test_the_least_recently_used_goes_first():
+def test_least_recently_used_goes_first():
     cache = byte_cache(100)
     for name in "abc":
         cache[name] = np.zeros(30, np.uint8)

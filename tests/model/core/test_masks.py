@@ -45,11 +45,11 @@ def test_narrowed_mask_keeps_last_and_first_keys():
 
 
 @pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
-def test_a_rule_is_recognised_from_its_mask(rule):
+def test_rule_is_recognised_from_its_mask(rule):
     assert recognise_mask(rule.block(slice(0, N), slice(0, N))) == rule
 
 
-def test_a_mask_without_a_rule_stays_as_it_is():
+def test_mask_without_a_rule_is_unchanged():
     odd = np.tri(N, dtype=bool)
     odd[5, 2] = False
     found = recognise_mask(odd)
@@ -76,6 +76,6 @@ def test_bias_by_distance_is_recognised():
     assert recognise_bias(np.zeros((3, 7, 11), np.float32)) is None
 
 
-def test_a_window_and_hidden_tokens_hold_together():
+def test_window_and_hidden_tokens_hold_together():
     edits = {WindowEdit(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
     assert edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))

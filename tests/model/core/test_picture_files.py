@@ -59,7 +59,7 @@ def test_transparent_is_white_and_deep_channels_keep_their_tones():
     (png_of(100_000, 1_000), "more than the 64,000,000 pixels that are the limit; make it smaller"),
     (png_of(65_000, 1_000), r"\(65,000 × 1,000\) has 65,000,000 pixels and the limit is 64,000,000")],
     ids=["ten billion", "hundred million", "65 million"])
-def test_a_bomb_is_refused_by_its_header(content, sentence):
+def test_bomb_is_refused_by_its_header(content, sentence):
     tracemalloc.start()
     with pytest.raises(UserError, match=sentence):
         decode(content, "bomb.png")
@@ -70,14 +70,14 @@ def test_a_bomb_is_refused_by_its_header(content, sentence):
 @pytest.mark.parametrize(("name", "sentence"), [
     ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels a byte and the limit is 200"),
     ("6,000,000 by 1", "has 6,000,000 pixels and the limit is 65,535")])
-def test_a_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypatch):
+def test_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypatch):
     content = FILES["picture"][name]()
     monkeypatch.setattr(ImageFile.ImageFile, "load", None)   # so that decoding fails in another way
     with pytest.raises(UserError, match=sentence):
         decode(content, "it.png")
 
 
-def test_a_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch):
+def test_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch):
     """As measured: a PNG of 41 million coloured pixels took 220 MB, a WebP of 13 million 202 MB."""
     monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_growth=10**6))
     large = packed(Image.new("RGB", (7_000, 7_000)))
@@ -106,7 +106,7 @@ def test_jpeg_of_many_scans_is_refused(monkeypatch):
     (packed(Image.fromarray(NOISE), "WEBP")[:300], "cannot be read as a picture"),
     (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "cannot be read as a picture"),
     (png_of(0, 0), "cannot be read as a picture")])
-def test_what_is_no_picture_is_refused_in_one_sentence(content, sentence):
+def test_non_picture_is_refused_in_one_sentence(content, sentence):
     with pytest.raises(UserError, match=sentence) as refusal:
         decode(content, "it.png")
     assert "\n" not in str(refusal.value) and str(refusal.value).startswith("it.png ")
@@ -173,13 +173,13 @@ def bad_pictures(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_the_good_files_are_read(name):
+def test_good_files_are_read(name):
     assert decode(GOOD[name], name).size in {(40, 30), (30, 40)}
 
 
 @examples(400)
 @given(bad_pictures())
-def test_any_damage_is_a_picture_or_one_sentence(made):
+def test_any_damage_gives_a_picture_or_one_sentence(made):
     name, content = made
     try:
         picture = decode(content, name)

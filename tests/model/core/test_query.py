@@ -43,7 +43,7 @@ def test_picture_is_named_by_a_sha256_and_nothing_else(image):
         replace(PLAIN, image=image)
 
 
-def test_stream_names_lead_back():
+def test_stream_names_can_be_parsed():
     assert len(Kind.every()) == len(set(Kind.every())) == 3 * MOST_STREAMS
     for kind in Kind.every():
         assert Kind(str(kind)) == kind and kind.base in Kind

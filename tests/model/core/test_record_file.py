@@ -66,7 +66,7 @@ def everything() -> AttentionRecord:
                    query=replace(made.query, edits=frozenset({Silence(Kind.SELF, 0, 1)})))
 
 
-def test_everything_comes_back_bit_for_bit(tmp_path):
+def test_everything_is_restored_bit_for_bit(tmp_path):
     made = everything()
     found = opened(made.save(tmp_path / "mine.safetensors"))
     assert equal(found.maps, made.maps) and found.omitted == made.omitted
@@ -80,7 +80,7 @@ def test_everything_comes_back_bit_for_bit(tmp_path):
     assert equal(again.maps, made.maps) and again.verification.status == "recorded"
 
 
-def test_the_contract_covers_every_mask_bias_and_edit():
+def test_contract_covers_every_mask_bias_and_edit():
     """A new type fails here until a record of it is saved and opened above."""
     for union, values in ((Mask, MASKS), (Bias, BIASES), (Edit, EDITS)):
         assert {type(value) for value in values} == set(get_args(union))
@@ -91,7 +91,7 @@ def test_the_contract_covers_every_mask_bias_and_edit():
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
-def test_a_record_with_any_edit_opens_and_names_it(edit, tmp_path):
+def test_record_with_any_edit_opens_and_names_it(edit, tmp_path):
     made = fabricate.record(N)
     if isinstance(edit, Patch):
         edit = replace(edit, from_query=replace(edit.from_query, model=made.query.model, revision=made.query.revision))
@@ -99,7 +99,7 @@ def test_a_record_with_any_edit_opens_and_names_it(edit, tmp_path):
     assert f"edit {type(edit).__name__}" in opened(made.save(tmp_path / "mine.safetensors")).notes[0]
 
 
-def test_a_picture_and_its_patches_come_back(tmp_path):
+def test_picture_and_its_patches_come_back(tmp_path):
     tokens = patch_tokens(2, 3)
     pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
     made = fabricate.record(7)
@@ -115,6 +115,6 @@ def test_a_picture_and_its_patches_come_back(tmp_path):
     (Verification("verified", 1e-6), "recorded"), (Verification("verified"), "imported"),
     (Verification("reported", reasons=("By hand.",)), "imported"), (Verification("verified", 2e-3), "imported"),
     (Verification("verified", 0.2, tolerance=5.0), "imported"), (Verification("refused", 0.2), "imported")])
-def test_only_a_proof_with_its_figures_is_called_one(verification, status, tmp_path):
+def test_only_a_verification_with_figures_counts(verification, status, tmp_path):
     found = opened(replace(fabricate.record(5), verification=verification).save(tmp_path / "mine.safetensors"))
     assert found.verification.status == status and found.verification.reasons == verification.reasons

@@ -22,7 +22,7 @@ def test_ended_session_takes_its_files():
         store.get("a")
 
 
-def test_who_has_too_much_loses_the_oldest():
+def test_session_with_too_much_loses_the_oldest():
     store = SessionStore(10, 20, "It is gone.")
     for key in "abc":
         store.put(key, File(key, 4), "one")

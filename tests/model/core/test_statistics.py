@@ -18,21 +18,21 @@ RNG = np.random.default_rng(7)
 
 
 @given(LOGITS)
-def test_entropy_is_scipys_and_bounded(logits):
+def test_entropy_equals_scipy_and_is_bounded(logits):
     row = special.softmax(logits)
     for base in (2, math.e):
         assert statistics.entropy(row, base=base) == pytest.approx(stats.entropy(row, base=base), abs=1e-10)
         assert 0 <= statistics.entropy(row, base=base) <= math.log(len(row), base) + 1e-12
 
 
-def test_the_divergence_is_scipys_squared_in_bits():
+def test_divergence_equals_scipy_squared_in_bits():
     p, q = RNG.dirichlet(np.ones(9), 40), RNG.dirichlet(np.full(9, 0.2), 40)
     np.testing.assert_allclose(statistics.jensen_shannon(p, q), jensenshannon(p, q, base=2, axis=-1) ** 2, atol=1e-12)
     assert statistics.jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1
     assert statistics.jensen_shannon(p, p).max() == 0
 
 
-def test_cosines_are_torchs():
+def test_cosines_equal_torch():
     one, other = RNG.standard_normal((3, 5)), RNG.standard_normal((4, 5))
     wanted = torch.nn.functional.cosine_similarity(torch.tensor(one)[:, None], torch.tensor(other)[None],
                                                    dim=-1).numpy()
@@ -43,7 +43,7 @@ def test_cosines_are_torchs():
 
 
 @given(NUMBERS)
-def test_spearman_is_scipys_with_ties(pairs):
+def test_spearman_equals_scipy_with_ties(pairs):
     one, other = np.array(pairs, float).T
     found = statistics.spearman(one, other)
     if len(set(one)) > 1 and len(set(other)) > 1:
@@ -53,12 +53,12 @@ def test_spearman_is_scipys_with_ties(pairs):
 
 
 @pytest.mark.parametrize(("count", "critical"), [(6, 0.886), (8, 0.738), (10, 0.648), (20, 0.447)])
-def test_the_critical_value_is_that_of_the_tables(count, critical):
+def test_critical_value_equals_published_tables(count, critical):
     """Two-sided, 5 %: Zar 1972, table 1."""
     assert statistics.critical_rho(count) == pytest.approx(critical, abs=0.03)
 
 
-def test_interval_of_a_mean_is_scipys():
+def test_interval_of_a_mean_equals_scipy():
     rng = np.random.default_rng(3)
     values = rng.normal(0.4, 0.2, 60)
     found, = statistics.mean_intervals(values[:, None])
@@ -79,7 +79,7 @@ def test_all_right_has_the_exact_bound():
     assert alone.value == 1 and np.isnan(alone.low) and np.isnan(alone.high)
 
 
-def test_luck_is_the_exact_distribution_of_all_swaps():
+def test_null_is_the_exact_distribution_of_all_swaps():
     """For nine pairs all 512 ways to swap can be written down."""
     correct = coin_flips(5, 18, 4)
     every = []
@@ -97,7 +97,7 @@ def coin_flips(seed: int, cases: int, heads: int) -> np.ndarray:
     return (weights[..., 0] > weights[..., 1]).astype(float)
 
 
-def test_rank_correlations_are_scipys():
+def test_rank_correlations_equal_scipy():
     first, second = RNG.integers(0, 5, (3, 9)), RNG.standard_normal((2, 9))
     wanted = [[stats.spearmanr(one, other).statistic for other in second] for one in first]
     assert statistics.rank_correlations(first, second) == pytest.approx(np.array(wanted), abs=1e-12)

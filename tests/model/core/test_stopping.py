@@ -93,7 +93,7 @@ def test_no_layer_runs_after_a_stop(model_named, name, kind, asked):
     assert whole.count >= 2
 
 
-def test_a_model_looks_while_it_is_opened_and_verified(opened, tmp_path):
+def test_opening_and_verifying_can_be_stopped(opened, tmp_path):
     from model.pretrained import load
     from tests.model import tiny
 

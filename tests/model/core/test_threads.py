@@ -40,7 +40,7 @@ def test_small_passes_get_one_thread():
     assert torch.get_num_threads() == 2
 
 
-def test_hook_is_of_its_own_thread():
+def test_hook_belongs_to_its_own_thread():
     module, calls = torch.nn.Linear(2, 2), []
     handle = module.register_forward_hook(for_this_thread(lambda *arguments: calls.append(threading.get_ident())))
     x = torch.ones(1, 2)

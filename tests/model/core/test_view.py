@@ -92,6 +92,6 @@ def test_each_head_has_its_largest_weight_beyond_neighbours(kind, token):
     ("The students failed because it was hard .", "it"), ("The doctor told her that she should take her break", "she"),
     ("Mary gave him a book .", "him"), ("The cat sat on the mat .", "mat"), ("It rained on the river , too .", "river"),
     ("Le chat dort sur le lit rouge .", "rouge"), ("我 喜欢 苹果 。", "苹果"), ("to be", "be"), ("! ?", "?")])
-def test_a_text_opens_on_a_word_that_means_something(text, wanted):
+def test_text_opens_on_a_content_word(text, wanted):
     tokens = record(["[CLS]", *text.split(), "[SEP]"])[Kind.SELF].queries
     assert tokens.texts[telling_token(tokens)] == wanted

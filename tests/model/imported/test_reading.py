@@ -64,7 +64,7 @@ def test_plain_attention_opens_as_it_was_saved(dtype, order):
     assert [found.text[slice(*span)] for span in each.queries.spans] == TOKENS
 
 
-def test_a_sinks_share_comes_back_and_is_saved_again():
+def test_sink_share_survives_loading_and_saving():
     with_sink = fabricate.layer(0, 7, 7, sink=np.linspace(-1, 2, 6).astype(np.float32))
     narrow = fabricate.layer(4, 7, 7)
     narrow = replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")})
@@ -110,7 +110,7 @@ NO_WEIGHTS = {   # what the sentence says of each
     "NaN or infinite": (np.where(np.tri(24) > 0, WIDE, -np.inf), np.where(PADDED > 0, PADDED, np.nan))}
 
 
-def test_rows_of_zeros_see_nothing():
+def test_rows_of_zeros_mean_no_allowed_keys():
     layer = opened(saved(attention=PADDED, tokens=[f"t{at}" for at in range(24)])).maps[0].layers[0]
     assert (layer.sees_nothing == (np.arange(24) < 3)).all()
     masked = np.concatenate([WIDE, WIDE * 0])
@@ -120,7 +120,7 @@ def test_rows_of_zeros_see_nothing():
 
 
 @pytest.mark.parametrize("said", list(NO_WEIGHTS))
-def test_what_is_no_softmax_says_what_is_wrong_and_what_to_save(said):
+def test_non_softmax_says_what_is_wrong_and_what_to_save(said):
     for numbers in NO_WEIGHTS[said]:
         sentence = refusal(saved(attention=numbers, tokens=[f"t{at}" for at in range(24)]))
         assert said in sentence and "save float32 weights after the softmax and before dropout" in sentence
@@ -144,7 +144,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("said", list(BAD))
-def test_what_is_no_attention_is_one_sentence(said):
+def test_non_attention_gives_one_sentence(said):
     arrays = BAD[said]
     assert said in refusal(saved(**(arrays if isinstance(arrays, dict)
                                     else {"attention": arrays[0], "tokens": arrays[1]})))
@@ -206,7 +206,7 @@ def test_broken_files_cost_little_memory(content, said):
         tracemalloc.stop()
 
 
-def test_a_pickle_is_never_run(tmp_path):
+def test_pickle_is_never_run(tmp_path):
     class Runs:
         def __reduce__(self):
             return (open, (str(tmp_path / "ran"), "w"))
@@ -218,7 +218,7 @@ def test_a_pickle_is_never_run(tmp_path):
 
 
 @given(st.binary(max_size=300), st.integers(0, 2_000), st.integers(0, 255))
-def test_any_bytes_and_any_damage_are_attention_or_one_sentence(noise, place, byte):
+def test_any_bytes_give_attention_or_one_sentence(noise, place, byte):
     whole = bytearray(saved(attention=GOOD, tokens=TOKENS))
     whole[place % len(whole)] = byte
     for content in (noise, bytes(whole), bytes(whole[:place])):
@@ -239,7 +239,7 @@ TYPES = st.text(max_size=3) | ODD | st.sampled_from((
 
 @examples(200)
 @given(data=st.data())
-def test_any_header_is_attention_or_one_sentence(data):
+def test_any_header_gives_attention_or_one_sentence(data):
     def member() -> bytes:
         """An NPY file whose header says whatever it likes."""
         fields = {"descr": data.draw(TYPES), "fortran_order": data.draw(ODD), "shape": data.draw(SHAPES)}

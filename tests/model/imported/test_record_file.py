@@ -54,26 +54,26 @@ def opened(content: bytes) -> RecordFile | None:
 
 @examples(150)
 @given(data=st.data())
-def test_damaged_bytes_are_a_record_or_one_sentence(good, data):
+def test_damaged_bytes_give_a_record_or_one_sentence(good, data):
     opened(data.draw(damaged(good)))
 
 
 @examples(250)
 @given(data=st.data())
-def test_changed_contents_are_a_record_or_one_sentence(good, data):
+def test_changed_contents_give_a_record_or_one_sentence(good, data):
     header, about, content = parts(good)
     opened(whole(header, data.draw(changed(about)), content))
 
 
 @examples(150)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_changed_header_is_a_record_or_one_sentence(good, seed):
+def test_changed_header_gives_a_record_or_one_sentence(good, seed):
     header, about, content = parts(good)
     header.pop("__metadata__")
     opened(whole(changed_by(Random(seed), header), about, content))
 
 
-def test_made_up_files_are_refused_for_what_is_wrong(good):
+def test_fabricated_files_are_refused_with_the_reason(good):
     header, about, data = parts(good)
     name = next(key for key in header if key.endswith("query"))
     entry = header[name]
@@ -105,13 +105,13 @@ def test_made_up_files_are_refused_for_what_is_wrong(good):
 @pytest.mark.parametrize(("limit", "value", "setting"), [
     ("layers", 3, "layers and the limit"), ("heads", 20, "heads and the limit"),
     ("record_cells", 500, "weights and the limit"), ("tokens", 6, "CLEARHEAD_TOKENS")])
-def test_sizes_are_held_against_the_limits(good, limit, value, setting, monkeypatch):
+def test_sizes_are_checked_against_the_limits(good, limit, value, setting, monkeypatch):
     monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, **{limit: value}))
     with pytest.raises(UserError, match=setting):
         read_record(io.BytesIO(good), "mine.safetensors")
 
 
-def test_a_promise_of_much_costs_little(good):
+def test_file_that_declares_much_costs_little_memory(good):
     header, about, data = parts(good)
     part = about["maps"][0]
     many = about | {"maps": [part | {"layers": part["layers"][:1] * 100_000}]}

@@ -40,7 +40,7 @@ def opens(model: str) -> bool:
     return True
 
 
-def test_a_session_loses_its_own_oldest_file_and_nobody_elses(store):
+def test_session_loses_its_own_oldest_file_and_nobody_elses(store):
     others, _ = sources.import_file(saved(0), "others.npz", "other")
     own = [sources.import_file(saved(seed), f"{seed}.npz", "own")[0] for seed in (1, 2, 3)]
     assert [opens(model) for model in (others, *own)] == [True, False, True, True]
@@ -58,7 +58,7 @@ def test_all_sessions_together_are_bounded(store):
     assert [opens(model) for model in models] == [True, False, True, True]
 
 
-def test_imported_file_is_asked_like_a_model():
+def test_imported_file_answers_like_a_model():
     model, text = sources.import_file(saved(0, side=5), "mine.npz")
     query = sources.open_query(model, text)
     record = sources.ask(query).result(60)
@@ -69,7 +69,7 @@ def test_imported_file_is_asked_like_a_model():
     assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
 
 
-def test_questions_to_the_model_itself_are_refused():
+def test_operations_on_the_model_itself_are_refused():
     from model.core.models import TraceQuery
     from model.studies.coreference import CasesQuery, shipped_cases
     from model.studies.predictions import LikelihoodQuery, NextWordQuery

@@ -11,7 +11,7 @@ RNG = np.random.default_rng(8)
 
 
 @given(st.integers(2, 40), st.floats(1e-3, 1e3), st.sampled_from([1e-12, 1e-5, 1.0]))
-def test_layer_norm_is_torchs(width, size, epsilon):
+def test_layer_norm_equals_torch(width, size, epsilon):
     x, gain, bias = RNG.normal(size=(3, width)) * [[size], [1], [1]]
     found = block.layer_norm(x, gain, bias, epsilon)
     wanted = torch.nn.functional.layer_norm(torch.tensor(x), (width,), torch.tensor(gain), torch.tensor(bias), epsilon)
@@ -20,7 +20,7 @@ def test_layer_norm_is_torchs(width, size, epsilon):
 
 
 @given(st.integers(2, 40), st.floats(1e-3, 1e3))
-def test_rms_norm_is_torchs(width, size):
+def test_rms_norm_equals_torch(width, size):
     x, gain = RNG.normal(size=(2, width)) * [[size], [1]]
     wanted = torch.nn.functional.rms_norm(torch.tensor(x), (width,), torch.tensor(gain), 1e-6)
     assert block.rms_norm(x, gain).output == pytest.approx(wanted.numpy(), rel=1e-9, abs=1e-12)
@@ -54,7 +54,7 @@ def test_dropout_keeps_the_mean(rate):
 
 
 @pytest.mark.parametrize("units", [0, 1, 8, 32])
-def test_the_bent_line_is_the_best_of_its_kind(units):
+def test_bent_line_is_the_best_fit(units):
     x = np.linspace(-1, 1, 101)
     fit = block.bent_fit(np.sin(4 * x), x, units)
     bends = np.linspace(-1, 1, units + 2)[1:-1]

@@ -26,14 +26,14 @@ def test_plain_and_fused_are_torchs_attention():
 
 
 @pytest.mark.parametrize(("n", "side"), [(150, 64), (64, 16), (5, 3), (33, 1)])
-def test_window_in_blocks_is_torchs(n, side):
+def test_window_in_blocks_equals_torch(n, side):
     places = torch.arange(n)
     near = (places[:, None] - places).abs() <= side
     wanted = torch.nn.functional.scaled_dot_product_attention(*vectors(n), attn_mask=near)
     assert cost.window(*vectors(n), side).numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
 
 
-def test_multiplications_are_torchs_flops():
+def test_multiplications_equal_torch_flops():
     """torch counts the operations that a layer's products really do: two for each multiplication."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -60,7 +60,7 @@ def test_only_plain_attention_is_quadratic_in_memory():
         assert peaks[way][2] < 2.3 * peaks[way][1] and peaks[way][2] < peaks["plain"][2] / 4
 
 
-def test_powers_are_scipys_regression_and_exact_for_a_power():
+def test_power_fit_equals_scipy_and_is_exact_for_a_power():
     rng = np.random.default_rng(0)
     lengths, numbers = 2.0 ** np.arange(6, 15), np.exp(rng.standard_normal(9))
     wanted = stats.linregress(np.log(lengths[-cost.FITTED:]), np.log(numbers[-cost.FITTED:]))
@@ -101,7 +101,7 @@ def test_every_tile_has_the_softmax_so_far(scores, tile):
     assert step.keys[1] == len(scores)
 
 
-def test_powers_cross_where_algebra_says():
+def test_powers_cross_at_the_algebraic_point():
     lengths = [2**power for power in range(6, 14)]
     one, other = {n: 2e-9 * n**2 for n in lengths}, {n: 1e-6 * n for n in lengths}
     assert cost.crossing(one, other) == pytest.approx(500)

@@ -11,12 +11,12 @@ from model.scratch.tasks import marked_digit
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2, 7, 25])
-def test_as_many_patches_move_as_are_asked_for(moved):
+def test_requested_number_of_patches_moves(moved):
     order = lesson.swapped(25, moved, 3)
     assert sorted(order) == list(range(25)) and (order != np.arange(25)).sum() == (moved if moved > 1 else 0)
 
 
-def test_positions_make_the_order_known():
+def test_positions_reveal_the_order():
     picture = lesson.canvases()[1].pixels()
     with torch.inference_mode():
         own = lesson.patch_network()(marked_digit.ink(picture)[None])[0, 0].numpy()
@@ -44,7 +44,7 @@ def short(monkeypatch):
     monkeypatch.setattr(digit_patches, "STEPS", 60)
 
 
-def test_what_is_learned_from_is_never_tested():
+def test_training_data_are_never_tested():
     held_out = {tuple(row) for row in digits("test").ink.reshape(-1, 64)}
     for count in COUNTS:
         ink, labels = digit_patches.lessons(count, 1)

@@ -23,7 +23,7 @@ def translated():
     return ask(query), ask(TraceQuery(query))
 
 
-def test_who_may_look_where_is_what_torch_draws(translated):
+def test_masks_equal_torch(translated):
     record, _ = translated
     shapes = {kind: record[kind].layers[0].shape[1:] for kind in (Kind.SELF, Kind.CAUSAL, Kind.CROSS)}
     expected = {Kind.SELF: torch.ones(shapes[Kind.SELF]), Kind.CROSS: torch.ones(shapes[Kind.CROSS]),

@@ -55,7 +55,7 @@ def test_ranked_products_sum_to_the_dot_product(keep, seed):
                                                                      products, 13, pairs)]
 
 
-def test_angles_are_torchs_and_exact_at_the_ends():
+def test_angles_equal_torch_and_are_exact_at_the_ends():
     one, other = RNG.normal(size=(2, 11))
     cosine = torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0)
     assert head_steps.angle(one, other) == pytest.approx(float(torch.rad2deg(torch.acos(cosine))), abs=1e-9)
@@ -68,7 +68,7 @@ VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_
 
 @examples(40)
 @given(VECTORS)
-def test_attend_is_equation_1_inside_the_hull(numbers):
+def test_attend_equals_equation_1_inside_the_hull(numbers):
     query, keys, values = np.split(np.array(numbers).reshape(9, 2), [1, 5])
     found = head_steps.attend(query[0], keys, values)
     weights = softmax(keys @ query[0] / 2**0.5)
@@ -78,7 +78,7 @@ def test_attend_is_equation_1_inside_the_hull(numbers):
 
 
 @pytest.mark.parametrize("point", [(0.2, 0.1), (3.0, 0.0), (0.9, 0.0), (-1.5, -1.5)])
-def test_the_distance_to_the_edge_is_qhulls(point):
+def test_distance_to_the_edge_equals_qhull(point):
     values = np.array([[1.0, 1.0], [-1.0, 1.2], [-0.7, -1.0], [1.1, -0.9], [0.1, 0.0]])
     edges = ConvexHull(values).equations   # of unit normals that point outwards
     assert head_steps.inside_by(np.array(point), values) == pytest.approx(-(edges @ [*point, 1.0]).max(), abs=1e-12)

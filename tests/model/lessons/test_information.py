@@ -28,7 +28,7 @@ def matrices(kind: Kind, n: int = N) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_mutual_information_is_its_definition(kind):
+def test_mutual_information_equals_its_definition(kind):
     values, by_hand = found(kind).values["mutual"], []
     for weights in matrices(kind):
         joint = weights / N
@@ -38,7 +38,7 @@ def test_mutual_information_is_its_definition(kind):
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_entropy_and_distance_are_those_of_the_measures(kind):
+def test_entropy_and_distance_equal_the_measures(kind):
     each, wanted = found(kind), heads.measure(record(N, kind)[kind])
     for name in ("entropy", "distance"):
         assert each.values[name] == pytest.approx([wanted.by_head(name)[place] for place in each.places], rel=1e-4)
@@ -52,7 +52,7 @@ def test_mutual_information_of_the_mask():
     assert found(Kind.CAUSAL).blank["mutual"] == pytest.approx(wanted, abs=1e-12) and wanted > 0.2
 
 
-def test_divergences_are_scipys():
+def test_divergences_equal_scipy():
     each, weights = found(Kind.CAUSAL), matrices(Kind.CAUSAL)
     for one, other in ((0, 1), (3, 10), (11, 2)):
         wanted = np.mean([jensenshannon(p, q, base=2) ** 2 for p, q in zip(weights[one], weights[other], strict=True)])
@@ -61,7 +61,7 @@ def test_divergences_are_scipys():
     assert not np.diag(root).any() and (root[:, None] <= root[:, :, None] + root[None] + 1e-6).all()
 
 
-def test_bound_touches_the_information_at_the_truth():
+def test_bound_equals_the_information_at_the_truth():
     shares = np.array([0.0, 0.4, 1.0, 1.7, 3.0])
     each = information.bound(1.5, shares)
     shown = each.entropy - each.cross_entropy
@@ -75,14 +75,14 @@ FLAT = RNG.standard_normal((9, 2))
 ROOM = information.between(RNG.standard_normal((9, 5)))   # distances that no plane has
 
 
-def test_points_of_a_plane_come_back_turned_at_most():
+def test_points_of_a_plane_are_recovered_up_to_rotation():
     wanted = information.between(FLAT)
     for points in (information.classical(wanted), information.smacof(wanted, FLAT + 0.1)[0]):
         assert information.stress(points, wanted) == pytest.approx(0, abs=1e-6)
         assert procrustes(FLAT, points)[2] == pytest.approx(0, abs=1e-9)
 
 
-def test_smacof_ends_where_scipy_does():
+def test_smacof_reaches_scipy_minimum():
     start = information.classical(ROOM)
     points, raw = information.smacof(ROOM, start, steps=5000)
     assert (np.diff(raw) <= 1e-12).all() and information.stress(points, ROOM) < information.stress(start, ROOM)
@@ -107,7 +107,7 @@ def traced(request):
             ask(information.SubspacesQuery(query, kind, layer)))
 
 
-def test_angles_of_a_models_heads_are_scipys(traced):
+def test_angles_of_model_heads_equal_scipy(traced):
     _, attention, found = traced
     weights = attention.query.weight.astype(float)
     count = len(weights)
@@ -135,7 +135,7 @@ def test_slices_are_orthogonal():
     assert information.ranges(whole[:1]).overlap.shape == (0,)
 
 
-def test_toys():
+def test_toy_heads_have_expected_information():
     for n in (2, 8, 64):
         told = {name: float(information.mutual(information.toy(name, n))) for name in information.TOYS}
         assert told["uniform"] == told["first"] == pytest.approx(0, abs=1e-12)

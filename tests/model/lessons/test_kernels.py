@@ -12,7 +12,7 @@ PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
 
 
 @given(PLACES, st.floats(-3, 3), st.floats(0.1, 5))
-def test_the_gaussian_kernel_is_scipys_normal_density(keys, query, h):
+def test_gaussian_kernel_equals_scipy_normal_density(keys, query, h):
     density = stats.norm.pdf(query, keys, h)
     found = kernels.kernel_weights(np.array([[query]]), keys[:, None], h)[0]
     assert found.sum() == pytest.approx(1)
@@ -23,7 +23,7 @@ def test_the_gaussian_kernel_is_scipys_normal_density(keys, query, h):
 @pytest.mark.parametrize(("name", "formula"),
                          [("epanechnikov", lambda u: 0.75 * (1 - u**2)), ("triangular", lambda u: 1 - abs(u)),
                           ("boxcar", lambda u: 0.5 + 0 * u)])
-def test_kernels_with_an_end_are_the_textbooks(name, formula):
+def test_bounded_kernels_equal_textbook_formulas(name, formula):
     keys, query, h = np.array([-2.0, -0.4, 0.1, 0.5, 1.3, 2.9]), 0.3, 1.4
     u = (query - keys) / h
     wanted = np.where(np.abs(u) < 1, formula(u), 0)
@@ -33,7 +33,7 @@ def test_kernels_with_an_end_are_the_textbooks(name, formula):
 
 
 @given(PLACES, st.floats(-3, 3), st.floats(0.2, 5), st.sampled_from(kernels.LIFTS))
-def test_dot_products_are_kernels_of_equal_keys(keys, query, h, how):
+def test_dot_products_equal_kernels_for_equal_keys(keys, query, h, how):
     lifted, asked = kernels.lift(keys, how), kernels.lift(np.array([query]), how)
     wanted = kernels.kernel_weights(asked, lifted, h)
     plain = kernels.dot_product_weights(asked, lifted, h**2)
@@ -55,7 +55,7 @@ def test_best_temperature_gives_probabilities(share):
     assert mixed[0] == pytest.approx(special.softmax(logs) @ values, abs=1e-12)
 
 
-def test_scores_are_torchs():
+def test_scores_equal_torch():
     draw = torch.Generator().manual_seed(0)
     query, key, v = (torch.randn(*shape, generator=draw) for shape in ((2, 3, 7), (2, 5, 7), (7,)))
     plain = torch.einsum("bqd,bkd->bqk", query, key)
@@ -67,7 +67,7 @@ def test_scores_are_torchs():
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])
-def test_copier_without_attention_is_torchs_gru(kind):
+def test_copier_without_attention_equals_torch_gru(kind):
     torch.manual_seed(0)
     model = recurrent.Copier(kind).eval()
     text = torch.randint(recurrent.SYMBOLS, (3, 6))

@@ -19,14 +19,14 @@ CASES = [(words, epsilon) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1,
 
 
 @given(SHARES, SHARES)
-def test_cross_entropy_is_scipys(p, q):
+def test_cross_entropy_equals_scipy(p, q):
     assert d.divergence(p, q) == pytest.approx(stats.entropy(p, q), abs=1e-12)
     assert d.cross_entropy(p, q) == pytest.approx(stats.entropy(p) + stats.entropy(p, q), rel=1e-12)
     assert d.cross_entropy(p, p) == pytest.approx(entropy(p, base=math.e))
 
 
 @pytest.mark.parametrize(("words", "epsilon"), CASES)
-def test_entropy_of_a_smoothed_target_is_the_floor(words, epsilon):
+def test_entropy_of_a_smoothed_target_equals_the_floor(words, epsilon):
     target = d.smoothed_target(1, words, epsilon)
     assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(1 - epsilon)
     assert d.floor(words, epsilon) == pytest.approx(stats.entropy(target))
@@ -43,7 +43,7 @@ def test_smoothing_matches_torch_up_to_epsilon():
     assert ours == pytest.approx(functional.cross_entropy(logits, torch.tensor(3), label_smoothing=0.1).item())
 
 
-def test_slope_is_torchs():
+def test_slope_equals_torch():
     logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
     for target in (learning.one_hot(2, 6), np.array([0.1, 0.2, 0.3, 0.4, 0, 0])):
         functional.cross_entropy(logits, torch.tensor(target)).backward()
@@ -56,7 +56,7 @@ def test_slope_is_torchs():
 
 @pytest.mark.parametrize("kind", learning.SIGNALS)
 @pytest.mark.parametrize(("beta2", "epsilon"), [(0.98, 1e-9), (0.999, 1e-8), (0.9, 1e-2)])
-def test_adams_steps_are_torchs(kind, beta2, epsilon):
+def test_adam_steps_equal_torch(kind, beta2, epsilon):
     weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     adam, moves = torch.optim.Adam([weight], lr=1.0, betas=(0.9, beta2), eps=epsilon), []
     for gradient in learning.signal(kind):
@@ -76,7 +76,7 @@ def test_rate_peaks_at_the_end_of_warm_up():
     np.testing.assert_allclose(ours, rates)
 
 
-def test_clipping_is_torchs_and_keeps_the_direction():
+def test_clipping_equals_torch_and_keeps_the_direction():
     gradient = np.array([3.0, 4.0])
     weight = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     weight.grad = torch.tensor(gradient)
@@ -86,7 +86,7 @@ def test_clipping_is_torchs_and_keeps_the_direction():
 
 
 @pytest.mark.parametrize("place", [(4.6, -2.4), (5.0, -2.5), (5.8, -2.9)])
-def test_the_cliffs_slope_is_what_torch_differentiates(place):
+def test_cliff_slope_equals_torch_gradient(place):
     weight = torch.tensor(place, dtype=torch.float64, requires_grad=True)
     h = torch.tensor(0.5, dtype=torch.float64)
     for _ in range(learning.UNFOLDED):
@@ -106,7 +106,7 @@ def few_steps(monkeypatch):
     learning.trained_plainly.cache_clear()
 
 
-def test_first_loss_is_torchs():
+def test_first_loss_equals_torch():
     ids, places, nouns, _ = learning.sentences(1, 0)
     with torch.no_grad():
         logits = learning.at_it(learning.untrained_model(1), ids, places)

@@ -16,7 +16,7 @@ SCORES = masking.toy_scores(N, 3)
 ALLOWED = masking.look_ahead_mask(N) & masking.padding_mask(N, 2)
 
 
-def test_masking_before_is_torchs():
+def test_masking_before_equals_torch():
     wanted = torch.softmax(torch.from_numpy(SCORES).masked_fill(~torch.from_numpy(ALLOWED), -torch.inf), -1).numpy()
     assert masking.masked_weights(SCORES, ALLOWED, "before") == pytest.approx(wanted, abs=1e-15)
 
@@ -47,7 +47,7 @@ def test_only_zeroing_leaks():
         assert (np.ptp(found, axis=0).max() > 0.01) == (method == "after")
 
 
-def test_the_masks_are_what_they_say():
+def test_masks_match_their_names():
     assert (masking.look_ahead_mask(N) == ~torch.triu(torch.ones(N, N, dtype=torch.bool), 1).numpy()).all()
     assert masking.padding_mask(N, 2).sum(1).tolist() == [5] * N and not masking.padding_mask(N, 2)[:, 5:].any()
 
@@ -56,7 +56,7 @@ LENGTH = 29
 SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
 
 
-def test_window_is_the_records_window():
+def test_window_equals_the_record_window():
     found = masking.window(LENGTH, SHAPE)
     assert (found == Window(3, 3).block(slice(0, LENGTH), slice(0, LENGTH))).all()
 

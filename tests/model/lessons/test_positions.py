@@ -13,7 +13,7 @@ WIDTHS = st.integers(1, 40).map(lambda half: 2 * half)
 
 
 @given(WIDTHS, st.integers(0, 5000), st.integers(-300, 300))
-def test_a_shift_is_a_rotation_of_every_pair(width, place, steps):
+def test_shift_is_a_rotation_of_every_pair(width, place, steps):
     found = positions.sinusoidal([place], width) @ positions.shift(steps, width)
     assert np.abs(found - positions.sinusoidal([place + steps], width)).max() < 1e-12
     matrix = positions.shift(steps, width)
@@ -36,7 +36,7 @@ def test_sinusoidal_similarity_depends_on_distance():
     assert mean == pytest.approx(np.cos(distance[:, None] * positions.rates(22)).mean(-1), abs=1e-12)
 
 
-def test_rotary_scores_are_our_models():
+def test_rotary_scores_equal_our_model():
     query, key = np.random.default_rng(3).normal(size=(2, 10))
     square = positions.rotary_scores(query, key, 37)
     mean, low, high = positions.by_distance(square)
@@ -55,7 +55,7 @@ def test_alibi_slopes_of_the_paper():
 
 @pytest.mark.parametrize(("both_ways", "buckets", "farthest"),
                          [(True, 32, 128), (False, 32, 128), (True, 16, 50), (False, 8, 20)])
-def test_t5_buckets_are_transformers(both_ways, buckets, farthest):
+def test_t5_buckets_equal_transformers(both_ways, buckets, farthest):
     from transformers.models.t5.modeling_t5 import T5Attention
 
     offsets = np.arange(-500, 501)

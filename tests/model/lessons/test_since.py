@@ -63,17 +63,17 @@ def generated(tiny, **how) -> tuple[int, ...]:
     return tuple(found[0, len(PROMPT):].tolist())
 
 
-def test_greedy_is_transformers(tiny, next_words):
+def test_greedy_equals_transformers(tiny, next_words):
     assert since.greedy(next_words, PROMPT, STEPS) == generated(tiny)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
-def test_a_beam_is_transformers(tiny, next_words, width):
+def test_beam_equals_transformers(tiny, next_words, width):
     found = since.beam(next_words, PROMPT, STEPS, width)[-1]
     assert found[0][0] == generated(tiny, num_beams=width, length_penalty=0.0) and len(found) == width
 
 
-def test_the_best_path_is_the_best_of_all(next_words):
+def test_best_path_is_best_of_all(next_words):
     wanted = max(product(range(9), repeat=3), key=lambda path: sum(
         next_words(PROMPT + path[:place])[word] for place, word in enumerate(path)))
     found, share = since.best(next_words, PROMPT, 3)
@@ -81,13 +81,13 @@ def test_the_best_path_is_the_best_of_all(next_words):
 
 
 @pytest.mark.parametrize("k", [1, 3, 12])
-def test_top_k_is_transformers(k):
+def test_top_k_equals_transformers(k):
     wanted = TopKLogitsWarper(k)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy()
     assert np.array([since.top_k(row, k) for row in DRAWN]) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 1.0])
-def test_top_p_is_transformers(p):
+def test_top_p_equals_transformers(p):
     wanted = TopPLogitsWarper(p)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy() if p < 1 else DRAWN
     assert np.array([since.top_p(row, p) for row in DRAWN]) == pytest.approx(wanted)
 
@@ -143,7 +143,7 @@ def torchs(this: Design, start: int = 0) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("this", DESIGNS)
-def test_the_block_is_torchs(this):
+def test_block_equals_torch(this):
     assert since.run(this).output == pytest.approx(torchs(this).numpy(), abs=1e-9)
 
 
@@ -199,7 +199,7 @@ TINY = RealModel("tiny", 2024, 2, 6, 2, 4)
 
 
 @pytest.mark.parametrize("tokens", [1, 5])
-def test_the_cache_is_as_large_as_transformers_own(tokens):
+def test_cache_size_equals_transformers(tokens):
     built = AutoModelForCausalLM.from_config(LlamaConfig(
         vocab_size=50, hidden_size=24, num_hidden_layers=TINY.layers, num_attention_heads=TINY.heads,
         num_key_value_heads=TINY.groups, head_dim=TINY.head, intermediate_size=40)).to(torch.bfloat16)
@@ -213,7 +213,7 @@ def test_the_cache_is_as_large_as_transformers_own(tokens):
 
 @pytest.mark.parametrize("law", [HOFFMANN, BESIROGLU])
 @pytest.mark.parametrize("compute", [1e18, CHINCHILLAS, 1e27])
-def test_the_best_size_is_found_by_search_too(law, compute):
+def test_best_size_equals_a_search(law, compute):
     found = minimize_scalar(lambda log: law.loss(np.exp(log), compute / 6 / np.exp(log)), bounds=(10, 40),
                             method="bounded", options={"xatol": 1e-9})
     parameters, tokens = law.best(compute)

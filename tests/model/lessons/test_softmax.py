@@ -20,7 +20,7 @@ TEMPERATURES = st.floats(0.01, 100)
 
 
 @given(LOGITS, TEMPERATURES)
-def test_weights_are_scipys(logits, temperature):
+def test_weights_equal_scipy(logits, temperature):
     assert softmax.softmax_rows(logits, [temperature])[0] == pytest.approx(special.softmax(logits / temperature),
                                                                            abs=1e-12)
 
@@ -32,7 +32,7 @@ def test_masked_key_gets_nothing():
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 17.0])
-def test_the_jacobian_is_autograds(temperature):
+def test_jacobian_equals_autograd(temperature):
     logits = torch.tensor([2.0, 1.0, 0.3, -1.0, 2.0], dtype=torch.float64)
     row = softmax.softmax_rows(logits.numpy(), [temperature])[0]
     wanted = torch.autograd.functional.jacobian(lambda z: torch.softmax(z / temperature, 0), logits).numpy()
@@ -69,7 +69,7 @@ def tempered(before, head: int, temperature: float):
                                  layers=(of_kind.layers[0], replace(of_kind.layers[1], temperature=temperatures))),))
 
 
-def test_row_change_is_half_of_scipys_cityblock():
+def test_row_change_is_half_of_scipy_cityblock():
     one, other = np.random.default_rng(3).dirichlet(np.ones(7), size=(2, 11)).astype(np.float32)
     assert softmax.row_change(one, other) == pytest.approx([distance.cityblock(a, b) / 2
                                                                  for a, b in zip(one, other, strict=True)], abs=1e-6)
@@ -104,7 +104,7 @@ def test_change_of_the_answer():
 
 
 @pytest.mark.parametrize("m", [1, 2, 7])
-def test_even_spread_over_m_tokens_is_worth_m(m):
+def test_even_spread_over_m_tokens_counts_as_m(m):
     assert softmax.effective_tokens(np.array([1 / m] * m + [0.0] * 3)) == pytest.approx(m, abs=1e-12)
 
 

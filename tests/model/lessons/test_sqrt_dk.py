@@ -17,7 +17,7 @@ def test_dots_have_variance_d_k():
     assert dots.mean() == pytest.approx(0, abs=0.3) and dots.var() == pytest.approx(64, rel=0.15)
 
 
-def test_dots_and_weights_are_numpys_and_scipys():
+def test_dots_and_weights_equal_numpy_and_scipy():
     queries, keys, dots = sqrt_dk.rows_of(16, 7, 2)
     for place in ((0, 0), (3, 1), (199, 4)):
         assert dots[place] == pytest.approx(keys[place[0]].astype(float) @ queries[place].astype(float), abs=1e-4)
@@ -25,7 +25,7 @@ def test_dots_and_weights_are_numpys_and_scipys():
 
 
 @pytest.mark.parametrize("divisor", [1.0, 4.0])
-def test_the_gradient_to_the_query_is_autograds(divisor):
+def test_gradient_to_the_query_equals_autograd(divisor):
     queries, keys, dots = sqrt_dk.rows_of(16, 7, 5)
     found = sqrt_dk.gradient_norm(sqrt_dk.weights_of(dots, divisor), sqrt_dk.distances(keys), divisor)
     for place in ((0, 0), (3, 1), (199, 4)):
@@ -34,7 +34,7 @@ def test_the_gradient_to_the_query_is_autograds(divisor):
         assert found[place] == pytest.approx(float(wanted.norm()), rel=1e-4)
 
 
-def test_the_division_is_not_what_prevents_overflow():
+def test_division_does_not_prevent_overflow():
     _, _, dots = sqrt_dk.rows_of(4096, 64, 0)
     for width, share in ((512, 0.0031), (1024, 0.164), (2048, 0.801), (4096, 0.996)):
         drawn = [sqrt_dk.rows_of(width, 64, seed)[2].max(-1) > sqrt_dk.FLOAT32_END for seed in range(4)]
@@ -71,7 +71,7 @@ def test_undivided_scores_learn_less(wide):
     assert min(told) >= 0 and max(told) <= 1 and told == sorted(told)
 
 
-def test_rows_before_training_have_the_entropy_of_the_start(wide):
+def test_rows_before_training_have_the_initial_entropy(wide):
     found, _ = wide
     part = {name: each.detach() for name, each in scores.start(64, 1).items()}
     for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):

@@ -49,7 +49,7 @@ def test_story_equals_the_decoders_layers():
 
 
 @torch.inference_mode()
-def test_smollm2_says_what_transformers_reports(smollm2):
+def test_smollm2_predicts_as_transformers_reports(smollm2):
     from transformers import AutoModelForCausalLM
 
     from model.pretrained import catalogue
@@ -68,7 +68,7 @@ def test_smollm2_says_what_transformers_reports(smollm2):
     assert len(found.hidden[0]) == network.config.intermediate_size
 
 
-def test_who_does_not_write_or_does_not_add_is_refused():
+def test_models_that_do_not_write_or_add_are_refused():
     with pytest.raises(NoNextWord):
         asked("resolver-narrow", RABBIT)
     with pytest.raises(UserError, match="do not add to an unnormalised residual stream"):

@@ -32,7 +32,7 @@ def greedy(word: str, vocabulary: set[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_wordpiece_is_the_longest_piece_from_the_left(text):
+def test_wordpiece_takes_the_longest_piece_from_the_left(text):
     cut = vectors.cut(text, "minilm")
     vocabulary = set(vectors.tokenizer_of("minilm").get_vocab())
     assert [piece for piece, added in zip(cut.pieces, cut.special, strict=True) if not added] == [
@@ -49,7 +49,7 @@ def test_byte_level_pieces_are_the_bytes_of_the_text(text):
 
 
 @given(st.text("ab c天", max_size=60))
-def test_merges_are_of_most_frequent_pairs(book):
+def test_merges_join_the_most_frequent_pairs(book):
     found = vectors.merges(book)
     for done, pair in enumerate(found.pairs):
         counts = vectors.pair_counts(found.words, found.pairs[:done])
@@ -84,14 +84,14 @@ def test_neighbours_are_the_largest_cosines():
 
 
 @pytest.mark.parametrize(("vocabulary", "d_model"), [(30_522, 384), (500, 16)])
-def test_luck_is_the_expected_largest_cosine(vocabulary, d_model):
+def test_chance_is_the_expected_largest_cosine(vocabulary, d_model):
     """(1 + cos)/2 of random directions has the beta distribution with both parameters (d − 1)/2."""
     cosine = stats.beta((d_model - 1) / 2, (d_model - 1) / 2, loc=-1, scale=2)
     wanted = 1 - integrate.quad(lambda x: cosine.cdf(x) ** vocabulary, -1, 1, points=[0.1, 0.2, 0.3, 0.7])[0]
     assert vectors.luck(vocabulary, d_model) == pytest.approx(wanted, rel=0.03)
 
 
-def test_rows_and_neighbours_are_the_networks_own(minilm, report):
+def test_rows_and_neighbours_equal_the_network(minilm, report):
     weight = minilm.network.get_input_embeddings().weight.detach()
     ids = tuple(minilm.tokenizer("the cat")["input_ids"])
     found = vectors.look_up(minilm, TableQuery("minilm", "r", "bank", ids), report)

@@ -172,7 +172,7 @@ def test_mixed_inputs_have_no_words():
     assert look(network, (ids, ids % 2), tokens=FIRST).maps[0].queries.texts == FIRST, "an id and its type"
 
 
-def test_a_record_of_several_streams_is_saved_and_opened(tmp_path):
+def test_record_of_several_streams_is_saved_and_opened(tmp_path):
     record = look(whole(), (x(), x()), tokens=(FIRST, SECOND))
     assert record.kinds == (Kind.SELF, SELF_2, Kind.CROSS) and SELF_2.base is Kind.SELF
     write_npz(record, tmp_path / "mine.npz")

@@ -77,7 +77,7 @@ def test_whisper_has_all_three_kinds(attention):
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_a_model_and_its_tokenizer_read_a_text(attention, dtype):
+def test_model_with_tokenizer_reads_a_text(attention, dtype):
     network, tokenizer = bert(attention).to(dtype), tokenizer_of()
     given = tokenizer("the cats sat on dog mat.", return_tensors="pt")
     record = look(network, given, tokens=tokenizer.convert_ids_to_tokens(given["input_ids"][0]))

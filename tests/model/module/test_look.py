@@ -96,7 +96,7 @@ def test_vision_transformer_with_fused_projections():
         close(weights_of(record, Kind.SELF, number), manual(*seen[2 * number:2 * number + 2]))
 
 
-def test_a_decoder_like_nanogpt_in_every_type():
+def test_decoder_like_nanogpt_in_every_type():
     network, ids = Decoder(), torch.randint(50, (3, 9))
     record = look(network, ids, batch=2)
     verified(record)

@@ -65,7 +65,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("name", "content", "named"), PLANTED)
-def test_what_is_not_applied_is_named(folder, report, name, content, named):
+def test_unapplied_parts_are_named(folder, report, name, content, named):
     (folder / name).parent.mkdir(exist_ok=True)
     if isinstance(content, dict):
         change(folder, name, **content)
@@ -101,7 +101,7 @@ def test_quantised_weights_are_refused(folder, report, method):
 @pytest.mark.parametrize(("family", "value", "status"), [
     ("llama", False, "verified"), ("llama", True, "verified"), ("bert", False, "verified"), ("bert", True, "reported"),
     ("t5", False, "reported")])
-def test_is_causal_is_held_against_the_masks(tmp_path, report, family, value, status):
+def test_is_causal_is_compared_with_the_masks(tmp_path, report, family, value, status):
     folder = tiny.save(tmp_path / family, family)
     change(folder, is_causal=value)
     model = load.open_model(str(folder), report)

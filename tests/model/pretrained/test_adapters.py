@@ -105,7 +105,7 @@ def largest_difference(tmp_path, family, report, tensors, **settings):
 
 
 @pytest.mark.parametrize("family", TARGETS)
-def test_an_applied_adapter_is_the_merged_model(tmp_path, family, report):
+def test_applied_adapter_is_the_merged_model(tmp_path, family, report):
     largest = largest_difference(tmp_path, family, report, lambda network: low_rank(adapted(network, TARGETS[family])),
                                  target_modules=TARGETS[family], fan_in_fan_out=family == "gpt2")
     assert largest < 1e-6
@@ -121,7 +121,7 @@ def test_adapter_of_16_bits_is_applied_in_32(tmp_path, report):
     assert largest_difference(tmp_path, "llama", report, rounded, target_modules=["q_proj"], dtype="bfloat16") < 1e-6
 
 
-def test_a_classifier_is_the_adapters_own(tmp_path, report):
+def test_classifier_comes_from_the_adapter(tmp_path, report):
     base = save(tiny.network("bert"), tmp_path / "base")
     draw, network = np.random.default_rng(3), tiny.network("bert")
     head = {"classifier.weight": draw.normal(size=(3, 48)).astype(np.float32),
@@ -136,7 +136,7 @@ def test_a_classifier_is_the_adapters_own(tmp_path, report):
     assert record.prediction.kind == "label" and len(record.prediction.probabilities[-1]) == 3
 
 
-def test_an_adapter_of_a_network_without_its_head_fits(tmp_path, report):
+def test_adapter_of_a_network_without_its_head_fits(tmp_path, report):
     base = save(tiny.network("llama"), tmp_path / "base")
     tensors = low_rank(adapted(tiny.network("llama"), ["q_proj"]))
     with_head = write(tmp_path / "a", tensors, target_modules=["q_proj"], base_model_name_or_path=str(base))
@@ -145,7 +145,7 @@ def test_an_adapter_of_a_network_without_its_head_fits(tmp_path, report):
     assert difference(record_of(with_head, report), record_of(without, report)) == 0
 
 
-def test_a_tied_output_keeps_the_bases_weights(tmp_path, report):
+def test_tied_output_keeps_the_bases_weights(tmp_path, report):
     network = tiny.network("llama", tie_word_embeddings=True)
     draw = np.random.default_rng(2)
     tensors = {"model.embed_tokens.lora_embedding_A": draw.normal(size=(4, 70)).astype(np.float32),
@@ -201,7 +201,7 @@ def test_base_is_found_by_path_cache_and_folder(tmp_path, adapter, home, monkeyp
 
 
 @pytest.mark.parametrize("name", ["sentence-transformers/all-MiniLM-L6-v2"])
-def test_a_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
+def test_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
     tensors = low_rank(adapted(minilm.network, ["query"]))
     folder = write(tmp_path / "mine", tensors, target_modules=["query"], task_type="FEATURE_EXTRACTION",
                    base_model_name_or_path=name)
@@ -224,7 +224,7 @@ def test_missing_base_is_named_with_its_command(adapter, name, wanted):
     assert caught.value.wanted == wanted
 
 
-def test_the_revision_follows_base_and_adapter(tmp_path, adapter):
+def test_revision_follows_base_and_adapter(tmp_path, adapter):
     base = save(tiny.network("llama"), tmp_path / "base")
     folder = str(adapter(str(base)))
     first = load.revision(folder)

@@ -90,7 +90,7 @@ def test_removals_of_a_decoder_equal_the_network(family, opened, report):
     assert not found.ranked[0] and not found.ranked[-1] and found.ranked[1:-1].all()
 
 
-def test_a_masked_word_is_asked_for_in_its_place(opened, report):
+def test_prediction_is_at_the_masked_position(opened, report):
     model = opened("bert")
     found = answered(model, report, at=TEXT.index("street"), rival="garden")
     ids = model.tokenizer(TEXT.replace("street", "[MASK]"))["input_ids"]
@@ -115,7 +115,7 @@ def test_a_masked_word_is_asked_for_in_its_place(opened, report):
 
 
 @pytest.mark.parametrize("family", ["llama", "bert", "minilm"])
-def test_gradient_times_input_is_autograds(family, opened, minilm, report):
+def test_gradient_times_input_equals_autograd(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
     found = answered(model, report, at=TEXT.index("tired"), other=OTHER)
     ids = torch.tensor([found.tokens.ids])

@@ -59,7 +59,7 @@ def written_gguf(path):
     return network
 
 
-def test_a_gguf_file_is_converted_exactly(tmp_path):
+def test_gguf_file_is_converted_exactly(tmp_path):
     """What the conversion writes are the numbers that were put into the GGUF file."""
     from safetensors.torch import load_file
 
@@ -85,7 +85,7 @@ def test_gguf_file_is_converted_once(home, tmp_path, report):
 
 
 @pytest.mark.parametrize("keep", [0, 200, -5_000])
-def test_a_gguf_file_that_is_cut_off_is_one_sentence(home, tmp_path, report, keep):
+def test_truncated_gguf_file_gives_one_sentence(home, tmp_path, report, keep):
     path = tmp_path / "x.gguf"
     written_gguf(path)
     path.write_bytes(path.read_bytes()[:keep])

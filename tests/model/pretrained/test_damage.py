@@ -40,13 +40,13 @@ def check_sentence(said: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", damage.KINDS)
-def test_a_sound_folder_of_each_kind_opens(kind, tmp_path):
+def test_sound_folder_of_each_kind_opens(kind, tmp_path):
     assert sentence_about(damage.sound_folder(tmp_path, kind)) == ""
 
 
 @hypothesis.settings(max_examples=max(1, hypothesis.settings().max_examples // FEW))
 @hypothesis.given(draws.data())
-def test_damaged_folder_opens_or_is_one_sentence(tmp_path_factory, data):
+def test_damaged_folder_opens_or_gives_one_sentence(tmp_path_factory, data):
     kind = data.draw(draws.sampled_from(sorted(damage.KINDS)))
     spoilt: Damage = data.draw(draws.sampled_from(LISTED) | damage.damages(kind))
     hypothesis.assume(kind != "bert" or "generation_config" not in spoilt.name)

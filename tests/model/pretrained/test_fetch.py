@@ -45,7 +45,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_a_model_is_fetched_with_progress_and_opens(contents, hub, home, report):
+def test_model_is_fetched_with_progress_and_opens(contents, hub, home, report):
     reports = []
     folder = fetching.fetch("owner/name", lambda fraction, text: reports.append((fraction, text)))
     assert folder == home / "models" / "owner--name"
@@ -99,7 +99,7 @@ def test_stopped_download_is_not_opened(contents, hub, report):
     assert name == "model.safetensors" and start > 0.3 * len(contents[name])
 
 
-def test_what_arrives_damaged_is_removed(contents, hub, report):
+def test_damaged_download_is_removed(contents, hub, report):
     hub.contents = contents | {"model.safetensors": contents["model.safetensors"][:-1] + b"!"}
     with pytest.raises(UserError, match=r"model\.safetensors of owner/name arrived damaged"):
         fetching.fetch("owner/name", report)
@@ -178,12 +178,12 @@ def test_adapter_is_fetched_and_names_its_base(tmp_path, report, monkeypatch):
 
 @pytest.mark.parametrize("name",
                          ["../x", "a/../b", "a/b/c", "/etc/passwd", "a b", "-a/b", "a//b", "a--b/c", "x\n/y", ""])
-def test_only_an_id_is_an_id(name):
+def test_only_valid_ids_are_accepted(name):
     with pytest.raises(UserError):
         check_id(name)
 
 
-def test_without_a_network_it_says_so_in_one_sentence(report, monkeypatch):
+def test_missing_network_gives_one_sentence(report, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UserError, match="still work"):
         fetching.fetch("owner/name", report)

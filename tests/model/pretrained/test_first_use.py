@@ -80,7 +80,7 @@ def test_difference_from_first_opening_is_named(cached, commit, change, says):
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"versions": [{}]}', b"\xff", b'{"versions": 1}'])
-def test_a_damaged_record_is_said_and_stays(cached, content):
+def test_damaged_record_is_reported_and_kept(cached, content):
     cached(FIRST)
     file = files.record_of("owner/name")
     file.parent.mkdir(parents=True)

@@ -23,7 +23,7 @@ def open_(folder, report):
     return load.open_model(str(folder), report)
 
 
-def test_a_folders_revision_follows_every_file(folder):
+def test_folders_revision_follows_every_file(folder):
     first = load.revision(str(folder))
     assert first == load.revision(str(folder)) and len(first) == 16
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -34,7 +34,7 @@ def test_a_folders_revision_follows_every_file(folder):
 
 
 @pytest.mark.parametrize("keep", [0, 5, 200, -1])
-def test_weights_that_are_cut_off_are_refused_by_name(folder, report, keep):
+def test_truncated_weights_are_refused_by_name(folder, report, keep):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(UserError, match=r"model\.safetensors cannot be used as weights"):
@@ -57,7 +57,7 @@ def test_pickled_weights_are_never_opened(folder, report):
         open_(folder, report)
 
 
-def test_an_index_that_points_outside_is_refused(folder, report):
+def test_index_that_points_outside_is_refused(folder, report):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}),
                                                          encoding="utf-8")
@@ -97,7 +97,7 @@ def test_server_offers_its_catalogue_only(folder, monkeypatch, report):
     assert load.locate("minilm").entry is not None and fetch("minilm", report).is_dir()
 
 
-def test_a_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
+def test_wrong_checksum_is_refused(monkeypatch, tmp_path, report):
     copy = tmp_path / "minilm"
     shutil.copytree(load.locate("minilm").folder, copy)
     weights = bytearray((copy / "model.safetensors").read_bytes())
@@ -117,11 +117,11 @@ def test_memory_estimate_follows_the_kernel(opened):
 @pytest.mark.parametrize(("name", "positions"),
                          [("bert", "learned"), ("llama", "rotary"), ("marian", "sinusoidal"), ("bloom", "ALiBi"),
                           ("t5", "relative")])
-def test_the_card_tells_how_the_model_knows_positions(opened, name, positions):
+def test_card_names_the_position_scheme(opened, name, positions):
     assert opened(name).card.positions.startswith(positions)
 
 
-def test_the_card_counts_grouped_heads(opened):
+def test_card_counts_grouped_heads(opened):
     card = opened("llama").card
     assert (card.layers, card.heads, card.kv_heads, card.d_head, card.d_model, card.max_tokens) == (3, 4, 2, 8, 48, 61)
 
@@ -147,7 +147,7 @@ def sound(tmp_path):
     return tiny.save(tmp_path / "sound", "llama")
 
 
-def test_an_exception_inside_a_forward_pass(sound, caplog):
+def test_exception_in_a_forward_pass_is_reported(sound, caplog):
     assert answered(sound)
     network = models.open(CardQuery(str(sound), sources.revision(str(sound))), quiet).network
 

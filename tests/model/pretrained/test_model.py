@@ -41,7 +41,7 @@ def test_masked_probability_equals_the_network(opened):
     assert ask(model, span) == pytest.approx(sum(float(logs[place, ids[place]]) for place in places) / 2, abs=1e-5)
 
 
-def test_the_next_word_is_that_of_the_edited_pass(opened):
+def test_next_word_comes_from_the_edited_pass(opened):
     model = opened("llama")
     plain = Query(model.card.id, model.card.revision, TEXT)
     edited = Query(model.card.id, model.card.revision, TEXT, edits=frozenset({Silence(Kind.CAUSAL, 1, 2)}))
@@ -116,7 +116,7 @@ def query(model, text: str = CAT) -> Query:
 
 
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_likelihood_is_transformers_loss(opened, family):
+def test_likelihood_equals_transformers_loss(opened, family):
     model = opened(family)
     found = sequence_likelihood(model, query(model), quiet)
     ids = model.tokenizer(CAT, return_tensors="pt")["input_ids"]
@@ -131,7 +131,7 @@ def ask_minilm(minilm, text, **more):
     return minilm.record(Query("minilm", "r", text, **more), quiet)
 
 
-def test_the_headline_pair(minilm):
+def test_headline_pair(minilm):
     record = ask_minilm(minilm, TIRED)
     tokens = record[Kind.SELF].queries
     it, animal, street = (tokens.texts.index(word) for word in ("it", "animal", "street"))
@@ -142,7 +142,7 @@ def test_the_headline_pair(minilm):
     assert wide[it, [animal, street]].tolist() == [near(headline.ANIMAL_IN_WIDE), near(headline.STREET_IN_WIDE)]
 
 
-def test_sentence_vector_is_the_normalised_mean(minilm):
+def test_sentence_vector_equals_the_normalised_mean(minilm):
     """Pooled and normalised as the model's own folder says: the mean over tokens, of length 1."""
     import torch
 

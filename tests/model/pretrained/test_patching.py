@@ -60,7 +60,7 @@ def test_patch_equals_a_hook(opened, name, kind, path, width):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("gpt_oss", Kind.CAUSAL), ("t5", Kind.CROSS)])
-def test_a_patch_from_the_same_text_changes_nothing(opened, name, kind):
+def test_patch_from_the_same_text_changes_nothing(opened, name, kind):
     model = opened(name)
     plain, same = ask(model), ask(model, edits=[Patch(kind, 1, 1, query(TEXT))])
     np.testing.assert_allclose(same.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)

@@ -77,7 +77,7 @@ def test_given_target_is_teacher_forced(opened):
     assert plain.prediction.probabilities != edited.prediction.probabilities
 
 
-def test_a_classifier_gives_its_labels(tmp_path, report):
+def test_classifier_gives_its_labels(tmp_path, report):
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 

@@ -164,7 +164,7 @@ CAUSES = {
 
 
 @pytest.mark.parametrize("name", CAUSES)
-def test_a_refusal_names_its_cause_and_its_way_out_works(name, sound, tmp_path):
+def test_refusal_names_its_cause_and_its_advice_works(name, sound, tmp_path):
     folder = tmp_path / "mine"
     shutil.copytree(sound, folder)
     cause = CAUSES[name]
@@ -186,7 +186,7 @@ def test_multimodal_model_runs_its_language_model(tmp_path):
     assert any("reads text and pictures, and its language model alone is run here" in each for each in found.reasons)
 
 
-def test_a_file_in_place_of_a_folder_names_its_folder(sound):
+def test_file_given_as_a_folder_names_its_folder(sound):
     with pytest.raises(UserError, match="is a file; give its folder") as told:
         record_of(sound / "model.safetensors")
     named = str(told.value).split("give its folder, ")[1].split(", if")[0]

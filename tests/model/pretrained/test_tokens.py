@@ -28,13 +28,13 @@ def test_parts_of_a_character_are_numbered():
     assert tokens.words == (0, 0, 0, 1)
 
 
-def test_unknown_and_special_tokens_say_so():
+def test_unknown_and_special_tokens_are_labelled():
     tokens = readable([piece("[CLS]", (0, 0), -1, special=True), piece("[UNK]", (0, 1), unknown=True)], ("苹",))
     assert tokens.texts == ("[CLS]", "[UNK] 苹")
     assert tokens.segments == (-1, 0) and tokens.words == (-1, 0)
 
 
-def test_a_pair_keeps_its_texts_and_words_apart():
+def test_pair_keeps_its_texts_and_words_apart():
     tokens = readable([piece("a", (0, 1)), piece("[SEP]", (0, 0), -1, special=True), piece("a", (0, 1), 1)], ("a", "a"))
     assert tokens.words == (0, -1, 1) and tokens.segments == (0, -1, 1)
 
@@ -43,7 +43,7 @@ def test_a_pair_keeps_its_texts_and_words_apart():
     ("\x00", "␀"), ("\x1b", "␛"), ("\x7f", "U+007F"), ("\u202e", "U+202E"), ("\u200d", "U+200D"), ("\ud83d", "U+D83D"),
     ("\u0301", "◌\u0301"),
     ("\u00a0", "U+00A0"), ("👨\u200d👩", "👨\u200d👩"), ("$<b>", "$<b>")])
-def test_what_would_be_invisible_is_named(text, shown):
+def test_invisible_characters_are_named(text, shown):
     assert visible(text) == shown
 
 
@@ -94,7 +94,7 @@ def ids(found) -> list[int]:
 
 
 @pytest.mark.parametrize("texts", [(TEXT,), (TEXT, "a cat sat"), ("zebra", "wide"), ("  The\tCAT \n sat ", "")])
-def test_ids_are_the_tokenizers(encoder, texts):
+def test_ids_equal_the_tokenizer(encoder, texts):
     theirs = tiny.tokenizer()(*texts, return_offsets_mapping=True)
     found = read(encoder, texts[0], text_b=texts[1] if len(texts) > 1 else None)
     assert ids(found) == list(found.source.ids) == theirs["input_ids"] and found.omitted is None and not found.notes

@@ -42,7 +42,7 @@ def test_projections_equal_the_records_vectors(opened, report, family):
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "gemma2"])
-def test_residual_stream_is_transformers_hidden_states(opened, report, family):
+def test_residual_stream_equals_transformers_hidden_states(opened, report, family):
     model = opened(family)
     found = model.trace(asked(model), report)
     ids = torch.tensor([model.tokenizer(TEXT)["input_ids"]])

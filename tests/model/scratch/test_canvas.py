@@ -16,7 +16,7 @@ def drawn(split: str, count: int = 300) -> list[canvas.Canvas]:
         canvas.draw(rng) for _ in range(count)]
 
 
-def test_twins_differ_in_the_place_of_the_dot_alone():
+def test_twins_differ_only_in_the_position_of_the_dot():
     canvases = drawn("test")
     for one, other in zip(canvases[::2], canvases[1::2], strict=True):
         assert one == replace(other, marked=one.marked) and one.answer != other.answer
@@ -24,7 +24,7 @@ def test_twins_differ_in_the_place_of_the_dot_alone():
         assert {tuple(place) for place in differing} == {divmod(each.marker, COLUMNS) for each in (one, other)}
 
 
-def test_splits_share_no_places():
+def test_splits_share_no_positions():
     places = {split: {frozenset(each.places) for each in drawn(split, 1_500)} for split in SPLITS}
     assert not places["train"] & places["test"] and not places["train"] & places["validation"]
     assert not places["test"] & places["validation"]
@@ -32,7 +32,7 @@ def test_splits_share_no_places():
     assert {len(each) for each in places["train"]} == {1, 2, 3} and {len(each) for each in places["test"]} == {2, 3}
 
 
-def test_digit_read_in_place_is_itself():
+def test_digit_read_at_its_own_position_is_itself():
     ink = digits().ink[:5]
     still = np.broadcast_to(np.eye(2), (5, 2, 2))
     np.testing.assert_allclose(canvas.warped(ink, still, np.zeros((5, 2))), ink, atol=1e-6)

@@ -44,14 +44,14 @@ def induction():
     return opened("induction")
 
 
-def test_the_resolver_answers_at_every_it(resolver):
+def test_resolver_answers_at_every_it(resolver):
     record = ask(resolver, "It was tired. The dog saw it.")
     assert record.prediction.kind == "label" and record.prediction.positions == (0, 7)
     assert len(record.prediction.texts[0]) == 20 and sum(record.prediction.probabilities[0]) < 1
     assert record.verification.status == "verified"
 
 
-def test_the_translator_writes_a_target_of_its_own(translator):
+def test_translator_writes_its_own_target(translator):
     record = ask(translator, HEADLINE)
     written = record[Kind.CAUSAL].queries
     prediction = record.prediction
@@ -61,7 +61,7 @@ def test_the_translator_writes_a_target_of_its_own(translator):
     assert [row[0] for row in prediction.ids[:-1]] == list(written.ids[1:])
 
 
-def test_the_translator_takes_a_target_and_a_continuation(translator):
+def test_translator_accepts_a_target_and_a_continuation(translator):
     given = ask(translator, HEADLINE, target="L’animal n'a pas")
     assert given[Kind.CROSS].queries.texts == ("[BOS]", "L’", "animal", "n'", "a", "pas")
     assert not any(given[Kind.CROSS].queries.unknown)
@@ -70,7 +70,7 @@ def test_the_translator_takes_a_target_and_a_continuation(translator):
     assert step.prediction.ids == given.prediction.ids[:4]
 
 
-def test_induction_reads_single_signs_and_continues(induction):
+def test_induction_reads_single_characters_and_continues(induction):
     record = ask(induction, "q7 q", continuation=(30,))
     side = record[Kind.CAUSAL].queries
     assert side.texts == ("[BOS]", "q", "7", "q", induction.tokenizer.words[30])
@@ -80,7 +80,7 @@ def test_induction_reads_single_signs_and_continues(induction):
     assert any(side.unknown) is False and ask(induction, "é").notes
 
 
-def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):
+def test_trained_model_and_its_snapshots_open_by_name(tmp_path):
     train(tasks.tasks()["induction"], tmp_path, 2)
     model = open_model("induction", folder=tmp_path)
     untrained = open_model("induction@0", folder=tmp_path)
@@ -116,7 +116,7 @@ def test_patched_resolver_as_asked_head_by_head(name):
         assert number == pytest.approx(read([Patch(Kind.SELF, layer, head, second) for head in range(width)]), abs=1e-3)
 
 
-def test_stream_and_projections_are_those_of_the_pass():
+def test_stream_and_projections_equal_the_pass():
     model = open_model("scratch")
     query = Query("scratch", model.card.revision, "The animal did not cross the street", target="das Tier ging")
     streams = []

@@ -51,7 +51,7 @@ def test_canvas_is_read_and_verified(record, canvas):
     assert sum(record.prediction.probabilities[0]) == pytest.approx(1) and len(record.prediction.texts[0]) == 10
 
 
-def test_the_trace_is_of_the_same_pass(model, record):
+def test_trace_belongs_to_the_same_pass(model, record):
     trace = model.trace(record.query, quiet)
     start, = trace.embedded
     assert [name for name, _ in start.parts] == ["patch", "position"] and start.learned.shape == (26, 64)

@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
     ("\ud800a\x00b", ["\ud800", "a", "\x00", "b"]),
     (" \t\n\u00a0\u3000", []),
 ])
-def test_words_signs_and_what_belongs_together(text, expected):
+def test_words_symbols_and_joined_characters_are_split(text, expected):
     assert words(text) == expected
 
 

@@ -33,7 +33,7 @@ def rounding(parameter: torch.Tensor) -> float:
     return parameter.abs().max().item() / 127 * 0.501
 
 
-def test_the_film_begins_untrained_and_ends_trained(task, tmp_path):
+def test_film_begins_untrained_and_ends_trained(task, tmp_path):
     path = train(task, tmp_path, STEPS, seed=3)
     trained, _ = models.load(path)
     first, last = (models.load(film_path(path), step)[0] for step in (0, STEPS))

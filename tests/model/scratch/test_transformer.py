@@ -174,7 +174,7 @@ def test_future_and_padding_change_nothing(scheme):
     ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions to be one of"),
     ({"positions": "rotary"}, "pairs of dimensions"),
     ({"encoder_layers": 0, "decoder_layers": 0}, "at least one layer")])
-def test_a_configuration_that_cannot_be_says_why(change, word):
+def test_impossible_configuration_says_why(change, word):
     with pytest.raises(ValueError, match=word):
         replace(SMALL, **change)
 

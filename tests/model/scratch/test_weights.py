@@ -24,7 +24,7 @@ def fresh(count: int) -> list[grammar.Sentence]:
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_each_file_is_small_and_says_what_made_it(name):
+def test_each_file_is_small_and_names_its_command(name):
     path, _ = weights_file(name)
     film, told = film_path(path), models.read_metadata(path)
     assert path.stat().st_size < 2_000_000
@@ -37,7 +37,7 @@ def test_each_file_is_small_and_says_what_made_it(name):
 
 
 @pytest.mark.parametrize("name", [name for name in TRAINED if name.startswith("resolver")])
-def test_resolvers_are_as_good_as_they_say(name):
+def test_resolvers_reach_their_stated_accuracy(name):
     model, told = models.load(weights_file(name)[0])
     assert told["scores"]["test"] >= 0.995
     assert resolver.accuracy(model, fresh(200)) >= 0.99
@@ -94,7 +94,7 @@ def turned(model):
     return lambda some, layer, where: head_scores.turned(model, some, layer, 0, rows_at(some, where, 26))
 
 
-def test_rows_are_those_of_the_record(model, canvases):
+def test_rows_equal_the_record(model, canvases):
     found = head_scores.row_weights(model, marked_digit.batch(canvases[:4]).inputs,
                                     [1 + canvas.marker for canvas in canvases[:4]])
     for number, canvas in enumerate(canvases[:4]):
@@ -103,7 +103,7 @@ def test_rows_are_those_of_the_record(model, canvases):
             np.testing.assert_allclose(found[Kind.SELF, layer.index][number], expected, atol=1e-5)
 
 
-def test_marked_digit_is_as_good_as_it_says():
+def test_marked_digit_reaches_its_stated_accuracy():
     scores = models.read_metadata(weights_file(MODEL)[0])["scores"]
     assert scores["validation"] >= 0.97 and scores["test"] >= 0.97
     assert scores["twins_validation"] >= 0.94 and scores["twins_test"] >= 0.94

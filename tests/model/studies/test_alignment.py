@@ -29,7 +29,7 @@ def test_changed_word_is_aligned():
     assert all(each.first == each.second for each in found)
 
 
-def test_an_inserted_word_stands_alone_at_its_place():
+def test_inserted_word_stands_alone_at_its_place():
     found = groups(record("minilm", TIRED), record("minilm", TIRED.replace("street", "long street")))
     alone = [place for place, each in enumerate(found) if not each.both]
     assert len(alone) == 1 and found[alone[0]].text == "∅ ⇄ long"
@@ -50,7 +50,7 @@ def test_targets_are_aligned():
     assert {each.text for each in found if "⇄" in each.text} == {"il ⇄ elle", "fatigué ⇄ large"}
 
 
-def test_single_signs_are_followed_where_most_are_kept():
+def test_single_characters_are_followed_where_most_are_kept():
     found = groups(record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2cVk7"), (Kind.CAUSAL, Kind.CAUSAL))
     assert [each.text for each in found] == ["[BOS]", "k", "7", "Q", "x", "2", "b ⇄ c", "V", "k", "7", "Q ⇄ ∅"]
     found = groups(record("minilm", "He didn't sleep."), record("minilm", "He don't sleep."))

@@ -21,7 +21,7 @@ def asked(request, tmp_path_factory):
     return sources.open_query(str(folder), TEXT, target="a cat" if request.param in ("t5", "bart", "marian") else None)
 
 
-def test_the_parts_of_a_score_sum_to_it(asked):
+def test_parts_of_a_score_sum_to_it(asked):
     record, trace = (sources.ask(question).result() for question in (asked, TraceQuery(asked)))
     rng, tried = np.random.default_rng(37), set()
     for attention_map in record.maps:
@@ -44,7 +44,7 @@ def test_the_parts_of_a_score_sum_to_it(asked):
     assert len(tried) == sum(len(each.layers) for each in record.maps)
 
 
-def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
+def test_parts_of_a_logit_sum_to_the_models_own(asked):
     trace = sources.ask(TraceQuery(asked)).result()
     record = sources.ask(asked).result()
     if trace.unembedding is None:
@@ -79,7 +79,7 @@ def test_silenced_head_takes_its_part(tmp_path):
 
 
 @pytest.mark.parametrize(("family", "text"), [("llama", TEXT), ("bert", TEXT.replace("animal", "[MASK]"))])
-def test_the_lens_ends_with_what_the_model_says(tmp_path, family, text):
+def test_lens_ends_with_the_model_answer(tmp_path, family, text):
     folder = tiny.save(tmp_path / family, family)
     query = sources.open_query(str(folder), text)
     record = sources.ask(query).result()
@@ -90,7 +90,7 @@ def test_the_lens_ends_with_what_the_model_says(tmp_path, family, text):
     assert len(lens.layers) == 4
 
 
-def test_the_parts_of_a_cosine_sum_to_that_of_the_two_vectors():
+def test_parts_of_a_cosine_sum_to_that_of_the_two_vectors():
     texts = (TEXT, TEXT.replace("tired", "wide"))
     one, other = (sources.open_query("minilm", text) for text in texts)
     vectors = [sources.ask(each).result().prediction.vector for each in (one, other)]
@@ -100,7 +100,7 @@ def test_the_parts_of_a_cosine_sum_to_that_of_the_two_vectors():
     assert sources.ask(contributions.CosineQuery(one, one)).result().total == pytest.approx(1, abs=1e-4)
 
 
-def test_a_cosine_needs_sentence_vectors(tmp_path):
+def test_cosine_needs_sentence_vectors(tmp_path):
     query = sources.open_query(str(tiny.save(tmp_path / "gpt2", "gpt2")), TEXT)
     with pytest.raises(UserError, match="no cosine to split"):
         sources.ask(contributions.CosineQuery(query, query)).result()
@@ -114,7 +114,7 @@ def test_induction_circuit_is_found():
     assert silenced.value < 0.2 < 0.9 < silenced.chance
 
 
-def test_exchanged_sequences_turn_the_answer():
+def test_exchanged_sequences_flip_the_answer():
     asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
     opened = sources.models.open(asked, quiet)
     for text, twin, answer, rival in known_circuits.exchanged(opened, asked, 3):

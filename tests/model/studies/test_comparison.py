@@ -32,7 +32,7 @@ def meet(first, second, kinds=(Kind.SELF, Kind.SELF)):
     return align_texts(AlignmentQuery(first.query, second.query, kinds), first, second)
 
 
-def test_a_changed_word_is_compared_as_if_by_hand():
+def test_comparison_of_a_changed_word_equals_hand_calculation():
     first, second = record("minilm", TIRED), record("minilm", TIRED.replace("tired", "wide"))
     found = asked(first, second)
     layers = [each[Kind.SELF].layer(3) for each in (first, second)]
@@ -50,7 +50,7 @@ def test_same_question_changes_nothing():
     assert found[:3].max() < 1e-6 < found[4:].max()   # by layer
 
 
-def test_predictions_are_the_records_own():
+def test_predictions_equal_the_record():
     first, second = record("induction", "k7Qx2bVk7Q"), record("induction", "k7Qx2bVk7")
     rows = prediction_table(first, second)
     assert rows[0][:2] == (first.prediction.texts[-1][0], first.prediction.probabilities[-1][0])

@@ -36,7 +36,7 @@ def test_previous_token_and_induction_heads():
     assert found.heads == ((3, 0), (3, 1), (3, 2), (3, 3))
 
 
-def test_uniform_rows_score_what_is_said():
+def test_uniform_rows_have_the_stated_score():
     uniform = np.tril(np.ones((N, N), np.float32)) / np.arange(1, N + 1, dtype=np.float32)[:, None]
     found = scores_of(uniform)
     assert found.prefix[0] == pytest.approx(found.uniform)

@@ -10,7 +10,7 @@ MADE = fabricate.pictured(rows=4, columns=6, size=10)
 MAP = MADE[Kind.SELF]
 
 
-def test_distance_is_its_definition():
+def test_distance_equals_its_definition():
     weights, boxes, (high, wide) = heads.weights(MAP.layer(1), 2), MAP.keys.boxes, MADE.picture.shape[:2]
     rows = []
     for query in MAP.keys.patches:
@@ -34,7 +34,7 @@ def test_uniform_row_looks_half_a_side_away():
     assert even["entropy"] == pytest.approx(np.log2(257)) and even["special"] == pytest.approx(1 / 257)
 
 
-def test_where_nothing_is_left_out_both_are_the_same():
+def test_rollouts_are_equal_if_nothing_is_dropped():
     found = study.roll_out(MAP, 0.0)
     np.testing.assert_allclose(found.right, found.copied, atol=1e-6)
     step = [np.mean([heads.weights(layer, head) for head in range(layer.heads)], 0) / 2 + np.eye(25) / 2

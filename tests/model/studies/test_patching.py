@@ -50,7 +50,7 @@ class OfThreeHeads:
         return SimpleNamespace(answer=answer, heads=heads)
 
 
-def test_each_head_each_layer_and_all_are_asked_once():
+def test_each_head_each_layer_and_all_are_run_once():
     model = OfThreeHeads()
     found = patch_heads(model, PatchQuery(FROM, TO, Kind.SELF), quiet)
     assert model.patched == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]

@@ -52,7 +52,7 @@ def test_pattern_fits_itself_best(pattern):
     assert found.best().loc[(3, 0)].tolist() == [pattern.name, found.frame()[pattern.name][3, 0]]
 
 
-def test_a_pattern_without_room_is_left_out():
+def test_pattern_that_does_not_fit_is_omitted():
     n = 6
     causal = np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
     found = fit(reported(causal, Kind.CAUSAL))
@@ -70,7 +70,7 @@ def test_cross_attention_has_only_patterns_that_cross():
     assert set(found.fits) == {"first", "even"}   # no special token stands at the end
 
 
-def test_even_rows_fit_as_the_definition_says():
+def test_even_rows_fit_as_defined():
     attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
     chance, row, previous = pattern_chance(attention_map, 20), np.full(9, 1 / 9), np.eye(9)
     wanted = 1 - np.mean([jensenshannon(row, previous[place - 1], base=2) ** 2 for place in range(1, 9)])
@@ -78,7 +78,7 @@ def test_even_rows_fit_as_the_definition_says():
     assert chance.even["even"] == pytest.approx(1, abs=1e-6) and chance.tokens == 9
 
 
-def test_luck_equals_other_draws():
+def test_null_distribution_equals_other_draws():
     attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
     few, many = pattern_chance(attention_map, 200).luck, pattern_chance(attention_map, 1000).luck
     assert abs(few - many) < 0.03

@@ -12,7 +12,7 @@ from tests import fabricate
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
-def test_every_number_is_the_definition_in_plain_numpy(kind):
+def test_every_number_equals_its_definition_in_plain_numpy(kind):
     made, view = fabricate.record(kind=kind), View(kind=kind, layer=1, head=4)
     layer, shown = made[kind].layer(1), displayed_head(made, view)
     weights, may = heads.weights(layer, 4), allowed_cells(layer, shown)

@@ -23,7 +23,7 @@ LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
 
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"),
                          [(1.0, 0, 1.0), (0.3, 0, 1.0), (2.5, 7, 1.0), (1.0, 0, 0.8), (0.7, 11, 0.6), (10.0, 1, 0.1)])
-def test_distribution_is_transformers(temperature, top_k, top_p):
+def test_distribution_equals_transformers(temperature, top_k, top_p):
     from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
     steps = LogitsProcessorList([TemperatureLogitsWarper(temperature)])
@@ -47,7 +47,7 @@ def likelihood(model: str, text: str = TEXT, **more) -> SequenceLikelihood:
     return ask(LikelihoodQuery(sources.open_query(model, text, **more)))
 
 
-def test_translators_likelihood_is_torchs_cross_entropy():
+def test_translator_likelihood_equals_torch_cross_entropy():
     found, model = likelihood("translator"), open_model("translator")
     source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TEXT)]])
     with torch.no_grad():
@@ -68,7 +68,7 @@ def test_decoders_likelihood_ends_with_its_prediction():
                                                                 rel=1e-4)
 
 
-def test_what_comes_later_changes_no_earlier_factor():
+def test_later_tokens_change_no_earlier_factor():
     whole = likelihood("translator")
     part = likelihood("translator", continuation=whole.ids[:4])
     np.testing.assert_allclose(part.log_probabilities[:4], whole.log_probabilities[:4], atol=1e-5)
@@ -107,7 +107,7 @@ def test_shares_equal_edited_records(answered):
         assert found.zero[number] == pytest.approx(said["il"] / (said["il"] + said.get("elle", 0)), abs=0.01)
 
 
-def test_exchanging_every_word_is_reading_the_twin(answered):
+def test_exchanging_every_word_equals_reading_the_twin(answered):
     found = answered(DecisionQuery, TIRED, WIDE)
     assert len(found.patched) == len(found.source) and found.source[found.patched.argmin()] != "."
     none = answered(DecisionQuery, TIRED, TIRED)

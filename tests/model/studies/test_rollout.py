@@ -18,7 +18,7 @@ def weights(layers: int, tokens: int, causal: bool, seed: int) -> list[np.ndarra
     return found
 
 
-def test_rollout_is_the_product_written_out_by_hand():
+def test_rollout_equals_the_product_by_hand():
     first = np.array([[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.1, 0.9]]])   # heads' mean: [[1, 0], [.3, .7]]
     second = np.array([[[1.0, 0.0], [0.8, 0.2]]])
     one, other = (rollout.with_residual(each) for each in (first, second))
@@ -48,7 +48,7 @@ def by_programme(steps: list[np.ndarray], rows: np.ndarray, sink: int) -> float:
 
 @pytest.mark.parametrize(("layers", "tokens", "causal", "seed"),
                          [(1, 4, False, 0), (2, 5, False, 1), (3, 6, True, 2), (5, 4, True, 3)])
-def test_flow_is_the_optimum_of_a_linear_programme(layers, tokens, causal, seed):
+def test_flow_equals_the_optimum_of_a_linear_programme(layers, tokens, causal, seed):
     steps = [rollout.with_residual(each) for each in weights(layers, tokens, causal, seed)]
     mean = np.full(tokens, 1 / tokens)
     for rows in (np.eye(tokens)[-1], mean):

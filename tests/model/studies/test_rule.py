@@ -39,7 +39,7 @@ def test_accuracy_of_a_rule(model):
     assert len(report.frame()) == 12
 
 
-def test_an_offset_is_the_best_baseline_of_itself():
+def test_offset_is_the_best_baseline_of_itself():
     marked = rule.mark(TEXTS, -1)
     assert all(wanted == (place - 1,) for case in marked for place, wanted in case.pairs)
     report = sources.ask(rule.RuleQuery("minilm", sources.revision("minilm"), marked)).result()
@@ -59,7 +59,7 @@ def test_typed_sides():
             rule.read_side(typed, TEXTS)
 
 
-def test_rule_of_too_many_pairs_is_refused_before_they_are_made():
+def test_rule_with_too_many_pairs_is_refused_in_advance():
     for texts in (["a cat " * 50_000], ["a cat " * 150] * 4):
         with pytest.raises(UserError, match="limit"):
             rule.mark(texts, ("word", "word"))
@@ -75,7 +75,7 @@ def test_marks_in_the_cases_select_words_or_spans():
     assert [case.pairs for case in rule.mark(table, ("verb", "subject"))] == [((2, (1,)),), ()]
 
 
-def test_a_head_made_for_a_rule_beats_its_null(monkeypatch):
+def test_head_made_for_a_rule_beats_its_null(monkeypatch):
     """One of three heads always looks at the wanted word, which stands anywhere; the others look at random."""
     rng, tests = np.random.default_rng(5), []
     for _ in range(60):

@@ -12,7 +12,7 @@ def test_bundle_reads_every_import_and_export():
         assert not re.search(r"^import [^;]*\bas\b", text, re.MULTILINE), path
 
 
-def test_it_runs_and_gives_what_a_module_exports(browser):
+def test_bundle_runs_and_returns_module_exports(browser):
     page = browser.new_page()
     text = bundle.script("head_grid/layout.js", "js/messages.js")
     found = page.evaluate(f"""() => {{ {text}

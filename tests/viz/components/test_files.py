@@ -18,7 +18,7 @@ def app():
     return Starlette(routes=files.routes(), middleware=[files.COMPRESSION])
 
 
-def test_a_file_comes_as_it_is_compressed_and_for_a_year(app):
+def test_files_are_served_compressed_and_cached_for_a_year(app):
     for name in (*NAMES, files.PLOTLY):
         there = get_plotlyjs().encode() if name == files.PLOTLY else (files.FOLDER / name).read_bytes()
         status, headers, body = ask(app, files.address(name), accept_encoding="gzip, br")
@@ -41,7 +41,7 @@ def test_other_versions_are_not_found(app):
     assert ask(app, files.address("js/shared.js"), "POST")[0] == 405
 
 
-def test_it_is_there_under_any_path(app, monkeypatch):
+def test_files_are_served_under_any_base_path(app, monkeypatch):
     for path, start in (("demo", "/demo/browser/"), ("/a/b/", "/a/b/browser/"), ("", "/browser/")):
         monkeypatch.setattr(streamlit, "get_option", lambda name, path=path: {"server.baseUrlPath": path}[name])
         assert files.address("js/svg.js").startswith(start) and ask(app, files.address("js/svg.js"))[0] == 200
@@ -56,12 +56,12 @@ RUN = """async (_, code) => {
 }"""
 
 
-def test_the_inline_code_takes_its_function_from_the_file(run_module):
+def test_inline_code_takes_its_function_from_the_file(run_module):
     code = files.module_code("js/cookie.js", "module.cookie")
     assert code.count("\n") == 3 and run_module("js/svg.js", RUN, code) == ["", "kept=1"]
 
 
-def test_where_the_file_is_gone_a_sentence_says_what_to_do(run_module):
+def test_missing_file_says_what_to_do(run_module):
     code = files.module_code("js/cookie.js", "module.cookie").replace(files.version("js/cookie.js"), "0" * 16)
     said, cookie = run_module("js/svg.js", RUN, code)
     assert said.endswith("Reload the page.") and cookie == ""

@@ -65,7 +65,7 @@ MESSAGES = st.one_of(
 
 @examples(1000)
 @given(MESSAGES)
-def test_events_are_what_was_offered_or_nothing(message):
+def test_events_are_offered_options_or_none(message):
     event = read_grid(message, GRID)
     assert event is None or (type(event) is GridEvent and (event.layer, event.head) in head_ids(GRID))
     for event, kind in ((read_view(message, SHOWN), ViewEvent), (read_strip(message, 7), StripEvent)):
@@ -110,7 +110,7 @@ def test_texts_are_sent_unchanged(texts):
         assert json.loads(json.dumps(each)) == each
 
 
-def test_the_components_are_all_here():
+def test_all_components_are_listed():
     """A component that sends something back and is not tested above would be a way in."""
     from pathlib import Path
 

@@ -5,7 +5,7 @@ import pytest
 from viz.components.messages import pack, root_codes, unpack
 
 
-def test_what_was_packed_comes_back():
+def test_packed_values_are_restored():
     rng = np.random.default_rng(0)
     arrays = {"a": rng.integers(0, 256, (3, 5, 7)).astype(np.uint8),
               "b": rng.integers(0, 65536, (11, 13)).astype(np.uint16),
@@ -18,14 +18,14 @@ def test_what_was_packed_comes_back():
         np.testing.assert_array_equal(back[name], array)
 
 
-def test_what_javascript_does_not_know_is_refused():
+def test_values_unknown_to_javascript_are_refused():
     with pytest.raises(ValueError, match="float64"):
         pack({}, {"a": np.zeros(3)})
     with pytest.raises(ValueError):
         pack({"a": float("nan")}, {})
 
 
-def test_root_codes_are_within_their_promise():
+def test_root_codes_are_within_their_stated_error():
     weights = np.concatenate([[0, 1], np.geomspace(1e-8, 1, 1000), np.linspace(0, 1, 1001)]).astype(np.float32)
     back = (root_codes(weights) / 65535) ** 2
     assert (np.abs(back - weights) <= 4.7e-5 * np.sqrt(weights) + 1e-9).all()
@@ -33,7 +33,7 @@ def test_root_codes_are_within_their_promise():
     assert np.abs(moved).max() <= 1 and np.count_nonzero(moved) < 0.02 * len(weights)
 
 
-def test_a_code_is_printed_with_the_digits_of_its_weight():
+def test_code_prints_with_its_weights_digits():
     middles = np.arange(1, 1000) / 1000 - 0.0005   # 0.0005, 0.0015, … and what is a hair beside them
     weights = np.concatenate([middles + by for by in (0, 1e-7, -1e-7, 4e-6, -4e-6, 1.4e-5, -1.4e-5)] + [
         [0.9225011, 0.0625, 0.1875, 0, 1], np.random.default_rng(0).random(100_000)]).astype(np.float32)

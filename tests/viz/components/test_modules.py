@@ -18,7 +18,7 @@ def test_module(run_module, name, test):
     run_module(name, f"(module) => module.{test}()")
 
 
-def test_each_stands_where_its_module_does():
+def test_each_test_file_is_beside_its_module():
     assert FILES and [name for name in FILES if not (FOLDER / name.replace(".test.js", ".js")).is_file()] == []
 
 

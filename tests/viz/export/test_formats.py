@@ -30,7 +30,7 @@ WORDS = ("the", "animal", "it", "the")
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("grid", [False, True])
-def test_a_file_carries_its_question_and_its_view(suffix, grid):
+def test_file_carries_its_question_and_its_view(suffix, grid):
     if grid and suffix not in DRAWN:
         with pytest.raises(UserError, match="cannot show the grid"):
             export(suffix, record(WORDS), View(), Options(grid=True))
@@ -64,7 +64,7 @@ def test_hostile_tokens_pass_through_every_export(suffix):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_the_same_question_gives_the_same_bytes_in_any_thread(suffix):
+def test_same_question_gives_the_same_bytes_in_any_thread(suffix):
     made = record(WORDS)
     views = [View(layer=layer, head=2, lens=lens, token=1) for layer in (0, 1) for lens in ("matrix", "lines")]
     alone = [export(suffix, made, view) for view in views]
@@ -106,7 +106,7 @@ def written(suffix: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", [*CELLS, *RUNS, "a;=1+1", "a\t=1", "\0\ud800\x1b[31m\u202e", "=" * 5_000])
-def test_a_pictures_name_runs_in_no_table_and_comes_back(name):
+def test_name_of_a_picture_is_no_formula_in_tables_and_survives(name):
     made = pictured(image=pictures.keep(png(np.full((28, 28), len(name) % 256, np.uint8)), name).sha256)
     rows = list(csv.reader(io.StringIO(export(".csv", made, View()).decode("ascii"), newline="")))
     begun = [part.lstrip(' "') for row in rows for cell in row for part in re.split(r"[;\t\r\n]", cell)]

@@ -30,7 +30,7 @@ def test_csv_has_the_exact_weights(transpose):
     assert (numbers == heads.weights(made[Kind.CROSS].layer(1), 2)).all()
 
 
-def test_csv_holds_what_the_view_shows():
+def test_csv_contains_what_the_view_shows():
     made = record(("[CLS]", "a", "b", "a"), special=(0,))
     view = View(hide_special=True, keep=0.8, renormalise=True)
     numbers = np.array([row[1:-1] for row in table(export(".csv", made, view))[1:]]).astype(np.float32)

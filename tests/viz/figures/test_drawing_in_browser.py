@@ -128,7 +128,7 @@ def test_every_figure_is_tried():
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.__name__)
-def test_what_is_given_is_what_is_drawn(draw, figure):
+def test_drawn_values_equal_the_given_ones(draw, figure):
     source, found = inspect.getsource(FIGURES[figure]), draw(FIGURES[figure]())
     said = "\n".join(found["drawn"] + found["hovers"])
     given = [text for name, text in (("ONE", ONE), ("TWO", TWO), ("THREE", THREE), ("FOUR", FOUR)) if name in source]
@@ -137,7 +137,7 @@ def test_what_is_given_is_what_is_drawn(draw, figure):
     assert lost == []
 
 
-def test_markup_is_drawn_as_markup_and_what_fills_it_is_not(draw):
+def test_markup_is_rendered_but_inserted_text_is_not(draw):
     figure = FigureSpec(height=200)
     figure.add_scatter(x=[0], y=[0], mode="text", text=[markup("<b>K</b><br>{token}", token="<b>x</b>")])
     found = draw(figure)

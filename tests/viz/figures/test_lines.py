@@ -8,7 +8,7 @@ STANDING = np.array([1.0, 10.0, 100.0])
 
 
 @pytest.mark.parametrize("here", [{0: 2.0}, {0: 2.0, 1: 5.0}])
-def test_a_dot_stands_on_every_curve_that_is_drawn(here):
+def test_every_curve_has_a_dot(here):
     drawn = [Line("one", STANDING, 0), Line("other", 2 * STANDING, 1)][:len(here)]
     figure = standing("light", STANDING, drawn, (7.0, here), axes=("x", "y"), marks=[(7.0, "x = 7")],
                       y_range=(1e-4, 40))

@@ -32,7 +32,7 @@ def test_names_cover_no_name_and_no_dot(wider):
 
 
 @pytest.mark.parametrize("name", ["", "cat", "electroencephalographer", "MMMMMMMM", "中文字中文字"])
-def test_a_name_is_cut_as_late_as_its_room_allows(name):
+def test_name_is_cut_at_the_available_width(name):
     for pixels in (20, 40, 80, 300):
         found = fitting_name(name, pixels)
         assert text_width(found) <= pixels and (found == name) == (text_width(name) <= pixels)

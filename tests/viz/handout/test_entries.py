@@ -21,7 +21,7 @@ def without_ids(handout: Handout) -> Handout:
     return replace(handout, items=tuple(replace(item, id="") for item in handout.items))
 
 
-def test_words_come_back_from_a_link_and_from_a_file():
+def test_words_are_restored_from_link_and_file():
     made = Handout("A title", WORDS)
     assert without_ids(unpacked(packed(made), BASE)) == without_ids(made)
     assert load(save(made)) == made
@@ -38,12 +38,12 @@ def test_lesson_link_has_no_answers():
 
 
 @pytest.mark.parametrize("text", ["", "x", "AAAA", "q1YqLsnPTVWyAgA"])
-def test_a_damaged_link_is_refused_in_one_sentence(text):
+def test_damaged_link_is_refused_in_one_sentence(text):
     with pytest.raises(UserError, match="damaged"):
         unpacked(text, BASE)
 
 
-def test_what_is_too_long_for_a_link_says_so():
+def test_text_too_long_for_a_link_is_reported():
     texts = tuple(make_words("text", "".join(chr(0x4e00 + (7919 * at * (each + 1)) % 20000) for at in range(1900)))
                   for each in range(4))
     with pytest.raises(UserError, match="too long"):

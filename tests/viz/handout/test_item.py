@@ -22,7 +22,7 @@ ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)),
        "table": items.table, "coloured": items.coloured}
 
 
-def test_a_head_keeps_its_numbers():
+def test_head_keeps_its_numbers():
     shown = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6), layer=0, head=3)
     found = head_of(items.head(number=3, transpose=True))
     np.testing.assert_allclose(found.pictures[0].weights, shown.weights, atol=2e-5)
@@ -32,7 +32,7 @@ def test_a_head_keeps_its_numbers():
     assert (found.pictures[0].layer, found.pictures[0].head) == (0, 3)
 
 
-def test_a_difference_keeps_its_signs_and_what_one_side_lacks():
+def test_difference_keeps_signs_and_missing_cells():
     item = items.change()
     found = head_of(item)
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
@@ -46,7 +46,7 @@ def test_a_difference_keeps_its_signs_and_what_one_side_lacks():
     assert "second picture minus the first" in drawing
 
 
-def test_the_caption_says_the_state_in_words():
+def test_caption_describes_the_state():
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     weights = fabricate.shown(made, layer=0, head=3).weights[10]
     item = head_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
@@ -86,7 +86,7 @@ WRONG = {"lens": lambda head: changed(head, "state", lens="<b>"),
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_no_payload_wrote_is_refused(name):
+def test_invalid_items_are_refused(name):
     with pytest.raises(UserError):
         make_item(**WRONG[name](items.head()))
 
@@ -109,12 +109,12 @@ def test_messages_keep_numbers_and_names_only(name):
     {"data": [{"type": "scatter", "nonsense": 1}], "layout": {}},
     {"data": [], "layout": {"title": {"text": "<a href='http://x'>x</a>"}}}, {"data": [], "layout": {}, "frames": []},
     {"data": 3}, []])
-def test_a_chart_holds_nothing_that_leads_away(spec):
+def test_chart_has_no_external_links(spec):
     with pytest.raises(UserError, match="not drawn by Clearhead"):
         make_item("chart", json.dumps(spec).encode())
 
 
-def test_files_that_are_none():
+def test_non_files_are_refused():
     whole = json.loads(save(Handout("", (items.head(),))))
     for content in (b"", b"{}", b"\xff\xfe", json.dumps(whole | {"made_by": "x"}).encode(),
                     json.dumps(whole | {"items": [1]}).encode(), json.dumps(whole | {"title": 3}).encode()):
@@ -127,7 +127,7 @@ def test_files_that_are_none():
             load(content)
 
 
-def test_the_grid_keeps_its_order_marks_and_numbers():
+def test_grid_keeps_its_order_marks_and_numbers():
     found = grid_of(items.grid())
     shown = found.state
     assert shown.open_head == (0, 0) and len(shown.rank_badges) == 5 and shown.order is None and shown.values is None

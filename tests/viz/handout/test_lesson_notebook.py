@@ -21,7 +21,7 @@ def test_every_lesson_has_a_notebook_and_there_is_no_other():
 
 
 @pytest.mark.parametrize("name", notebook_names())
-def test_a_notebook_runs_and_its_exercise_waits_for_its_line(name, capsys):
+def test_notebook_runs_and_exercise_awaits_its_line(name, capsys):
     computed, exercise = code(name, solution=False)
     space: dict = {"__name__": "__main__"}
     exec(compile(computed, f"{name}, computed", "exec"), space)

@@ -48,7 +48,7 @@ def test_notebook_page_has_every_head():
             assert np.abs(weights - heads.weights(layer, head)).max() < 1e-4
 
 
-def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
+def test_oversized_texts_are_reported_and_left_out(monkeypatch):
     monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=3 * 2 * 6 * 16 * 16))
     first = unpack(bodies(parts(show(fabricate.record(16)).page, "self"))[0])[1]
     assert "weights" in first and "scores" not in first, "of half the room the weights alone"

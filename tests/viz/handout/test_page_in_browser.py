@@ -62,7 +62,7 @@ def says(shown, row: int, column: int) -> None:
     assert abs(float(rows["score before softmax"]) - SHOWN.scores[row, column]) <= 0.0052
 
 
-def test_it_behaves_like_the_view_offline(opened):
+def test_live_view_works_offline(opened):
     shown = opened(Handout("Heads",
                            (items.head(), items.grid(), items.head(number=5, lens="lines"), items.block())))
     for row, column in [(0, 0), (10, 2), (3, 14)]:
@@ -160,7 +160,7 @@ def test_charts_answer_the_pointer_and_are_shapes(opened):
     assert f"{items.NUMBERS[3, 0]:.4g}" in shown.locator(".hoverlayer .hovertext").text_content()
 
 
-def test_a_presentation_fills_the_screen_and_steps(opened):
+def test_presentation_fills_the_screen_and_steps(opened):
     shown = opened(Handout("Heads", (items.head(), items.grid(), items.curve())))
     before = shown.locator(".view .label.down").first.bounding_box()["height"]
     shown.keyboard.press("p")
@@ -220,7 +220,7 @@ def test_presentation_is_dark_and_prints_white(opened):
     assert shown.evaluate(look) == [["rgb(255, 255, 255)", "none"]] * 2
 
 
-def test_print_has_shapes_and_no_pixels(opened):
+def test_print_is_vector_graphics(opened):
     """The one image on the paper is the bar of the ramp."""
     asked = make_words("question", "What do the weights of a row sum to?", answer="To one.")
     shown = opened(Handout("Print", (items.head(), asked)))

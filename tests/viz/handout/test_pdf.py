@@ -23,7 +23,7 @@ def bare(monkeypatch, tmp_path):
 @pytest.mark.parametrize("platform, there", [
     ("win32", r"C:\Somewhere\Microsoft\Edge\Application\msedge.exe"),
     ("darwin", "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge")])
-def test_a_browser_is_found_where_the_system_keeps_programs(bare, monkeypatch, platform, there):
+def test_browser_is_found_among_system_programs(bare, monkeypatch, platform, there):
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("PROGRAMFILES(X86)", r"C:\Somewhere")
     monkeypatch.setattr(pdf.shutil, "which", lambda name: name if name == there else None)
@@ -71,7 +71,7 @@ def test_one_browser_prints_at_a_time_and_few_wait(fake):
     assert [line.split()[0] for line in _lines(fake)] == ["start", "end"] * (1 + pdf.WAITING)
 
 
-def test_who_waits_too_long_is_told_and_gives_the_place_back(fake, monkeypatch):
+def test_long_wait_is_reported_and_frees_its_slot(fake, monkeypatch):
     monkeypatch.setattr(pdf, "PATIENCE", 0.05)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(pdf.printed, b"<p>x")
@@ -112,7 +112,7 @@ def test_public_server_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, br
             assert pdf.printed(b"<p>x") == b"%PDF"
 
 
-def test_a_figures_pdf_is_one_page_of_its_own_size(tmp_path):
+def test_figures_pdf_is_one_page_of_its_own_size(tmp_path):
     from tests.viz.figures.test_figures import drawn
     from viz.widgets.figure import WIDE, as_pdf
 

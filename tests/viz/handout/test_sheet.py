@@ -27,7 +27,7 @@ def plain(node: ElementTree.Element) -> str:
 
 
 @pytest.mark.parametrize("name", sheet_names())
-def test_answers_are_in_the_teachers_copy_alone(name):
+def test_answers_are_only_in_the_teachers_copy(name):
     answers = [re.sub(r"\s+", " ", found) for found in re.findall(r"(?m)^\s*(?:Answer|Teacher): (.*)$", SOURCES[name])]
     students, teachers = (markdown(sheet(name, teacher)) for teacher in (False, True))
     assert len(answers) >= 16 and all(answer in teachers and answer not in students for answer in answers)
@@ -52,14 +52,14 @@ def test_links_of_a_sheet_are_written_out(name):
 
 @pytest.mark.parametrize("teacher", [True, False])
 @pytest.mark.parametrize("name", sheet_names())
-def test_an_address_that_only_this_machine_has_is_nowhere(name, teacher):
+def test_local_address_appears_nowhere(name, teacher):
     copy = sheet(name, teacher)
     for text in (page(copy, LOCAL).decode(), markdown(copy, LOCAL)):
         assert "localhost" not in text and "8501" not in text and "http" not in text
     assert "page heads" in page(copy, LOCAL).decode() and not list(elements(name, teacher, LOCAL).iter("a"))
 
 
-def test_sheet_is_what_word_processors_read():
+def test_sheet_is_readable_by_word_processors():
     copy = copy_of("own", "# Own\n\n## One *two*\n\n| d_k | n |\n| --- | --- |\n| e^x | **2** |\n| none | |\n\n"
                    "- W_Q & 1 < 2\n- guess_far\n\n![the mark](logo-light.svg)\n\n1. e^(−2)?\n\n"
               "    Answer: yes [here](softmax?text_b=a&t=2)\n\n> quoted", True)
@@ -74,7 +74,7 @@ def test_sheet_is_what_word_processors_read():
     assert root.find(".//h2/em") is not None and "$" not in "".join(SOURCES.values())
 
 
-def test_a_sheet_prints_as_pdf():
+def test_sheet_prints_as_pdf():
     with_answers = "".join(each.extract_text() for each in PdfReader(
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
     assert "Half each" in with_answers

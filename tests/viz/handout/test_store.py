@@ -29,7 +29,7 @@ def add(handout: Handout) -> Handout:
     return dataclasses.replace(handout, items=(*handout.items, dataclasses.replace(CURVE, id=os.urandom(6).hex())))
 
 
-def test_a_handout_is_kept_under_a_name_and_bounded():
+def test_handouts_are_kept_by_name_and_bounded():
     item = items.curve()
     kept = HandoutStore(most=3 * item.nbytes)
     one, other = kept.name(None), kept.name("../../x")
@@ -45,7 +45,7 @@ def test_a_handout_is_kept_under_a_name_and_bounded():
     assert kept.get(one) == Handout() and len(kept.get(other).items) == 3
 
 
-def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
+def test_handout_survives_restart_and_oldest_files_are_deleted(tmp_path):
     folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
     first, item = HandoutStore(folder=lambda: folder), items.head()
     first.change(one, lambda known: Handout("Kept", (item,)))
@@ -60,7 +60,7 @@ def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
     assert not list(folder.iterdir())
 
 
-def test_a_figure_has_the_same_name_in_every_process(folder):
+def test_figure_has_the_same_name_in_every_process(folder):
     """What one tab's button names, the other server finds."""
     wanted = store(folder).change(NAME, add).items[0].id
     assert store(folder).get(NAME).items[0].id == wanted
@@ -91,7 +91,7 @@ def add_some_from(folder) -> None:
     add_some(store(folder))
 
 
-def test_sessions_and_processes_that_add_at_once_lose_nothing(folder):
+def test_simultaneous_additions_lose_nothing(folder):
     ours = store(folder)
     ours.change(NAME, add)
     with spawned(2) as pool:
@@ -122,7 +122,7 @@ def test_unreadable_file_is_set_aside(folder, content, reason):
     assert sorted(folder.iterdir()) == sorted([aside, file]) and aside.read_bytes() == content
 
 
-def test_a_full_disk_is_said_and_the_memory_goes_on(folder):
+def test_full_disk_is_reported_and_memory_cache_still_works(folder):
     known = store(folder)
     first = known.change(NAME, lambda handout: Handout("A title"))
     written = (folder / f"{NAME}.handout.json").read_bytes()
@@ -136,7 +136,7 @@ def test_a_full_disk_is_said_and_the_memory_goes_on(folder):
     assert there == [f"{NAME}.handout.json"] and (folder / there[0]).read_bytes() == written
 
 
-def test_unsaved_figures_join_another_servers(folder, monkeypatch):
+def test_unsaved_figures_join_those_of_another_server(folder, monkeypatch):
     first, second = store(folder), store(folder)
     first.change(NAME, add)
 

@@ -16,7 +16,7 @@ RECORD = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
 VIEW = View(kind=RECORD.kinds[0], layer=0, head=3, token=10)
 
 
-def test_answers_are_of_the_record():
+def test_answers_come_from_the_record():
     shown = fabricate.shown(RECORD, layer=0, head=3)
     row, received = shown.weights[10], shown.weights.sum(0)
     asked = questions(RECORD, VIEW, grid=False)
@@ -35,7 +35,7 @@ def test_worksheet_names_the_head_of_a_pattern():
 
 
 @pytest.mark.parametrize(("grid", "count"), [(False, 5), (True, 3)])
-def test_one_page_for_the_class_and_one_for_the_teacher(grid, count):
+def test_worksheet_has_a_page_for_class_and_for_teacher(grid, count):
     asked = list(questions(RECORD, VIEW, grid).values())[:count]
     pages = [each.extract_text() for each in pypdf.PdfReader(io.BytesIO(pdf.printed(
         worksheet(RECORD, VIEW, asked, grid=grid)))).pages]

@@ -52,7 +52,7 @@ def test_verdict_and_numbers_are_those_of_the_findings():
     assert "no interval" in said and "chance 40.0%, best head 50.0%" in said
 
 
-def test_the_button_opens_the_page_of_the_picture_at_its_view():
+def test_button_opens_the_page_of_the_picture_at_its_view():
     app, _ = app_of(MEASURED)
     (button,) = app.button
     button.click().run(timeout=30)

@@ -26,7 +26,7 @@ def test_counts_tiles_and_paths_by_another_way(width, scores, tile, step, one, o
         apart, min(apart, 1), -(-apart // 2))
 
 
-def test_weights_so_far_are_the_softmax_of_what_was_read():
+def test_weights_so_far_equal_the_softmax_of_tiles_read():
     scores = np.array(SCORES.start)
     taken = cost.steps(scores, np.arange(12.0)[:, None], 5)
     found = weights_so_far(scores, taken, 2)

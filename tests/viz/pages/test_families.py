@@ -25,7 +25,7 @@ def ask(question):
 
 @pytest.mark.parametrize(("text", "part", "hide", "whose"), [
     (TEXT, "cross", 5, "both"), ("the cat", "decoder", 60, "decoder"), ("Tired", "encoder", 1, "both")])
-def test_shapes_masks_and_products_are_those_of_the_models(text, part, hide, whose):
+def test_shapes_masks_and_products_equal_the_model(text, part, hide, whose):
     found = shown("families", guess="a", say=text, part=part, hide=hide, whose=whose).numbers
     crossing = ask(sources.open_query("translator", text))[Kind.CROSS]
     assert (found["inputs"]["n"], found["inputs"]["m"]) == (len(crossing.keys), len(crossing.queries))

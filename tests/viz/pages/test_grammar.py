@@ -36,7 +36,7 @@ def report():
     return report_of()
 
 
-def test_what_is_beyond_offset_and_luck_is_counted_and_marked(report):
+def test_relations_beyond_offset_and_chance_are_marked(report):
     names = {score.name: beyond(score) for score in report.relations}
     assert names == {"det": False, "nsubj": False, "obj": True}   # det and nsubj have one offset
     told = claims(report)

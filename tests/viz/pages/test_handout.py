@@ -13,7 +13,7 @@ def page():
     handout.render(SimpleNamespace(state=SimpleNamespace(present=False), controls={"figure": 1, "list": ""}))
 
 
-def test_a_damaged_file_and_a_full_disk_are_said(tmp_path, monkeypatch):
+def test_damaged_file_and_full_disk_are_reported(tmp_path, monkeypatch):
     from model.core import files
     from model.core.query import UserError
 

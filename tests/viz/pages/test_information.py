@@ -11,7 +11,7 @@ from viz.state import State
 
 
 @pytest.mark.parametrize(("toy", "n"), [("causal", 2), ("itself", 8), ("first", 64)])
-def test_a_toys_information_is_that_of_its_joint_distribution(toy, n):
+def test_toy_information_equals_that_of_its_joint_distribution(toy, n):
     rows = {"causal": np.tril(np.ones((n, n))), "itself": np.eye(n), "first": np.eye(n)[np.zeros(n, int)]}[toy]
     joint = rows / rows.sum(1, keepdims=True) / n
     found = shown("information", guess="a", toy=toy, size=n).numbers["toy"]
@@ -19,7 +19,7 @@ def test_a_toys_information_is_that_of_its_joint_distribution(toy, n):
         stats.entropy(joint.ravel(), np.outer(joint.sum(1), joint.sum(0)).ravel(), base=2), abs=1e-9)
 
 
-def test_the_heads_of_minilm_by_scipy():
+def test_heads_of_minilm_equal_scipy():
     found = shown("information", guess="a", matrix="value", learnt=1.0)
     query = sources.open_query(State().model, State().text)
     heads = [special.softmax(np.float64(q) @ np.float64(k).T / np.sqrt(q.shape[-1]), -1)

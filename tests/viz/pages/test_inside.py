@@ -38,7 +38,7 @@ def quiet(monkeypatch):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(("head", "token", "key"), [(0, 0, 0), (3, 3, 6), (5, 6, 3)])
-def test_every_step_says_the_numbers_of_the_row(quiet, variant, head, token, key):
+def test_every_step_states_the_numbers_of_the_row(quiet, variant, head, token, key):
     made = layer(queries=QUERIES, keys=QUERIES, **VARIANTS[variant])
     path = head_steps.head_steps(made, head, token)
     here = StepContext(record(QUERIES), View(head=head, token=token), made, path, key, None, "no trace")
@@ -57,7 +57,7 @@ def test_every_step_says_the_numbers_of_the_row(quiet, variant, head, token, key
         assert "nan" not in PROSE["steps"][name]["says"].format(token="t", key="k", layer=0, head=head, **numbers)
 
 
-def test_the_hand_by_scipy_and_qhull():
+def test_head_by_hand_equals_scipy_and_qhull():
     for _ in range(20):
         q, k, v = RNG.uniform(-3, 3, (3, 4, 2)).round(2)
         for looks in range(4):
@@ -69,7 +69,7 @@ def test_the_hand_by_scipy_and_qhull():
             assert f"It is {inner:.2f} inside" in found["mixed"]
 
 
-def test_until_it_is_answered_nothing_says_where_the_mix_lies():
+def test_mix_is_not_described_before_the_answer():
     covered = shown("inside", step="mix")
     prompt = PROSE["predict"]
     words = [each for each in covered.words if each not in (prompt["ask"], *(one["text"] for one in prompt["answers"]))]
@@ -85,7 +85,7 @@ def test_until_it_is_answered_nothing_says_where_the_mix_lies():
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL, Kind.CROSS])
-def test_stream_and_addition_are_what_a_norm_reads(kind):
+def test_stream_and_addition_equal_the_norm_input(kind):
     trace = sources.ask(TraceQuery(sources.open_query("translator", headline.TIRED))).result()
     block, around = trace.block(kind, 0), trace.attention(kind, 0)
     total = stream_before(block, around) + addition(block, around)

@@ -27,7 +27,7 @@ def moments(gradients: np.ndarray, beta2: float, epsilon: float) -> np.ndarray:
     ("same", 0, 2, "steady", 0.5, 1e-12, 0, True, 0),
     ("never", 0.9, 10, "spike", 0.9999, 1.0, 300, False, 3.0),
     ("wrong", 0.1, 37_000, "noisy", 0.98, 1e-9, 30, True, 0.3)], ids=str)
-def test_numbers_of_every_section_are_computed_anew(place):
+def test_numbers_of_every_section_are_recomputed(place):
     q, eps, size, signal, b2, ae, warm, decay, limit = place
     page = shown("learning", guess="b", q=PRESETS[q], eps=eps, size=size, signal=signal, b2=b2, ae=ae,
                  warm=warm, decay=decay, limit=limit)
@@ -56,7 +56,7 @@ def test_numbers_of_every_section_are_computed_anew(place):
 
 
 @pytest.mark.parametrize("turned", [{}, {"signs": "Ab3Cd9Ab3C", "wish": "q"}])
-def test_student_and_teacher_are_asked_for_the_next_sign(turned):
+def test_student_and_teacher_predict_the_next_character(turned):
     found = shown("learning", guess="b", **turned).numbers["targets"]
     text, vocabulary = turned.get("signs", "k7Qx2bVk7Qx"), learning.vocabulary()
     asked = [NextWordQuery(sources.open_query(model, text[:-1]))

@@ -42,7 +42,7 @@ def test_methods_are_measured_on_the_mask_on_screen(turned):
     assert [drawn[0], drawn[-1]] == pytest.approx(ends)
 
 
-def test_real_heads_lose_what_lies_outside_the_band():
+def test_real_heads_lose_weight_outside_the_band():
     found = shown("masks", guess="a", real=True, pattern="window", window=4).numbers["real"]
     answer = sources.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
     n = answer[0].shape[-1]

@@ -8,7 +8,7 @@ from tests.lesson_pages import shown
 
 
 @pytest.mark.parametrize("turned", [{"moved": 0, "side": 1}, {"picture": 7, "moved": 3, "side": 40}])
-def test_sizes_and_places_are_counted_anew(turned):
+def test_sizes_and_positions_are_recounted(turned):
     found = shown("patches", guess="a", **turned).numbers
     assert found["cut"]["tokens"] == (40 // turned["side"]) ** 2 + 1
     assert found["cut"]["weights"] == found["cut"]["tokens"] ** 2

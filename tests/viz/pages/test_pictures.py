@@ -17,7 +17,7 @@ MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)
 
 
-def test_the_row_is_said_as_it_is():
+def test_row_is_stated_exactly():
     row = heads.weights(MADE[Kind.SELF].layer(1), 2)[9].astype(np.float64)
     most, half, special = row_claims(MADE, VIEW)
     best = int(row[1:].argmax())
@@ -27,7 +27,7 @@ def test_the_row_is_said_as_it_is():
 
 
 @pytest.mark.parametrize("means", [(20, 40, 30), (20, 20.1, 20), (20,)])
-def test_the_least_and_the_most_are_those_of_the_heads(means):
+def test_least_and_most_equal_those_of_the_heads(means):
     values = np.array([value for mean in means for value in (mean - 1, mean + 1)], float)
     values[0] = np.nan if len(means) > 1 else values[0]   # a head that looks at no patch takes no part
     places = tuple((layer, head) for layer in range(len(means)) for head in range(2))

@@ -8,7 +8,7 @@ from tests.lesson_pages import shown
 
 @pytest.mark.parametrize(("d", "p", "k", "wave", "back", "heads", "relative"), [
     (4, 0, -50, 0, -50, 1, "rotary"), (64, 3, 5, 4, -5, 8, "alibi"), (512, 100, 50, 255, 50, 32, "buckets")])
-def test_waves_turns_and_slopes_are_those_of_complex_numbers(d, p, k, wave, back, heads, relative):
+def test_waves_rotations_and_slopes_equal_complex_numbers(d, p, k, wave, back, heads, relative):
     page = shown("positions", guess="a", guess_far="a", d=d, p=p, k=k, wave=wave, back=back, heads=heads,
                  relative=relative)
     found, pair = page.numbers, min(wave, d // 2 - 1)

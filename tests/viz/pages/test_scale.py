@@ -12,7 +12,7 @@ from viz.state import State
 
 
 @pytest.mark.parametrize(("dk", "keys", "seed"), [(1, 8, 0), (64, 32, 50), (4096, 64, 99)])
-def test_medians_of_random_rows_are_scipys(dk, keys, seed):
+def test_medians_of_random_rows_equal_scipy(dk, keys, seed):
     found = shown("scale", guess="a", dk=dk, keys=keys, seed=seed).numbers
     vectors, dots = sqrt_dk.rows_of(dk, keys, seed)[1:]
     assert found["variance"]["measured"] == pytest.approx(dots.var()) and found["variance"]["spread"] ** 2 / dk < 1.3
@@ -28,7 +28,7 @@ def test_medians_of_random_rows_are_scipys(dk, keys, seed):
         assert told[f"spread_{which}"] == pytest.approx(dots.std() / divisor)
 
 
-def test_a_trained_head_without_its_division_is_scipys():
+def test_trained_head_without_its_division_equals_scipy():
     found = shown("scale", guess="a", real=True).numbers["real"]
     layers = sources.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
     means = np.array([stats.entropy(head_rows(layer), base=2, axis=-1).mean(-1) for layer in layers])

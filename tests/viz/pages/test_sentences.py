@@ -82,13 +82,13 @@ def test_comparison_names_the_largest_change(only):
 @pytest.mark.parametrize("edit, reason", [
     (Silence(Kind.SELF, 1, 0), True), (Silence(Kind.SELF, 2, 0), True), (Silence(Kind.SELF, 0, 0), False),
     (Patch(Kind.SELF, 1, 0, Query("m", "0", "a")), True), (Temper(Kind.SELF, 1, 0, 1.0), False)])
-def test_edit_behind_a_head_explains_that_it_is_unchanged(edit, reason):
+def test_edit_after_a_head_explains_that_it_is_unchanged(edit, reason):
     assert bool(unchanged_why(frozenset([edit]), (1, 0))) == reason
 
 
 @pytest.mark.parametrize("ranked, level, order", [(5, None, True), (4, None, False), (5, "deleted", False),
                                                   (7, "hidden", False), (7, None, True)])
-def test_nothing_is_correlated_without_an_order(ranked, level, order):
+def test_constant_values_have_no_correlation(ranked, level, order):
     """level: the definition by which all tokens are worth the same."""
     removed = dict(made(2).removed)
     removed["deleted"] = np.where(np.arange(9) > ranked, np.nan, removed["deleted"])

@@ -8,7 +8,7 @@ from viz.pages.since import CHANGES, said_bytes, said_power
 
 
 @pytest.mark.parametrize("this", [since.PAPER, since.TODAY, since.Design(groups=3, rms=True, bare=True)])
-def test_the_blocks_numbers_are_torchs(this):
+def test_block_numbers_equal_torch(this):
     switches = {name: getattr(this, name) for name in CHANGES}
     found = shown("since", guess="b", tokens=131_072, **switches).numbers
     assert found["block"]["length_now"] == pytest.approx(float(torchs(this).norm(dim=-1).mean()))

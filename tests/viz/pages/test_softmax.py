@@ -27,7 +27,7 @@ def norm(z: np.ndarray, t: float) -> float:
 @pytest.mark.parametrize(("z", "masked", "t"), [
     (PRESETS["tie"], (3,), 1.0), (PRESETS["far"], (), 0.01), ((-10.0,) * 5, (), 0.01),
     ((0.0, 0.01, -3.0, 0.0, 0.0), (3, 4), 1.0), (PRESETS["equal"], (1, 2, 3, 4), 100.0)])
-def test_a_row_is_measured_over_its_allowed_keys(z, masked, t):
+def test_row_is_measured_over_its_allowed_keys(z, masked, t):
     page = shown("softmax", guess="a", z=z, masked=masked, t=t, drawn=CURVE)
     row, found = np.delete(np.array(z), masked), page.numbers
     here, norms = special.softmax(row / t), np.array([norm(row, each) for each in GRID])
@@ -43,7 +43,7 @@ def test_a_row_is_measured_over_its_allowed_keys(z, masked, t):
 
 
 @pytest.mark.parametrize(("scope", "t"), [("head", 0.3), ("all", 0.01), ("all", 1.0)])
-def test_t_inside_the_model_moves_what_scipy_says(scope, t):
+def test_temperature_inside_the_model_moves_weights_as_scipy(scope, t):
     found = shown("softmax", guess="a", row="head", inside=True, scope=scope, t=t, drawn=CURVE).numbers["inside"]
     model, text, layer, head = State().model, State().text, found["layer"], found["head"]
     before = sources.ask(sources.open_query(model, text)).result(120)

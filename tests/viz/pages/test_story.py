@@ -18,7 +18,7 @@ def asked(text: str, wrote: tuple[int, ...] = ()):
 
 
 @pytest.mark.parametrize(("text", "opened"), [(TEXTS[0], (0, 0)), (TEXTS[0], (3, 3)), (TEXTS[2], (2, MEAN))])
-def test_the_steps_state_the_numbers_of_the_pass(text, opened):
+def test_steps_state_the_numbers_of_the_pass(text, opened):
     story = asked(text)
     drawn = scene(story, text, opened, revealed=True, may_write=True)
     said = dict(zip(STEPS, (step.say for step in drawn.steps), strict=True))
@@ -35,7 +35,7 @@ def test_the_steps_state_the_numbers_of_the_pass(text, opened):
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "The  dogs,\n run"])
-def test_the_line_is_the_text_with_what_was_written_behind_it(text):
+def test_line_is_the_text_with_its_continuation(text):
     assert "".join(part for part, _ in line(asked(text), text)) == text
     number = sources.ask(sources.open_query("stories", "dogs"), "test").result(60).maps[0].queries.ids[1]
     written = line(asked(text, (number,)), text)

@@ -17,7 +17,7 @@ def test_numbers_follow_what_is_silenced():
     assert plain["board"]["score"] == pytest.approx(plain["board"]["total"], abs=1e-4)
 
 
-def test_a_sign_scores_itself_as_in_a_pass():
+def test_score_of_a_character_with_itself_equals_the_pass():
     """Rotary positions cancel where a token looks at itself, so the weights alone give the score."""
     query = sources.open_query(two_heads.MODEL, "a b c d")
     record, trace = (sources.ask(each).result() for each in (query, TraceQuery(query)))

@@ -27,7 +27,7 @@ def test_pieces_and_merges_are_counted_by_the_library(turned):
         assert found["merges"]["now"] == found["merges"]["before"] == len(where["book"].encode())
 
 
-def test_the_chinese_sentence_is_cut_as_minilm_cuts_it():
+def test_chinese_sentence_is_split_as_by_minilm():
     found = shown("vectors", guess="d").numbers["chinese"]
     cut = vectors.tokenizer_of("minilm").encode("".join(PROSE["chinese"]["textbook"]), add_special_tokens=False).tokens
     assert 0 < found["unknown"] == cut.count("[UNK]") < len(cut)

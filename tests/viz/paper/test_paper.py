@@ -61,7 +61,7 @@ def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
     assert (pixels(export(".png", made, view, Options(zoom=zoom)))[np.ix_(y, x)] == expected).all()
 
 
-def test_a_grid_thumbnail_has_the_colours_of_its_head():
+def test_grid_thumbnail_has_the_colours_of_its_head():
     made = record(WORDS)
     figure = drawn(made, View(), Options(grid=True))
     image = figure.axes[0].images[0].get_array()
@@ -72,7 +72,7 @@ def test_a_grid_thumbnail_has_the_colours_of_its_head():
 
 
 @pytest.mark.parametrize("order", ["pair", "entropy", "previous"])
-def test_an_ordered_grid_begins_with_the_largest(order):
+def test_ordered_grid_begins_with_the_largest(order):
     
     made, view = record(WORDS), View(order=order, pair=(3, 2), token=3)
     ranked = heads.rank_heads_for_pair(made[Kind.SELF], 3,
@@ -102,7 +102,7 @@ def test_no_letter_is_clipped(lens, texts):
 
 
 @pytest.mark.parametrize("lens", LENSES)
-def test_a_vector_picture_holds_the_tokens_as_text(lens):
+def test_vector_picture_holds_the_tokens_as_text(lens):
     made = record(WORDS)
     view = View(lens=lens, token=3, pair=(3, 2))
     texts = svg_texts(export(".svg", made, view))
@@ -180,7 +180,7 @@ def test_pooled_cells_are_the_largest():
     assert pooled(-cells, 3)[0, 0] == -cells[:3, :3].max(), "the largest, whatever its sign"
 
 
-def test_a_picture_too_large_is_refused_with_the_way_out(monkeypatch):
+def test_picture_too_large_is_refused_with_the_way_out(monkeypatch):
     made = record(WORDS)
     high, wide = (math.prod(pixels(export(".png", made, View(), Options(zoom=zoom))).shape[:2]) for zoom in (2, 1))
     assert high == pytest.approx(4 * wide, rel=0.02)

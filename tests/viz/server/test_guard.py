@@ -45,7 +45,7 @@ def test_few_uploads_run_at_once(monkeypatch):
     assert most == guard.AT_ONCE and ended == 50
 
 
-def test_an_upload_that_does_not_end_is_ended(monkeypatch):
+def test_endless_upload_is_ended(monkeypatch):
     monkeypatch.setattr(guard, "PATIENCE", 0.01)
 
     async def never(scope, receive, send):

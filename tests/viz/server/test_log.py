@@ -41,12 +41,12 @@ def test_flood_of_one_line_is_counted(written):
     assert written.lines[-1] == "bad request 0 (9,995 more were not written)"
 
 
-def test_a_line_is_one_line_and_short(written):
+def test_log_line_is_single_and_short(written):
     written.logger.warning("origin=%s", "x\nINFO forged\n" + "y" * 10_000)
     assert len(written.lines) == 1 and len(written.lines[0]) < log.LONGEST + 10
 
 
-def test_an_exception_says_where_and_not_what(written):
+def test_logged_exception_says_where_but_not_what(written):
     try:
         {}[SECRET]
     except KeyError:

@@ -38,7 +38,7 @@ FLAG = "from streamlit.web import bootstrap; bootstrap.load_config_options({'ser
     ("", {"CLEARHEAD_FILE_MB": "7.5"}, 7.5 * 2**20, 8),
     (FLAG, {"CLEARHEAD_FILE_MB": "8"}, 5 * 2**20, 5),
 ], ids=["default", "Clearhead's setting", "Streamlit's flag wins"])
-def test_one_number_is_in_force_in_both_places_and_stays(before, environment, file_bytes, megabytes):
+def test_upload_limit_is_the_same_in_both_settings(before, environment, file_bytes, megabytes):
     ran = started(before, TOLD, **environment)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == [file_bytes, megabytes, 4_000_000]
@@ -48,7 +48,7 @@ def test_one_number_is_in_force_in_both_places_and_stays(before, environment, fi
     ("import model.core.limits", "read before server.py could set them"),
     ("from streamlit import config; config.set_option = lambda *_: None", "maxUploadSize is 200 instead of 32"),
 ], ids=["read too early", "Streamlit takes none"])
-def test_a_server_whose_limits_are_not_in_force_does_not_start(before, sentence):
+def test_server_whose_limits_are_not_in_force_does_not_start(before, sentence):
     ran = started(before, "print('started')")
     assert ran.returncode == 1 and ran.stdout == ""
     assert ran.stderr.startswith("Error: ") and sentence in ran.stderr and ran.stderr.count("\n") == 1
@@ -94,6 +94,6 @@ def test_every_worker_has_the_limits_or_serves_nobody(tmp_path, before):
         assert first != second and one == other == [32 * 2**20, 32]
 
 
-def test_server_py_run_by_python_says_how_it_is_started(tmp_path):
+def test_server_py_run_by_python_says_how_to_start_it(tmp_path):
     ran = subprocess.run([sys.executable, "server.py"], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert ran.returncode == 1 and "streamlit run server.py" in ran.stderr

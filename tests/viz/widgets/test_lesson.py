@@ -11,7 +11,7 @@ from viz.widgets.fields import log_steps
 from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines, lessons, source_listing
 
 
-def test_the_listing_is_the_functions_own_source_and_compiles():
+def test_listing_is_the_functions_own_source_and_compiles():
     text = source_listing((log_steps, drawn_lines))
     assert inspect.getsource(log_steps) in text
     compile(text, "listing", "exec")
@@ -29,6 +29,6 @@ def test_questions_of_a_lesson_have_their_answers(name):
     assert pages()[name][0].controls[:3] == QUESTIONS
 
 
-def test_on_even_axes_a_height_is_a_share_of_the_range():
+def test_height_on_linear_axes_is_a_share_of_the_range():
     (line,) = drawn_lines(np.linspace(0, 1, PLACES), np.array([0.0, 5.0, 10.0]), (-2.0, 2.0))
     assert line.y == pytest.approx([-2, 0, 2]) and drawn_lines((), np.array([0.0, 1.0]), (0.0, 1.0)) == []

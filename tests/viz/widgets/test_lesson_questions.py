@@ -14,7 +14,7 @@ def page(prompt, chosen, show=False):
     ask(SimpleNamespace(controls={"guess": chosen}, state=State(show=show), set=None), prompt, "guess", "Predict first")
 
 
-def test_nothing_is_said_of_the_answers_before_one_is_chosen():
+def test_answers_are_not_explained_before_one_is_chosen():
     app = AppTest.from_function(page, args=(PROMPT, "")).run(timeout=30)
     assert [each.value for each in app.markdown] == ["**Predict first.** Which?"]
     assert [each.label for each in app.button] == ["Show me"]
@@ -28,7 +28,7 @@ def test_chosen_answer_is_marked_and_all_are_explained():
     assert not app.radio and len(app.button) == 1
 
 
-def test_show_me_tells_every_answer_and_marks_none():
+def test_show_me_reveals_every_answer_and_marks_none():
     app = AppTest.from_function(page, args=(PROMPT, "", True)).run(timeout=30)
     assert app.markdown[1].value == "✗ **this**  \nNot this.\n\n✓ **that**  \nYes."
     assert not app.radio and [each.label for each in app.button] == ["Hide the answers"]
@@ -51,7 +51,7 @@ def words(app):
     return [each.value for each in app.markdown]
 
 
-def test_the_next_step_shows_the_answer_and_asks_again():
+def test_next_step_shows_the_answer_and_asks_again():
     app = AppTest.from_function(lecture, args=(PROMPT, "")).run(timeout=30)
     assert words(app) == ["Which?"] and not app.radio
     assert [each.label for each in app.button] == ["**1**  this", "**2**  that", "Show the answer"]

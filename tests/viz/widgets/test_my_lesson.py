@@ -26,7 +26,7 @@ def on(name: str) -> PageContext:
     return PageContext(name, pages()[name][0], {})
 
 
-def test_a_list_leads_over_its_pages_and_ends_where_it_began(visitor):
+def test_list_steps_through_its_pages_and_returns(visitor):
     on("handout").set(text="My own sentence.")
     my_lesson.present(on("handout"), True)
     assert my_lesson.place_of(on("handout")) == ("1 of 3", "")
@@ -43,7 +43,7 @@ def test_a_list_leads_over_its_pages_and_ends_where_it_began(visitor):
     assert not visitor.state.present and visitor.state.text == "My own sentence."
 
 
-def test_a_page_that_is_presented_by_itself_stays(visitor):
+def test_presented_page_without_a_list_stays(visitor):
     my_lesson.present(on("softmax"), True)
     assert visitor.state.present and my_lesson.place_of(on("softmax")) == ("", "")
     my_lesson.step(on("softmax"), 1)

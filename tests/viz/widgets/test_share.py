@@ -17,7 +17,7 @@ from viz.widgets.share import for_class, qr_code
     ("softmax", {"guess": "c", "check_1": "a", "drawn": (0.5,) * 17}, {"t": 0.2}),
     ("positions", {"guess": "a", "guess_far": "b"}, {"scheme": "rotary"}),
     ("grammar", {}, {"drawn": "open", "relation": "obj"})])
-def test_a_class_link_keeps_what_is_turned_and_holds_no_answer(monkeypatch, name, answered, turned, show):
+def test_class_link_keeps_controls_but_no_answers(monkeypatch, name, answered, turned, show):
     about = pages()[name][0]
     state = with_controls(State(present=True, screen="curves"), name, about, answered | turned)
     monkeypatch.setattr(page_contract, "session", lambda: Session(state=state))
@@ -27,7 +27,7 @@ def test_a_class_link_keeps_what_is_turned_and_holds_no_answer(monkeypatch, name
 
 
 @pytest.mark.parametrize(("show", "opened"), [(False, {"predict": "cover"}), (True, {})])
-def test_a_predicted_head_is_covered_again_for_a_class_or_open(monkeypatch, show, opened):
+def test_predicted_head_is_covered_again_in_a_class_link(monkeypatch, show, opened):
     about = pages()["heads"][0]
     state = with_controls(State(), "heads", about, {"predict": "shown", "marks": (3, 1004)})
     monkeypatch.setattr(page_contract, "session", lambda: Session(state=state))

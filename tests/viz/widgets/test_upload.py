@@ -25,7 +25,7 @@ def dropped(identity: str) -> UploadedFile:
     return UploadedFile(UploadedFileRec(identity, f"{identity}.npz", "x", b"content"), FileURLs())
 
 
-def test_a_file_is_read_once_and_its_copy_goes(place):
+def test_file_is_read_once_and_its_copy_deleted(place):
     assert upload.take("place") is None
     place["place"] = file = dropped("one")
     assert upload.take("place") == (b"content", "one.npz") and file.getvalue() == b""

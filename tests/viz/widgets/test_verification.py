@@ -16,7 +16,7 @@ def page(changed):
 
 
 @pytest.mark.parametrize("changed", ["", "This one is the [newer] record"])
-def test_another_version_is_said_at_the_badge_and_in_it(changed):
+def test_badge_states_another_version(changed):
     app = AppTest.from_function(page, args=(changed,)).run(timeout=30)
     assert not app.exception
     assert [each.value for each in app.warning] == ([r"This one is the \[newer\] record"] if changed else [])

@@ -78,7 +78,7 @@ def at_random():
     (lambda: torch.nn.Sequential(torch.nn.Linear(3, 3)), "no convolution over red, green and blue"),
     (lambda: a_map(lambda states: states), r"do not read one sequence of tokens but numbers of shape \(1, 8, 4, 4\)"),
     (lambda: a_map(lambda states: states.reshape(4, 4, 8)), r"numbers of shape \(4, 4, 8\), as with window attention")])
-def test_what_cuts_no_patches_side_by_side_is_named(network, named):
+def test_models_without_adjacent_patches_are_named(network, named):
     with pytest.raises(Unsupported, match=named):
         cut_of(*planted(network()))
 

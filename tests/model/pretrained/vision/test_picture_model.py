@@ -64,7 +64,7 @@ def test_record_equals_eager_attention(name, folders):
     np.testing.assert_allclose(ours, wanted, atol=1e-5)
 
 
-def test_what_is_shown_is_what_the_model_gets(folders):
+def test_shown_picture_is_what_the_model_gets(folders):
     answer = record(folders("vit"))
     pixels = prepare(open_processor(folders("vit")), pictures.find(answer.query.image).pixels()).pixels[0].numpy()
     mean, deviation = (np.array(tiny_vision.PROCESSOR[name]).reshape(3, 1, 1) for name in ("image_mean", "image_std"))
@@ -105,7 +105,7 @@ def query_of(folder, key, edits=()):
     return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
 
 
-def test_last_vectors_are_the_traces(folder):
+def test_last_vectors_equal_the_trace(folder):
     query = query_of(folder, "rocket")
     vectors = LastVectorsQuery(query, Kind.SELF).answer(models, quiet).vectors
     np.testing.assert_allclose(vectors, TraceQuery(query).answer(models, quiet).blocks[-1].after, atol=1e-5)
@@ -121,7 +121,7 @@ PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)
                                      {"image_processor_type": "ViTImageProcessor",
                                       "size": {"height": 24, "width": 40}, "do_center_crop": False},
                                      {"image_processor_type": "BeitImageProcessor"}])
-def test_shown_picture_gives_the_networks_numbers(changes, tmp_path):
+def test_shown_picture_has_the_network_numbers(changes, tmp_path):
     settings = tiny_vision.PROCESSOR | changes
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings), encoding="utf-8")
     processor = open_processor(tmp_path)
@@ -131,7 +131,7 @@ def test_shown_picture_gives_the_networks_numbers(changes, tmp_path):
     torch.testing.assert_close(again, pixels, atol=1e-5, rtol=0)
 
 
-def test_what_cannot_be_shown_is_refused(tmp_path):
+def test_unshowable_model_is_refused(tmp_path):
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(tiny_vision.PROCESSOR), encoding="utf-8")
     processor = open_processor(tmp_path)
     with pytest.raises(Unsupported, match="where \\(1, 3, height, width\\) was expected"):

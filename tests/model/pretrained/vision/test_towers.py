@@ -44,7 +44,7 @@ def test_comparison_equals_the_whole_models(folder):
     assert answer.verification.status == "verified" and answer[Kind.SELF].keys.grid == (4, 4)
 
 
-def test_a_text_alone_goes_to_the_text_tower(folder):
+def test_text_alone_goes_to_the_text_tower(folder):
     answer = ask(folder, "the cat sat", image=None)
     kind = Kind.SELF if folder.name == "siglip" else Kind.CAUSAL
     assert answer.kinds == (kind,) and answer[kind].keys.texts == ("[CLS]", "the", "cat", "sat", "[SEP]")

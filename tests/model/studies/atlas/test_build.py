@@ -82,7 +82,7 @@ class Model:
         return fabricate.record(query.text.split(), Kind.CAUSAL, special=[], text=query.text)
 
 
-def test_a_shard_becomes_a_summary_with_one_thread():
+def test_shard_becomes_a_summary_with_one_thread():
     model, told, before = Model(), [], torch.get_num_threads()
     shard = (Item(0, "a.txt", 1, "one two"), Item(1, "a.txt", 3, "two of them"))
     found = ShardWorker(Task("fake", "0"), model)(shard, lambda fraction, text: told.append((fraction, text)))

@@ -45,7 +45,7 @@ def folder(tmp_path, atlas):
     return tmp_path
 
 
-def test_an_atlas_survives_its_files(folder, atlas):
+def test_atlas_survives_saving_and_reading(folder, atlas):
     back = open_atlas(folder)
     assert back.about == dict(atlas.about) == about_atlas(folder) and set(back.tables) == set(TABLES)
     for name, table in atlas.tables.items():
@@ -102,7 +102,7 @@ def test_foreign_or_damaged_part_is_refused(tmp_path):
             load(place, {"model": "fake"})
 
 
-def test_a_folder_is_read_once_and_again_when_it_is_written_anew(folder):
+def test_folder_is_read_once_and_again_when_it_is_written_anew(folder):
     asked = atlas_folder(str(folder))
     assert sources.ask(asked).result(60).about["texts"] == 12 and atlas_folder(str(folder)) == asked
     write_atlas(folder, atlas_of(summary(range(8)), SAID), {})

@@ -113,7 +113,7 @@ def test_cells_are_where_measures_are_largest(measured):
 
 
 @pytest.mark.parametrize("bins", [SHARE, BITS, TOKENS, Bins(0, 8, 4)])
-def test_every_value_lies_between_the_ends_of_its_bin(bins):
+def test_every_value_is_within_its_bin(bins):
     values = np.concatenate([np.linspace(bins.low, bins.high, 999), [bins.low, bins.high]])
     place = bins.of(values)
     assert (bins.edges[place] <= values).all() and (values <= bins.edges[place + 1]).all()

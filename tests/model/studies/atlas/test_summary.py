@@ -39,7 +39,7 @@ def test_parts_merge_however_they_are_cut(cuts):
     assert total.texts == whole.texts and (total.averages.texts, total.averages.cut) == (TEXTS, 5)
 
 
-def test_averages_and_histograms_are_numpys():
+def test_averages_and_histograms_equal_numpy():
     found, values = summary(range(TEXTS)), all_values()
     for at, number in enumerate(numbers_of(Kind.SELF)):
         for head in (0, 7):
@@ -78,7 +78,7 @@ def values_of(layer, head, measure, count=MANY):
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.sampled_from([SHARE, TOKENS]))
-def test_a_decile_is_off_by_no_more_than_is_said(numbers, bins):
+def test_decile_error_is_within_its_bound(numbers, bins):
     values = np.array(numbers) * (1 if bins is SHARE else 500)
     histogram = np.bincount(bins.of(values), minlength=bins.count)[None]
     found, error = deciles(bins, histogram, values[None].min(1), values[None].max(1))
@@ -86,7 +86,7 @@ def test_a_decile_is_off_by_no_more_than_is_said(numbers, bins):
     assert (np.abs(found[0] - exact) <= error[0] + 1e-12).all() and (np.diff(found[0]) >= 0).all()
 
 
-def test_row_of_a_head_is_numpys(atlas):
+def test_row_of_a_head_equals_numpy(atlas):
     row, values = atlas.of_head(1, 4).loc["entropy"], values_of(1, 4, "entropy")
     assert (row["n"], row["min"], row["max"]) == (MANY, values.min(), values.max())
     assert row["mean"] == pytest.approx(values.mean()) and row["sd"] == pytest.approx(values.std(ddof=1))

@@ -65,7 +65,7 @@ def test_shards_come_in_order_and_not_far_ahead():
 
 
 @pytest.mark.parametrize(("opener", "sentence"), [(refusing, "This model is not here"), (dying, "A worker died")])
-def test_a_worker_that_refuses_or_dies_is_one_sentence(opener, sentence):
+def test_refusing_or_dead_worker_gives_one_sentence(opener, sentence):
     with pytest.raises(UserError, match=sentence):
         list(summaries(iter("ab"), opener, Task(MODEL, "0"), "processes", 1))
 

@@ -12,7 +12,7 @@ NAMES = {entry.name for entry in ENTRIES}
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_a_claim_is_complete(claim):
+def test_claim_is_complete(claim):
     said = words()["claims"][claim.name]
     assert all(said[name] for name in ("sentence", "there", "here")) and set(said) == {"sentence", "there", "here"}
     assert all(model in NAMES or is_scratch(model) for model in claim.models)
@@ -28,7 +28,7 @@ def test_no_verdict_is_stored_text():
     assert not [phrase for phrase in phrases if phrase in stored]
 
 
-def test_claim_is_put_to_every_model_on_disk():
+def test_claim_is_tested_on_every_model_on_disk():
     found = [(row.claim.name, row.model) for row in rows({"minilm", "smollm2"})]
     assert ("previous", "minilm") in found and ("previous", "smollm2") in found and ("sink", "smollm2") in found
     missing = next(row for row in rows({"minilm"}) if row.claim.name == "figure_ground")

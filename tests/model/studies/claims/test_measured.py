@@ -183,7 +183,7 @@ def test_both_thresholds_of_massive_count(size, median, expected):
 
 @pytest.mark.parametrize(("token", "size", "expected", "decides"), [
     (0, 500, Reason.ABOVE, "massive"), (7, 500, Reason.BELOW, "massive_sink"), (0, 50, Reason.BELOW, "massive")])
-def test_massive_is_where_the_sink_is(token, size, expected, decides):
+def test_massive_activation_is_at_the_sink(token, size, expected, decides):
     models = FakeModels(lambda query: SINKING, trace=lambda query, report: massive_trace(token, size))
     judged = judge(measured.massive(ASKED, models, quiet).findings)
     assert (judged.reason, judged.finding.name) == (expected, decides)
@@ -211,7 +211,7 @@ def traced(stream: np.ndarray) -> SimpleNamespace:
     return trace
 
 
-def test_mixing_ratios_are_those_of_the_formula():
+def test_mixing_ratios_equal_the_formula():
     stream, wanted = np.random.default_rng(5).normal(size=(COUNT, WIDE)) * 20, []
     for token in range(COUNT):
         parts = ADDED[token].copy()

@@ -43,11 +43,11 @@ def planted(**changes) -> Finding:
     ({"best": 0.75, "luck": 0.9, "high": 0.45, "low": 0.3, "effect": 0.4}, Reason.BELOW),
     ({"luck": math.nan, "best": 0.75}, Reason.NOTHING),
 ])
-def test_a_finding_is_judged_by_its_numbers_alone(changes, expected):
+def test_finding_is_judged_by_its_numbers_alone(changes, expected):
     assert reason(planted(**changes)) is expected
 
 
-def test_a_claim_needs_all_its_findings():
+def test_claim_needs_all_its_findings():
     below, few = planted(effect=0.1, low=0.0, high=0.2), planted(n=1)
     assert judge([GOOD, GOOD]).verdict is Verdict.HOLDS and judge([GOOD]).finding is GOOD
     assert judge([GOOD, below]) == type(judge([GOOD]))(Verdict.FAILS, Reason.BELOW, below)
@@ -73,7 +73,7 @@ def measured(**changes) -> Measurement:
     return Measurement((dataclasses.replace(FOUND, **changes),), Picture("heads", "minilm", "A text.", head=(0, 2)))
 
 
-def test_the_schema():
+def test_json_schema_of_a_claim():
     row = json.loads(json.dumps(as_object(ROW, "abc", measured()), allow_nan=False))
     assert set(row) == FIELDS
     assert row["findings"][0]["low"] == 0.6 and row["findings"][0]["heads"] == [[0, 2], [1, 3]]
@@ -82,7 +82,7 @@ def test_the_schema():
     assert row["picture"]["page"] == "heads" and row["fetch"] is None
 
 
-def test_the_verdict_follows_the_numbers():
+def test_verdict_follows_the_numbers():
     said = words()["verdicts"]
     assert as_object(ROW, "r", measured())["verdict"] == said["holds"]
     for changes, verdict in (({"low": 0.4}, "fails"), ({"luck": 0.9}, "fails"), ({"n": 3}, "untested"),
@@ -92,7 +92,7 @@ def test_the_verdict_follows_the_numbers():
         json.dumps(row, allow_nan=False)
 
 
-def test_a_claim_without_a_model_says_which_to_fetch():
+def test_claim_without_a_model_says_which_to_fetch():
     row = as_object(Row(BY_NAME["figure_ground"], "", ("dinov2-small",)), None, None)
     assert row["verdict"] == words()["verdicts"]["untested"] and "dinov2-small" in row["because"]
     assert row["fetch"] == "python -m model fetch dinov2-small" and row["findings"] == [] and row["measurement"] is None

@@ -39,13 +39,13 @@ def read_csv(text):
     return read_cases(text.encode(), "mine.csv")
 
 
-def test_pronoun_is_the_first_behind_both_candidates():
+def test_pronoun_is_the_first_after_both_candidates():
     text = "It rained, so the cat left the yard, and it dried while it shone."
     assert make_case(text, "it", "cat", "yard").pronoun[0] == text.index("it dried")
     assert make_case(text, "it", "cat", "yard", start=text.index("it shone")).pronoun[0] == text.index("it shone")
 
 
-def test_candidate_is_the_last_before_the_pronoun():
+def test_candidate_is_the_last_noun_before_the_pronoun():
     text = "The dog saw the cat, the dog barked, and it ran from the dog."
     assert make_case(text, "it", "dog", "cat").correct[0] == text.index("dog barked")
 
@@ -54,7 +54,7 @@ def test_candidate_is_the_last_before_the_pronoun():
     ("The cat sat.,it,cat,mat", "wrong word 'mat'"), ("The cat saw the dog.,it,cat,dog", "pronoun word 'it'"),
     ("The cat saw it.,it,cat,cat", "three different words"), ("The cat saw a dog as it ran.,it,,dog", "correct word"),
 ])
-def test_a_bad_row_is_named_and_left_out(row, says):
+def test_bad_row_is_skipped_and_reported(row, says):
     found = read_csv(HEAD + f"{TIRED},it,animal,street\n{row}\n{WIDE},it,street,animal\n")
     assert [case.sentence for case in found.cases] == [TIRED, WIDE] and len({case.pair for case in found.cases}) == 1
     assert len(found.left_out) == 1 and re.match(f"mine.csv, line 3: .*{re.escape(says)}", found.left_out[0])

@@ -73,7 +73,7 @@ def both(request, tmp_path_factory):
     return run(question, opened, quiet), counted(folder, request.param == "llama")
 
 
-def test_every_number_is_the_counted_one(both):
+def test_every_number_equals_the_count(both):
     ours, theirs = both
     heads = len(ours.counts.heads)
     assert ours.counts.sentences == len(TREES) and {score.name for score in ours.relations} == set(RELATIONS)
@@ -96,7 +96,7 @@ def test_tables(both):
     assert heads.shape == (len(ours.counts.heads), 2) and heads.max().max() == ours.named("obj").accuracy
 
 
-def test_relation_in_one_half_has_a_best_head_and_nothing_held_out(tmp_path):
+def test_relation_in_one_half_has_no_held_out_accuracy(tmp_path):
     llama = load.open_model(str(tiny.save(tmp_path, "llama")), quiet)
     odd = "# text = the cat\n1\tthe\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     score = run(SyntaxQuery("m", "r", read_treebank(io.BytesIO(odd.encode()), "x.conllu")), llama, quiet).named("det")

@@ -175,7 +175,7 @@ def test_best_of_one_half_is_judged_on_the_other():
     assert judged(right, np.array([4, 0])) is None and judged(right, np.array([0, 4])) is None
 
 
-def test_a_candidate_is_a_direction_and_a_head(random_choices):
+def test_candidate_is_a_direction_and_a_head(random_choices):
     counts = counts_of(random_choices)
     assert choice(counts, 2) == Choice("dependent", 3, 0) and choice(counts, 3) == Choice("head", 0, 0)
     share = accuracies(counts, 0)
@@ -191,7 +191,7 @@ def test_trees_are_exchanged_at_equal_length():
     assert alone(lengths) == 2
 
 
-def test_luck_of_a_sentence_alone(random_choices):
+def test_null_of_a_sentence_without_others(random_choices):
     counts = counts_of(random_choices)
     single = Choices(THREE_HEADS, np.array([0]), np.array([3]), random_choices.looked[:, :3], np.ones(3, bool),
                      np.array([-1, 0, 0], np.int16), np.array(["root", "a", "b"]), np.ones((2, 3), bool))

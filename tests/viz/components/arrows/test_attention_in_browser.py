@@ -9,7 +9,7 @@ CASES = [np.round(RNG.uniform(-3, 3, (9, 2)), 2) for _ in range(20)]
 CASES += [np.zeros((9, 2)), np.full((9, 2), 3.0), np.vstack([[[3, 3]], 3 * np.eye(2)[[0, 1, 0, 1]], -np.ones((4, 2))])]
 
 
-def test_weights_and_mix_are_pythons(run_module):
+def test_weights_and_mix_equal_plain_python(run_module):
     found = run_module("arrows/attention.js", """({ attend }, cases) => cases.map(([query, ...rest]) =>
         attend(query, rest.slice(0, 4), rest.slice(4)))""",
                        [case.tolist() for case in CASES])

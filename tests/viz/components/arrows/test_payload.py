@@ -7,7 +7,7 @@ from viz.pages.inside import HAND
 MOVED = {name: [0.123, -3.0, 0, 0, 1, 1, 2, 2] for name in "qkv"}
 
 
-def test_what_was_dragged_is_rounded_to_hundredths():
+def test_dragged_values_are_rounded_to_hundredths():
     found = parse_event(MOVED, HAND, 4)
     assert found == dict.fromkeys("qkv", (0.12, -3.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0))
     header, _ = unpack(state(found, 2, [0, 2, 3], room="r", covered=True))

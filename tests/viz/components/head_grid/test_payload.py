@@ -15,7 +15,7 @@ def overview():
     return fabricate.overview_of(fabricate.patterned(fabricate.repeating(7), heads=HEADS))
 
 
-def test_the_body_holds_every_cell(overview):
+def test_body_contains_every_cell(overview):
     header, arrays = unpack(body(overview, room="r"))
     np.testing.assert_array_equal(arrays["cells"], np.concatenate(overview.cells))
     assert (header["layers"], header["heads"], header["pool"]) == ([0, 1, 2], list(HEADS), [1, 1])
@@ -34,7 +34,7 @@ def test_grid_sends_little(layers, heads, cells):
     assert sent - layers * heads * cells * cells < 21_000
 
 
-def test_the_state_numbers_heads_as_the_body_does(overview):
+def test_state_numbers_heads_as_the_body_does(overview):
     shown = GridState((1, 4), [(2, 1), (0, 0)], [(1, 0, 1), (2, 0, 2)], {"share": {(1, 4): 0.25, (0, 0): 0.75}},
                       HeadValues({(2, 1): -3.5}))
     header, arrays = unpack(state(overview, shown, room="r"))
@@ -44,7 +44,7 @@ def test_the_state_numbers_heads_as_the_body_does(overview):
     assert arrays["values"][9] == -3.5 and np.isnan(arrays["values"][:9]).all()
 
 
-def test_an_event_is_a_head(overview):
+def test_event_is_parsed_as_a_head(overview):
     assert parse_event({"figure": 3}, overview) == GridEvent(1, 0, "figure")
     assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0),
                                                                        GridEvent(2, 1)]

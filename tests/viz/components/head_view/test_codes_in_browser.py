@@ -7,7 +7,7 @@ import pytest
 from viz.components.messages import root_codes, signed_codes
 
 
-def test_weights_and_differences_come_back(run_module):
+def test_weights_and_differences_are_restored(run_module):
     weights = [0, 1e-6, 0.25, 0.5, 1]
     found = run_module("head_view/codes.js", "({ weightOf }, codes) => codes.map(weightOf)",
                        root_codes(np.array(weights, np.float32)).tolist())

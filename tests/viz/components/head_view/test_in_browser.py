@@ -30,7 +30,7 @@ def told(page, *wanted: tuple) -> None:
     assert events(page) == [f"view ViewEvent(token={token}, pair={pair}, marks=None)" for token, pair in wanted]
 
 
-def test_matrix_names_numpys_numbers_and_clicks_choose(visit):
+def test_matrix_shows_numpy_numbers_and_clicks_choose(visit):
     for transposed in (True, False):
         page = visit("transpose=1" if transposed else "")
         before = runs(page), len(page.frames_sent)
@@ -113,7 +113,7 @@ def test_cross_attention_has_two_texts_and_a_mask_is_named(visit):
     expect(page.locator(".view .legend")).to_contain_text("masked")
 
 
-def test_strong_weight_is_seen_in_a_long_text(visit):
+def test_strong_weight_is_visible_in_a_long_text(visit):
     """A pixel that shows several cells has the largest of them."""
     page = visit("case=longest")
     weights = fabricate.shown(fabricate.patterned(fabricate.repeating(2048), heads=(2,))).weights

@@ -15,7 +15,7 @@ def made():
     return fabricate.patterned(fabricate.tokens(), heads=(3, 5))
 
 
-def test_the_body_holds_weights_and_scores(made):
+def test_body_contains_weights_and_scores(made):
     shown = fabricate.shown(made, layer=1, head=4)
     header, arrays = unpack(body(shown, room="r"))
     assert arrays["weights"].shape == (1, 16, 16)
@@ -42,7 +42,7 @@ def test_positions_become_rows_and_columns(made):
     assert header["focus"] is None and header["pair"] is None
 
 
-def test_an_event_names_tokens_that_are_shown(made):
+def test_event_names_tokens_that_are_shown(made):
     shown = fabricate.shown(made, hide_special=True)
     assert parse_event({"token": 10, "pair": None}, shown) == ViewEvent(10, None)
     assert parse_event({"token": 10, "pair": [10, 2]}, shown) == ViewEvent(10, (10, 2))
@@ -51,7 +51,7 @@ def test_an_event_names_tokens_that_are_shown(made):
     assert parse_event({"token": 10, "pair": [10, 0]}, shown) is None
 
 
-def test_a_cross_map_has_both_sides_even_if_they_read_the_same():
+def test_cross_map_has_both_sides_even_if_they_read_the_same():
     tokens = fabricate.tokens(["a", "b", "a"])
     shown = fabricate.shown(fabricate.patterned((tokens, tokens), heads=(2,), kind=Kind.CROSS))
     assert unpack(body(shown, room="r"))[0]["columns"] is not None

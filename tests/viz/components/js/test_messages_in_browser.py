@@ -25,14 +25,14 @@ def test_header_and_arrays_arrive_wherever_the_message_lies(run_module):
         assert run_module("js/messages.js", READ, list(message), offset) == read
 
 
-def test_a_code_is_the_number_that_was_packed(run_module):
+def test_code_equals_the_packed_number(run_module):
     codes, low, high = range_codes(np.array([-1, 3, 0.25, np.nan], np.float32))
     found = run_module("js/messages.js", "({ number }, codes, low, high) => codes.map((c) => number(c, low, high))",
                        codes.tolist(), low, high)
     assert found[:2] == [-1, 3] and abs(found[2] - 0.25) < 1e-4 and math.isnan(found[3])
 
 
-def test_a_header_is_read_without_its_arrays(run_module):
+def test_header_is_read_without_its_arrays(run_module):
     message = pack({"room": "strip"}, {"cells": np.zeros(7, np.uint8)})
     head = run_module("js/messages.js", "({ header }, bytes) => header(Uint8Array.from(bytes))", list(message))
     assert head == {"room": "strip", "sections": [["cells", "uint8", 0, [7]]]}

@@ -12,7 +12,7 @@ from viz.components.picture_view import (
 from viz.components.picture_view.rows import patches_of
 
 
-def test_the_body_holds_the_picture_and_where_each_token_lies():
+def test_body_contains_the_picture_and_token_positions():
     made = fabricate.pictured(rows=4, columns=6)
     header, arrays = unpack(body(patches_of(made, Kind.SELF, "a label"), room="r"))
     np.testing.assert_array_equal(arrays["picture"], made.picture)
@@ -21,7 +21,7 @@ def test_the_body_holds_the_picture_and_where_each_token_lies():
     assert header["texts"][0] == "[CLS]" and header["texts"][8] == "patch 1,1"
 
 
-def test_the_shares_of_the_colours_are_of_each_kind():
+def test_colour_shares_are_per_kind():
     numbers = np.array([0.1, 0.4, 0.8, np.nan], np.float32)
     weights = PatchValues(numbers, "", even=0.1, high=8).shares
     np.testing.assert_allclose(weights, [0, 2 / 3, 1, 0], atol=1e-6)
@@ -31,5 +31,5 @@ def test_the_shares_of_the_colours_are_of_each_kind():
     np.testing.assert_allclose(norms.shares, [0, 3 / 7, 1, 0], atol=1e-6)
 
 
-def test_an_event_is_a_token_or_that_none_is_chosen():
+def test_event_is_a_token_or_none():
     assert parse_event({"token": 2}, 3) == PatchEvent(2) and parse_event({"token": None}, 3) == PatchEvent(None)

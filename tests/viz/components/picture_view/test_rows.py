@@ -10,7 +10,7 @@ MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)
 
 
-def test_the_row_is_the_open_heads_own():
+def test_row_equals_the_open_head():
     weights = heads.weights(MADE[Kind.SELF].layer(1), 2)
     values = row_of(MADE, VIEW)
     np.testing.assert_allclose(values.numbers, weights[9], rtol=1e-6)
@@ -24,7 +24,7 @@ def test_hidden_patch_has_no_number():
     assert np.isfinite(np.delete(values.numbers, 6)).all()
 
 
-def test_a_threshold_by_mass_leaves_the_fewest_that_have_it():
+def test_mass_threshold_keeps_the_fewest_weights():
     weights = heads.weights(MADE[Kind.SELF].layer(1), 2)[9]
     shown = row_of(MADE, View(layer=1, head=2, token=9, keep=0.6)).numbers
     kept = np.isfinite(shown)
@@ -32,7 +32,7 @@ def test_a_threshold_by_mass_leaves_the_fewest_that_have_it():
     assert weights[kept].min() >= weights[~kept].max()
 
 
-def test_a_thumbnail_is_the_row_in_its_grid():
+def test_thumbnail_equals_the_row_in_its_grid():
     overview = rows_overview(MADE[Kind.SELF], VIEW)
     assert [cells.shape for cells in overview.cells] == [(3, 4, 6)] * 2
     np.testing.assert_array_equal(overview.cells[1][2].ravel(), np.round(255 * row_of(MADE, VIEW).shares[1:]))

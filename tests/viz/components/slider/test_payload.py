@@ -4,7 +4,7 @@ from viz.components.slider import message, parse_event
 WORDS = ["none", "1", "2", "the", "the"]
 
 
-def test_what_was_sent_is_an_option_of_now_or_nothing():
+def test_sent_value_is_a_current_option_or_none():
     assert parse_event({"at": 1, "word": "1", "count": 5}, WORDS) == 1
     assert parse_event({"at": 1, "word": "2", "count": 5}, WORDS) == parse_event({"at": 99, "word": "2", "count": 5},
                                                                    WORDS) == 2, "the options have changed"

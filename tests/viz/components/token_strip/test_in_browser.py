@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 from tests.viz.components.conftest import events, rest
 
 
-def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
+def test_clicks_focus_pair_and_clear(visit):
     page = visit()
     buttons = page.locator(".strip button")
     for at in (10, 2, 2, 10):
@@ -21,7 +21,7 @@ def test_a_click_focuses_a_second_pairs_and_again_clears(visit):
     expect(page.locator(".view .hot")).to_have_text(["it", "'"])
 
 
-def test_the_keyboard_walks_and_chooses(visit):
+def test_keyboard_walks_and_chooses(visit):
     page = visit()
     expect(page.locator(".strip button[tabindex='0']")).to_have_count(1)
     page.locator(".strip button").first.focus()
@@ -39,7 +39,7 @@ def test_the_keyboard_walks_and_chooses(visit):
     expect(page.locator(".strip button[tabindex='0']")).to_have_count(1)
 
 
-def test_any_text_is_only_text(visit):
+def test_any_text_stays_text(visit):
     page = visit("case=tricky", width=390)
     texts = page.locator(".strip button").all_inner_texts()
     assert texts[1] == "␣" and "<b>x</b>" in texts and "U+0000" in texts and "שלום" in texts and "U+202Ertl" in texts

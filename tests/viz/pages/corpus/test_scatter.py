@@ -32,7 +32,7 @@ def test_framed_heads_stand_out():
 
 
 @pytest.mark.parametrize("values", [np.array([2.0, 2.0, 2.0]), np.array([np.nan] * 3), np.array([np.nan, 1, 2])])
-def test_an_axis_holds_its_numbers_whatever_they_are(values):
+def test_axis_contains_any_numbers(values):
     low, high = span(values)
     assert low < high and all(low < value < high for value in values if np.isfinite(value))
     marker = drawn(colour=values, open_head=None)["data"][0]["marker"]

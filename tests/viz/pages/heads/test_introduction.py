@@ -20,7 +20,7 @@ def sentences(app: AppTest) -> bool:
     return strings("introduction")["sentence"] in [each.value for each in app.markdown]
 
 
-def test_my_sentence_is_asked_and_the_introduction_goes():
+def test_typed_sentence_is_answered_and_hides_the_introduction():
     app = AppTest.from_function(greeting).run()
     assert not app.exception and sentences(app)
     key = f"way-{strings('introduction')['sentence_way']['title']}"
@@ -30,7 +30,7 @@ def test_my_sentence_is_asked_and_the_introduction_goes():
     assert not sentences(app) and app.text[0].value == "A cat sat."
 
 
-def test_a_link_or_an_earlier_visit_has_none(monkeypatch):
+def test_link_or_earlier_visit_hides_the_introduction(monkeypatch):
     app = AppTest.from_function(greeting)
     app.query_params["token"] = "3"
     assert not sentences(app.run())

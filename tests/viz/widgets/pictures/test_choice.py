@@ -12,7 +12,7 @@ from viz.widgets import picture as choice
     ("https://clearhead.example.org/pictures", True), ("http://localhost:8501/", True), ("http://127.0.0.1:8501", True),
     ("http://[::1]:8501/", True), ("http://app.localhost/", True), ("http://192.168.1.9:8501/pictures", False),
     ("http://clearhead.example.org", False), ("http://localhost.example.org", False), ("", False), (None, False)])
-def test_a_camera_works_over_https_or_on_this_machine(url, works):
+def test_camera_works_over_https_or_on_this_machine(url, works):
     assert choice.camera_works(url) is works
 
 
