@@ -22,11 +22,11 @@ from model.core.files import write as write_file
 from model.core.query import UserError
 
 MEMORY, SECONDS = 200.0, 5.0   # limits in MB and seconds for a bomb, in addition to a valid file of its kind
-INTRODUCTION = """# What small files cost that would cost much
+INTRODUCTION = """# What malicious small files cost
 
-Written by `python -m benchmarks.bombs --page benchmarks/bombs.md`: each file opened in a process of its own, as the app
-opens it; memory is the process's peak, seconds are the processor's. The bar is 200 MB and 5 s more than a good file of
-its kind.
+Written by `python -m benchmarks.bombs --page benchmarks/bombs.md`. Each file is opened in its own process, in the way
+that the app opens it. Memory is the process's peak; seconds are processor time. The bar is 200 MB and 5 s more than a
+valid file of the same kind.
 
 """
 

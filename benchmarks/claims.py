@@ -23,12 +23,11 @@ from model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, sho
 PAGE = Path(__file__).with_name("claims.md")
 INTRODUCTION = """# Which claims about attention heads hold here?
 
-Written by `python -m benchmarks.claims`; the same rows as JSON: `python -m model claims --json`. What was measured
-there and here stands with each row on the page *Claims*. *Effect*: with its 95 % interval. *Baseline*: what the whole
-interval has to be above. *Luck*: what the best of as many heads that know nothing stays below 19 times in 20; the best
-head, in brackets, has to be above it. The verdict follows from these numbers by one rule
-(`model/studies/claims/claim.py`); a claim holds if all its numbers do. That one does not hold here, on small models
-and own sentences, does not refute it.
+Written by `python -m benchmarks.claims`; `python -m model claims --json` gives the same rows as JSON. The page *Claims*
+says for each row what the paper measured and what is measured here. *Effect* has a 95 % interval, all of which must be
+above the *baseline*. *Chance* is the 95th percentile of the best of as many random heads; the best head, in brackets,
+must be above it. One rule (`model/studies/claims/claim.py`) derives the verdict from these numbers; a claim holds if
+all its numbers do. A claim that does not hold here, on small models and our own sentences, is not refuted.
 """
 
 
@@ -73,7 +72,7 @@ def numbers(finding: dict) -> list[str]:
 
 def page(figures: dict) -> str:
     """Format the page as Markdown."""
-    columns = ["claim", "model", "verdict", "number", "effect (interval)", "baseline", "luck (best head)", "over"]
+    columns = ["claim", "model", "verdict", "number", "effect (interval)", "baseline", "chance (best head)", "over"]
     shown = [line for found in figures["rows"] for line in lines(found)]
     slowest = max(figures["rows"], key=lambda found: found["seconds"])
     return "\n".join([INTRODUCTION, f"{figures['machine']} {sum(each['seconds'] for each in figures['rows']):.0f} s in "

@@ -35,20 +35,20 @@ NAMES = {"weight_layer": "attention, mean of the last layer's heads", "norm": "�
          "flow": "attention flow", "flow_even": "flow of a model that looks evenly", "gradient": "gradient × input"}
 INTRODUCTION = """# Does attention explain?
 
-Written by `python -m benchmarks.explain`. Spearman's ρ between the size of a measure and the size of the measured
-effect of taking a token away, the mean over texts, with the 95 % interval of a bootstrap over groups of texts that
-are alike (2,000 draws). Special tokens and the token that answers are left out, and a decoder's first token, which
-cannot be hidden from itself. *Deleted*: the token is not there. *Replaced*: by a mask, or else by a neutral token.
-*Hidden*: no token may look at it. The *ceiling* is the agreement of each definition with the two others. Rollout and
-flow of a model that looks evenly know nothing but places; without a mask they are the same for every token, and not
-listed. A head was chosen on one half of the texts and scored on the other.
+Written by `python -m benchmarks.explain`. Each number is Spearman's ρ between the size of a measure and the size of the
+measured effect of removing a token: the mean over texts, with a 95 % bootstrap interval over groups of similar texts
+(2,000 draws). Special tokens, the token that answers, and a decoder's first token, which cannot be hidden from itself,
+are left out. *Deleted*: the token is removed. *Replaced*: a mask or a neutral token takes its place. *Hidden*: no token
+may attend to it. The *ceiling* is the agreement of each definition with the two others. Rollout and flow with uniform
+attention reflect only position; without a mask they are the same for every token, and are not listed. A head is chosen
+on one half of the texts and scored on the other.
 
-- `sentences`: the last word of 60 sentences (ln P of it; for a sentence vector the cosine with a paraphrase).
-  `agreement`: *was* against *were* in 128 sentences of 16 frames (difference of two ln P; for a sentence vector the
-  cosine with the twin).
-- `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator *il* or *elle* in its own
-  translation, over the words of the English text, which cross-attention looks at. `induction`: the next character in 60
-  random repeats.
+- `sentences`: the last word of 60 sentences (its ln P; for a sentence vector, the cosine with a paraphrase).
+  `agreement`: *was* against *were* in 128 sentences of 16 frames (the difference of both ln P; for a sentence vector,
+  the cosine with the twin).
+- `resolver`: "it" in 60 test sentences, the noun against the runner-up; for the translator, *il* or *elle* in its own
+  translation, over the words of the English text, which cross-attention attends to. `induction`: the next character in
+  60 random repeats.
 """
 
 
@@ -84,9 +84,8 @@ def table(found: dict) -> str:
     used = said["ceiling"][-1]["texts"]
     lines += ["",
               f"The best head ({heads}, each scored on the other half): {cell(said['best'])}. {said['texts']} texts, "
-              f"{said['words']:.1f} ranked "
-              f"tokens a text, {used} with the five that a correlation needs; {found['left_out']} left out; "
-              f"{found['seconds']:.0f} s."]
+              f"{said['words']:.1f} ranked tokens per text, {used} texts with at least five, which a correlation "
+              f"needs; {found['left_out']} left out; {found['seconds']:.0f} s."]
     for measure, name in (("weight", "attention"), ("norm", "‖αf(x)‖")):
         lines += ["", f"By layer from 0, {name}: " + " ".join(f"{value:.2f}" for value in found["layers"][measure])]
     return "\n".join(lines)

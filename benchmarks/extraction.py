@@ -32,11 +32,11 @@ ANSWER, MEMORY, OVERVIEW, HEAD = 1.15, 1 / 6, 0.25, 0.05
 
 INTRODUCTION = """# What an answer costs beside the model's own pass
 
-Written by `python -m benchmarks.extraction --page benchmarks/extraction.md`. *Plain*: a fused forward pass of
-transformers' own, tokenizer included. *Eager*: the same with `output_attentions`. *Answer*: Clearhead's record,
-checked. *All heads*: the overview of every head, from the record. *One head*: its weights and scores. Times are
-medians; *answer / plain* is the median of the ratios of passes that took turns. Megabytes are the peak above what the
-process held before.
+Written by `python -m benchmarks.extraction --page benchmarks/extraction.md`. *Plain*: a fused forward pass by
+transformers, including the tokenizer. *Eager*: the same with `output_attentions`. *Answer*: Clearhead's record,
+verified. *All heads*: the overview of every head, from the record. *One head*: its weights and scores. Times are
+medians; *answer / plain* is the median ratio of alternating passes. Megabytes are the peak above what the process held
+before.
 """
 
 COLUMNS = ("model", "tokens", "plain, ms", "eager, ms", "answer, ms", "answer / plain", "all heads, ms",

@@ -70,12 +70,11 @@ TAKEN = """() => {
 }"""
 INTRODUCTION = """# How soon a lesson answers
 
-Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`: every control of each lesson is moved twice in
-a real browser. Milliseconds from the key or click to the last change in a picture: *picture*, of the control's own
-section, or of the next one where it has none; *page*, of all sections. The bar is 300 for the picture. *None*: moves
-after which every picture was what it was before (a slider at its end, the key of a list that has one entry).
-*Trains*: moves that had something trained or measured on the page, which showed how far it is; they are in no other
-number.
+Written by `python -m benchmarks.lessons --page benchmarks/lessons.md`, which moves every control of each lesson twice
+in a real browser. Milliseconds are from the key press or click to the last change in a picture: in *picture*, of the
+control's own section, or of the next one if it has none; in *page*, of all sections. The bar is 300 for the picture.
+*None*: moves that changed no picture (a slider at its end, the key of a list with one entry). *Trains*: moves that
+trained or measured something with a progress bar; no other column counts them.
 
 | lesson | control | moves | none | trains | picture, median | picture, worst \
 | page, median | page, worst | within 300 | machine, day |

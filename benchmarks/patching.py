@@ -23,15 +23,14 @@ PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
 TWINS = ("The animal didn't cross the street because it was too tired.",
          "The animal didn't cross the street because it was too wide.")
-INTRODUCTION = """# Which heads turn the answer
+INTRODUCTION = """# Which heads flip the answer
 
-Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. A
-head's output, in the pass of a sentence, is taken from the pass of its twin, whose adjective makes "it" the other
-noun; everything else goes on from there. *Turned* is the share of the twins after which the twin's answer is the more
-probable of the two; *way* is how far ln P(twin's answer) − ln P(own answer) goes from the sentence's own (0) to the
-twin's (1), the mean over the twins; *tired* and *wide* is the same for that one sentence. All heads of all layers
-patched give the twin's answer at every word that the two share, so that the last row of an encoder is 1 by
-construction.
+Written by `python -m benchmarks.patching` from the weights in `assets/weights`. Layers and heads count from 0. In the
+pass of a sentence, a head's output is replaced by that from its twin, whose adjective makes "it" the other noun;
+everything after it is recomputed. *Flipped* is the share of twins in which the twin's answer becomes the more probable
+of the two. *Way* is how far ln P(twin's answer) − ln P(own answer) moves from the sentence's own value (0) to the
+twin's (1), averaged over the twins; *tired and wide* is the same for that one sentence. Patching all heads of all
+layers gives the twin's answer at every word that both share, so the last row of an encoder is 1 by construction.
 """
 
 
@@ -88,9 +87,9 @@ def page(found: dict) -> str:
                       f"length. "
                       f"*tired* and *wide*: ln P({other}) − ln P({own}) is {figures['plain']:.1f} and "
                       f"{figures['other']:.1f} nats.",
-                      table(("patched", "turned", "way", "tired and wide"),
+                      table(("patched", "flipped", "way", "tired and wide"),
                             [(row["patched"], row["turned"], row["way"],
-                              f"{row['example']:.3f}{' turned' * row['example turned']}")
+                              f"{row['example']:.3f}{' flipped' * row['example turned']}")
                              for row in figures["rows"]])]
     return "\n".join(lines) + "\n"
 

@@ -26,19 +26,18 @@ MODELS = ("minilm", "smollm2")
 FEWEST = 20                # minimum number of tests for a relation on the page
 INTRODUCTION = """# Do heads follow grammar?
 
-Written by `python -m benchmarks.syntax en_ewt-ud-dev.conllu zh_gsdsimp-ud-dev.conllu`; one treebank alone:
-`python -m model syntax en_ewt-ud-dev.conllu --model minilm`. The treebanks are those of Universal Dependencies
-(UD_English-EWT and UD_Chinese-GSDSimp, CC BY-SA 4.0), the development sets; they are not part of this repository.
+Written by `python -m benchmarks.syntax en_ewt-ud-dev.conllu zh_gsdsimp-ud-dev.conllu`; for one treebank:
+`python -m model syntax en_ewt-ud-dev.conllu --model minilm`. The treebanks are development sets of Universal
+Dependencies (UD_English-EWT and UD_Chinese-GSDSimp, CC BY-SA 4.0), which are not part of this repository.
 
-A head is right about a relation where the word that it looks at most, itself and special tokens left out, is the one
-that the tree ties the word to. Weights are summed over the pieces looked at and averaged over the pieces that look
-(Clark et al. 2019). *Held out*: the best of all heads and both directions, chosen on the even-numbered sentences and
-judged on the odd ones, and the other way round, with the 95 % interval of a bootstrap over sentences. *Offset*: the
-best fixed offset from −10 to 10 words, chosen and judged in the same way. *Luck*: what the best of all heads and
-directions reaches on average over all sentences when sentences of equal length exchange their trees. *Chosen*:
-layer·head from 0 and the word that looks, on even and on odd sentences. *Possible*: the share of tests that the model's
-mask allows at all, from the dependent and from the head; what it forbids counts as wrong. Relations of fewer than
-{fewest} tests are left out.
+A head is right about a relation if the word that it looks at most, apart from the word itself and special tokens, is
+the one to which the tree links the word. Weights are summed over the pieces looked at and averaged over the pieces that
+look (Clark et al. 2019). *Held out*: the best of all heads and both directions, chosen on the even-numbered sentences
+and tested on the odd ones, and vice versa, with a 95 % bootstrap interval over sentences. *Offset*: the best fixed
+offset from −10 to 10 words, chosen and tested in the same way. *Chance*: what the best of all heads and directions
+reaches on average over all sentences when sentences of equal length exchange their trees. *Chosen*: layer·head from 0
+and the word that looks, on even and on odd sentences. *Possible*: the share of tests that the model's mask allows, from
+the dependent and from the head; what it forbids counts as wrong. Relations with fewer than {fewest} tests are left out.
 """
 
 
@@ -76,10 +75,10 @@ def page(figures: dict) -> str:
         parts += [f"\n## {place}\n",
                   f"{found['sentences']:,} of {found['of']:,} sentences, {found['seconds']:,} s. Left out: "
                   f"{found['not_found']} with a form that is not in the text, {found['too_long']} longer than the "
-                  f"model reads. {found['alone']} have a length that no other has, and keep their trees. In "
-                  f"{len(above)} of {len(shown)} relations the whole interval lies above the offset and above the 95th "
-                  f"percentile of luck: {', '.join(above) or 'none'}.",
-                  table(["relation", "n", "held out (interval)", "offset", "luck", "chosen", "possible"],
+                  f"model reads. {found['alone']} have a unique length and keep their trees. In "
+                  f"{len(above)} of {len(shown)} relations the whole interval is above the offset and above the 95th "
+                  f"percentile of chance: {', '.join(above) or 'none'}.",
+                  table(["relation", "n", "held out (interval)", "offset", "chance", "chosen", "possible"],
                         [row(name, each) for name, each in shown.items()])]
     return "\n".join(parts) + "\n"
 

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 INTRODUCTION = """# The tasks
 
 Written by `python -m benchmarks.tasks` from the weights in `assets/weights`. Layers and heads count from 0. Heads are
-named on validation sentences and scored on test sentences; every test sentence has a pair of nouns that was never
-trained on, in no frame and in neither order.
+named on validation sentences and scored on test sentences. Every test sentence has a pair of nouns that was never
+trained on, in any frame or order.
 
-- *Twins* are a sentence and the same sentence with an adjective that makes "it" the other noun. Where a head looks is
-  judged on both.
-- A *resolving* head gives more to the right noun in both twins, in 95% of the twins or more. An *actor* or *place*
-  head gives more to the first or to the second noun in at least 95% of the sentences, whatever the adjective: it has
-  learned a role, and does not read the adjective.
-- *Mass* is the mean weight on both nouns together. A head with less than 0.5 there has no name.
-- A silenced head puts out zeros, or its own mean over the positions of the sentence. A head that says the same at
-  every position, because all of them look at the same noun, loses nothing by its mean.
+- *Twins* are a sentence and the same sentence with an adjective that makes "it" the other noun. A head is judged on
+  both.
+- A *resolving* head gives the right noun more weight in both twins, in at least 95% of the twins. An *actor* or *place*
+  head gives the first or the second noun more weight in at least 95% of the sentences, whatever the adjective: it has
+  learned a role and does not read the adjective.
+- *Mass* is the mean weight on both nouns together. A head with a mass below 0.5 has no name.
+- A silenced head outputs zeros, or its own mean over the positions of the sentence. A head with the same output at
+  every position, because all of them look at the same noun, loses nothing when its mean is used.
 """
 RESOLVERS = ("resolver-narrow", "resolver-wide")
 ROLES = ("actor", "place")
@@ -60,7 +60,7 @@ def _resolvers(found: dict) -> list[str]:
              table(("frame", *(f"{name}, {role}" for name in models for role in ROLES)), roles)]
     for name, each in models.items():
         parts += [f"### What \"it\" looks at: {name}", _heads(each["heads"], frames),
-                  f"### What silence costs: {name}", _silenced(each["silenced"])]
+                  f"### What silencing costs: {name}", _silenced(each["silenced"])]
     return parts
 
 
@@ -97,11 +97,11 @@ def _translator(found: dict) -> list[str]:
             table(("frame", *ROLES), [(frame, *(found["by_role"][role][frame] for role in ROLES)) for frame in frames]),
             "### What \"it\" looks at in the encoder, and what the row that writes il or elle looks at in the source",
             _heads(found["heads"], frames),
-            "### What silence costs: il or elle", _silenced(found["silenced"]),
+            "### What silencing costs: il or elle", _silenced(found["silenced"]),
             "All heads of one layer and kind, at their mean:",
             table(("layer", "il or elle"), list(found["stages"].items())),
-            "### Where the decision lies\n",
-            "How often il and elle change places when the encoder's output at some words comes from the twin:",
+            "### Where the decision is made\n",
+            "How often il and elle are exchanged when the encoder's output at some words comes from the twin:",
             table(("words", "flipped"), list(found["swapped"].items()))]
 
 
@@ -133,7 +133,8 @@ def _marked(found: dict) -> list[str]:
                for each in found["circuit"]]
     return ["## Marked digit: which digit has the dot below it?\n",
             f"- `{found['command']}`, {found['parameters']:,} parameters",
-            "- digits and sets of places of validation and test were never trained on; twins differ in the dot's place",
+            "- digits and sets of positions in validation and test were never trained on; twins differ in the dot's "
+            "position",
             table(("split", "right", "both twins"),
                   [(split, found["accuracy"][split], found["twins"][split]) for split in found["accuracy"]]),
             "### What a row gives to a key\n",
@@ -141,6 +142,6 @@ def _marked(found: dict) -> list[str]:
             " it; *above*: the dot to the digit above it. Elsewhere: to the twin's key, where the dot is not.",
             table(("role", "head", "named", "weight", "elsewhere", "first in both twins"), shares),
             "### What each head carries\n",
-            "Right with the head silenced, and how often the answer becomes the twin's when the head puts out what it "
-            "does for the twin: at all rows, at [CLS] alone, at the patches with digits alone.",
+            "Right with the head silenced, and how often the answer becomes the twin's when the head has its output "
+            "for the twin: at all rows, only at [CLS], and only at the patches with digits.",
             table(("head", "zeros", "mean", "twin's, all rows", "[CLS] alone", "digits alone"), circuit)]

@@ -25,9 +25,9 @@ DRAWN = {"/": ".st-key-head .board", "/softmax": ".clearhead-chart[data-drawn]"}
 QUIET = 2_000   # milliseconds without traffic after which a visit counts as finished
 INTRODUCTION = """# What a browser gets over the wire
 
-Written by `python -m benchmarks.transfer --page benchmarks/transfer.md`: a browser with an empty cache, MiniLM and the
-headline sentence; bytes that the server sent, headers with them. Before files were compressed and had addresses of
-their own (2026-11-23) the three visits moved 5.49, 4.99 and 0.16 MB with 120, 21 and 4 requests.
+Written by `python -m benchmarks.transfer --page benchmarks/transfer.md`, with a browser whose cache is empty, MiniLM
+and the headline sentence. Megabytes are what the server sent, including headers. Before files were compressed and had
+their own addresses (2026-11-23), the three visits moved 5.49, 4.99 and 0.16 MB in 120, 21 and 4 requests.
 
 """
 STREAM = b"/_stcore/stream"   # path of Streamlit's WebSocket

@@ -10,12 +10,12 @@ STOP = 120.0   # timeout for a picture in seconds
 PARTS = ("model", "preparation", "transfer", "paint")
 INTRODUCTION = """# The first picture of all heads, beside BertViz
 
-Written by `OMP_NUM_THREADS=1 python -m benchmarks.versus_bertviz --page benchmarks/versus_bertviz.md`:
-all-MiniLM-L6-v2 (6 × 12 heads), one text of so many tokens, one Chromium, one thread of torch on each side. Seconds
-from the text's submission to the painted picture. *Model*: the pass, with tokens and (Clearhead) its check.
-*Preparation*: what is made of it before anything is sent. *Transfer*: to the browser, with packing and queues.
-*Paint*: from there to the picture. BertViz 1.4.1 is given its head as `head_view` of one head; its jQuery is 2.2.4.
-*Nodes* and *memory* are the browser's after the picture (memory: all its processes).
+Written by `OMP_NUM_THREADS=1 python -m benchmarks.versus_bertviz --page benchmarks/versus_bertviz.md`, with
+all-MiniLM-L6-v2 (6 × 12 heads), one text of each length, one Chromium and one thread of torch on each side. Seconds are
+from submitting the text to the painted picture. *Model*: the pass, with tokens and (Clearhead) its check.
+*Preparation*: everything before sending. *Transfer*: to the browser, with packing and queues. *Paint*: from there to
+the picture. BertViz 1.4.1 draws one head in `head_view`; its jQuery is 2.2.4. *Nodes* and *memory* are the browser's
+after the picture (memory: all its processes).
 
 """
 
@@ -55,9 +55,9 @@ def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]
             other = at["model_view", tokens]
             ratio = (STOP if other.note else other.seconds) / at["all heads", tokens].seconds
             found.append((f"times faster than model_view at {tokens} tokens", ratio, "at least", least))
-    found += [("overview: bytes a head beside 20 kB, longest", extras["overview_bytes_a_head_over_20_kB"], "at most",
+    found += [("overview: bytes per head above 20 kB, longest", extras["overview_bytes_a_head_over_20_kB"], "at most",
                4100),
-              ("open head: bytes a cell", extras["head_bytes_a_cell"], "at most", 4),
+              ("open head: bytes per cell", extras["head_bytes_a_cell"], "at most", 4),
               ("pointer, ms, 95th percentile of 500 moves, slowest lens",
                max(value for name, value in pointer.items() if name != "open"), "at most", 8)]
     if extras["open_another_head_s"]:
