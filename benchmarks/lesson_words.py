@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.watch import PATIENCE, Watch
 from tests.conftest import FLAGS, ROOT, Server, chromium
-from viz.widgets.lesson import lessons
+from viz.page import lessons
 
 
 def words_of(text: str) -> int:

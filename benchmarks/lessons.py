@@ -162,7 +162,7 @@ def write(path: Path, found: dict) -> None:
 
 
 def main() -> None:
-    from viz.widgets.lesson import lessons
+    from viz.page import lessons
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="lessons; all without")

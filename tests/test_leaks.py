@@ -5,9 +5,8 @@ import pytest
 
 from tests.leaks import given_away
 from tests.lesson_pages import shown
-from viz.page import pages
+from viz.page import lessons, pages
 from viz.text import strings
-from viz.widgets.lesson import lessons
 
 PROMPT = {"ask": "What is the largest weight at 512?", "right": 1,
           "answers": [{"text": "About 0.25.", "why": "No."},

@@ -13,7 +13,7 @@ from model.core.query import UserError
 from viz.components.component import component_value, registered
 from viz.components.files import browsers_rest
 from viz.glossary import term_link, terms
-from viz.page import PageContext, page_after, pages
+from viz.page import PageContext, lessons, page_after, pages
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
@@ -21,7 +21,6 @@ from viz.text import page_titles, strings
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
 from viz.widgets.head_picker import show_badge
-from viz.widgets.lesson import lessons
 from viz.widgets.page_bar import page_bar
 from viz.widgets.picture import fit_question
 from viz.widgets.presentation import listen_for_keys, prepare_room

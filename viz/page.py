@@ -25,7 +25,7 @@ from viz.provenance import stated_address
 from viz.session import Kept, session
 from viz.state import LECTURE, QUESTION, VIEW, State, complete_view
 from viz.streamlit_patch import StreamlitPage
-from viz.text import menu
+from viz.text import FOLDER, menu
 
 
 class UnknownWords(UserError):
@@ -273,6 +273,11 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
 def pages() -> Pages:
     """Return all pages."""
     return Pages()
+
+
+def lessons() -> list[str]:
+    """Return the names of all lesson pages (those with a file in lessons/) in menu order."""
+    return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
 
 
 def page_after(name: str) -> str:

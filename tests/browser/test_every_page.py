@@ -9,9 +9,8 @@ from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
 from tests.links import TRAINS
-from viz.page import pages
+from viz.page import lessons, pages
 from viz.text import strings
-from viz.widgets.lesson import lessons
 
 PHONE = 390, 844
 WINDOWS = ((1280, 720), (768, 1024), PHONE)

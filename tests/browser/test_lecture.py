@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch, soon
+from viz.page import lessons
 from viz.text import strings
-from viz.widgets.lesson import lessons
 
 WORDS = strings("lecture")
 TOLD = 350              # ms: the server hears 300 ms later which screen is seen

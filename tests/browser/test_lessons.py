@@ -4,9 +4,9 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
+from viz.page import lessons
 from viz.state import State
 from viz.text import strings
-from viz.widgets.lesson import lessons
 
 
 def test_controls_stay_with_their_page_and_boxes_open_lessons(watch):

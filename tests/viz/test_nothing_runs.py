@@ -25,6 +25,7 @@ from viz.components import mask_editor as cells_payload
 from viz.components import story as story_payload
 from viz.components import token_strip as strip_payload
 from viz.export import FORMATS, Options, export
+from viz.export.charts import html as figure_page
 from viz.export.comparison import SavedComparison, comparison_picture
 from viz.figures.bars import bars
 from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
@@ -33,7 +34,6 @@ from viz.handout.page import page
 from viz.notebook import Figure, show
 from viz.page_controls import Numbers
 from viz.text import strings
-from viz.widgets.figure import html as figure_page
 
 LOUD = (
     *RUNS, "<img src='https://example.org/seen'>", "<script>alert(1)</script>", "<script>console.log('ran')</script>",

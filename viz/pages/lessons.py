@@ -4,11 +4,10 @@ classroom sheets."""
 import streamlit as st
 
 from viz.components.transformer_diagram import Door, transformer_diagram
-from viz.page import Page, PageContext
+from viz.page import Page, PageContext, lessons
 from viz.text import menu, page_titles, strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import lessons
 from viz.widgets.progress import forget, progress, right_answers
 from viz.widgets.sheets import COPY, sheet_list
 

@@ -1,6 +1,4 @@
 """Figures with their downloads, and vectors as coloured strips."""
-import csv
-import io
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -9,21 +7,17 @@ import streamlit as st
 
 from model.core.files import name_for
 from model.core.record import Tokens
-from viz.components.chart import CONFIG, chart
-from viz.export.tables import guard_cell
-from viz.figures import drawing as table
+from viz.components.chart import chart
 from viz.figures.drawing import FigureSpec
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import visible_token
 from viz.handout.files import Item
-from viz.handout.pdf import browser, printed
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
 from viz.widgets.fields import toggle
 from viz.widgets.handout_button import add_item, show_result
 
-WIDE = 720   # width of a figure's PDF in pixels
 _PICKED = Kept("")                        # key of the figure in which a point was just picked
 _SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* panel is open
 _CAMERA = Kept("png")                     # the format of the camera button's image
@@ -77,41 +71,20 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
     """Draw the *Save* panel below a figure."""
+    from viz.export.charts import formats  # imports what would delay the first page
+
     words, chosen = strings("lesson"), f"save-{key}"
     st.session_state[chosen] = camera
     with st.container(border=True, horizontal=True, vertical_alignment="bottom", key=f"open-{chosen}"):
         st.segmented_control(words["camera"], ["png", "svg"], format_func=str.upper, key=chosen, required=True,
                              on_change=_set_camera, args=(chosen,))
-        printable = (("pdf", "application/pdf", as_pdf),) if browser() else ()
-        for kind, mime, make in (("html", "text/html", html), ("csv", "text/csv", as_csv), *printable):
+        for kind, (mime, make) in formats().items():
             st.download_button(kind.upper(), lambda make=make: make(light()), f"clearhead-{name}.{kind}", mime,
                                on_click="ignore", key=f"{kind}-{key}")
 
 
 def _set_camera(name: str) -> None:
     _CAMERA.value = st.session_state[name]
-
-
-def html(drawn: FigureSpec) -> bytes:
-    """Return the figure as one HTML page that needs no other server."""
-    return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
-
-
-def as_pdf(drawn: FigureSpec) -> bytes:
-    """Return the figure as a one-page vector PDF of the figure's size. Raises the same UserErrors as `printed`."""
-    figure = drawn.plotly().update_layout(width=WIDE)
-    page = figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
-    style = f"<style>@page {{ size: {WIDE}px {drawn.height}px; margin: 0; }} body {{ margin: 0; }}</style>"
-    return printed(page.replace("<head>", "<head>" + style).encode("utf-8"))
-
-
-def as_csv(drawn: FigureSpec) -> bytes:
-    """Return the figure's numbers as CSV (UTF-8, CRLF, RFC 4180) with columns series, x, y and value. Strings that a
-    spreadsheet would execute are neutralised."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
-                                for row in table.figure_rows(drawn)])
-    return text.getvalue().encode("utf-8")
 
 
 STANDING = 520   # height of upright columns in pixels

@@ -13,7 +13,6 @@ from model.studies.atlas.measured import FIT
 from model.studies.patterns import PATTERNS, TITLES, named
 from viz import provenance
 from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.export.tables import head_table, head_table_csv
 from viz.format import head_label, paper_head_label
 from viz.page import PageContext
 from viz.session import Kept
@@ -31,6 +30,8 @@ if TYPE_CHECKING:   # not imported at the start, which would delay the first pag
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", silencing: "Silencing | None") -> None:
     """Draw one text's measures and their download."""
+    from viz.export.tables import head_table, head_table_csv
+
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])

@@ -312,13 +312,6 @@ def _listed(sentences: Sequence[str], numbers: Mapping[str, object]) -> str:
     return "\n".join(f"- {sentence.format(**numbers) if numbers else sentence}" for sentence in sentences)
 
 
-def lessons() -> list[str]:
-    """Return the names of all lesson pages (those with a file in lessons/) in menu order."""
-    from viz.text import FOLDER
-
-    return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
-
-
 def screens(name: str) -> dict[str, str]:
     """Return the screens of a lesson that can be shown individually, {name: title}: its questions and sections."""
     prose = strings(f"lessons/{name}")

@@ -12,12 +12,11 @@ from model.core.view import View
 from viz.handout.entries import target, without_answers
 from viz.handout.files import Item, make_words
 from viz.link import from_params
-from viz.page import PageContext, pages, with_controls
+from viz.page import PageContext, lessons, pages, with_controls
 from viz.session import Kept
 from viz.state import State, complete_view
 from viz.text import strings
 from viz.widgets.handout_button import add_item, handout, show_result
-from viz.widgets.lesson import lessons, screens
 
 HOME = "handout"                        # the list's page
 _PLACE = Kept(0)                        # position in the presented list, from 1; 0 if no list is presented
@@ -89,7 +88,11 @@ def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | 
 def add_screens(page: PageContext) -> None:
     """Draw the buttons that add this page, or one of its screens, to the list."""
     words, title = strings("handout"), page.about.title
-    offered = {"": words["add_page"]} | (screens(page.name) if page.name in lessons() else {})
+    offered = {"": words["add_page"]}
+    if page.name in lessons():
+        from viz.widgets.lesson import screens  # imports what would delay the first page
+
+        offered |= screens(page.name)
     for screen, name in offered.items():
         said = f"{title} · {name}" if screen else title
         more = {"screen": screen} if screen else {}

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from tests.grey import alike_in_grey
+from viz.export.charts import html
 from viz.figures.bars import bars, histogram, stacked_bars
 from viz.figures.drawing import figure_rows
 from viz.figures.heads import agreement, by_layer, head_map, induction_scatter
 from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, training
 from viz.figures.matrix import CellStyle, matrix
-from viz.widgets.figure import html
 
 X = np.geomspace(0.1, 10, 5)
 PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]

@@ -6,8 +6,8 @@ import pytest
 
 from model.core.query import UserError
 from viz.handout.lesson_notebook import cells, file_name, notebook, notebook_names
+from viz.page import lessons
 from viz.text import strings
-from viz.widgets.lesson import lessons
 
 
 def code(name: str, solution: bool) -> list[str]:

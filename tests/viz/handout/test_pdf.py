@@ -114,7 +114,7 @@ def test_public_server_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, br
 
 def test_figures_pdf_is_one_page_of_its_own_size(tmp_path):
     from tests.viz.figures.test_figures import drawn
-    from viz.widgets.figure import WIDE, as_pdf
+    from viz.export.charts import WIDE, as_pdf
 
     (tmp_path / "figure.pdf").write_bytes(as_pdf(drawn()["matrix"]))
     said = subprocess.run(["pdfinfo", tmp_path / "figure.pdf"], capture_output=True, encoding="utf-8",

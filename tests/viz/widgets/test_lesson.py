@@ -5,10 +5,10 @@ import tomllib
 import numpy as np
 import pytest
 
-from viz.page import pages
+from viz.page import lessons, pages
 from viz.text import FOLDER
 from viz.widgets.fields import log_steps
-from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines, lessons, source_listing
+from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines, source_listing
 
 
 def test_listing_is_the_functions_own_source_and_compiles():

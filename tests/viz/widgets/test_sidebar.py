@@ -8,10 +8,9 @@ from streamlit.testing.v1 import AppTest
 
 from model.ask import sources
 from model.core.query import UserError
-from viz.page import Page, pages
+from viz.page import Page, lessons, pages
 from viz.session import session
 from viz.widgets import figure
-from viz.widgets.lesson import lessons
 
 TEXTS = ("the animal crossed the street because it was tired",
          "the cat chased the dog in the street because it was hungry")

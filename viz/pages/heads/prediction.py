@@ -2,6 +2,7 @@
 and the uniform choice."""
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -11,7 +12,7 @@ from model.core.view import DisplayedHead, View, displayed_head
 from model.studies.prediction_game import allowed_cells, cover, score
 from viz.components.head_view import Guess, ViewEvent, head_view
 from viz.format import format_weight, markdown_table, token_markdown
-from viz.handout.build import head_item
+from viz.handout.files import Item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
 from viz.session import Kept, session
@@ -82,8 +83,13 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
         with st.container(horizontal=True, horizontal_alignment="right"):
-            add_to_handout("covered", lambda where, link: head_item(record, _plain(view), covered=True,
-                                                                    where=where.split(BETWEEN)[0], link=link))
+            add_to_handout("covered", partial(_covered_item, record, view))
+
+
+def _covered_item(record: AttentionRecord, view: View, where: str, link: str) -> Item:
+    from viz.handout.build import head_item  # imports what would delay the first page
+
+    return head_item(record, _plain(view), covered=True, where=where.split(BETWEEN)[0], link=link)
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
