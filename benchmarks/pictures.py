@@ -29,7 +29,7 @@ PAGES = {
 # frames of the animation: address and seconds
 MOMENTS = (("/?layer=3&head=1&pair=it,animal", 3.0), ("/?layer=3&head=1&pair=it,animal&lens=lines", 2.5),
            ("/?layer=0&head=2&token=it", 2.5), ("/?layer=5&head=11&pair=it,animal", 2.5))
-COLOURS, MOVING = 256, 128
+COLOURS = 128
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 VERIFIED = """() => [...document.querySelectorAll('[data-testid=stSidebar] button')]
     .some((button) => button.innerText.includes('✓'))"""
@@ -61,7 +61,7 @@ def small(picture: Image.Image) -> bytes:
 
 def moving(contents: list[bytes]) -> bytes:
     """Return several pictures as an animated GIF."""
-    frames = [Image.open(io.BytesIO(each)).convert("RGB").quantize(MOVING, dither=Image.Dither.NONE)
+    frames = [Image.open(io.BytesIO(each)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
               for each in contents]
     out = io.BytesIO()
     frames[0].save(out, "gif", save_all=True, append_images=frames[1:], loop=0, optimize=True,
