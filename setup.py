@@ -9,7 +9,7 @@ from setuptools.command.build_py import build_py
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from model.core.version import commit  # noqa: E402, as a build does not look here
+from model.core.version import commit  # noqa: E402, because a build does not have this folder on its path
 
 
 class Build(build_py):

@@ -1,4 +1,4 @@
-"""constraints.txt fixes all that the requirements bring, in versions that any system finds."""
+"""constraints.txt pins everything that the requirements install, in versions that exist on every system."""
 import re
 
 import pytest
