@@ -83,11 +83,12 @@ def quoted(text: str, longest: int = 80) -> str:
 
 
 class NotOnDisk(UserError):
-    """The model is not on this disk but can be fetched. `wanted` names the model to fetch; for an adapter, its base."""
+    """The model is not on this disk but can be fetched. `wanted` names the model to fetch; for an adapter, its base.
+    `reason` is the sentence without the command, for pages, which offer a button."""
 
-    def __init__(self, sentence: str, wanted: str) -> None:
-        super().__init__(sentence)
-        self.wanted = wanted
+    def __init__(self, reason: str, wanted: str) -> None:
+        super().__init__(f"{reason}; run: python -m model fetch {wanted}")
+        self.reason, self.wanted = f"{reason}.", wanted
 
 
 class UnknownModel(UserError):

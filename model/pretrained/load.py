@@ -57,8 +57,7 @@ def _place(model_id: str) -> ModelFiles:
         raise UnknownModel(f"There is no model named {model_id}; choose one from the catalogue, or one from the hub as "
                            f"owner/name.")
     if folder is None:
-        raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}",
-                        model_id)
+        raise NotOnDisk(f"{model_id} is not on this disk", model_id)
     return ModelFiles(model_id, folder, model_id, files.licence_of(folder))
 
 

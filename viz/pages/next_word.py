@@ -52,7 +52,7 @@ def render(page: PageContext) -> None:
     except NotOnDisk as missing:
         if state.model not in titles:
             raise
-        _ways_out(page, escape_markdown(str(missing)))
+        _ways_out(page, escape_markdown(missing.reason))
     _next_word(page, sources.open_query(OURS[0], example_of(OURS[0]), continuation=page.controls["wrote"]))
 
 
@@ -62,15 +62,16 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     offers = sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
-    st.info(sentence)
-    with st.container(horizontal=True):
-        for offer in writers:
-            if offer.on_disk:
-                model_button(page, offer, wrote=())
-        for offer in (each for name in OURS for each in offers if each.id == name):
-            model_button(page, offer, text=example_of(offer.id), text_b=None, target=None, wrote=())
-        for offer in absent[:1]:
-            model_button(page, offer)
+    with st.container(key="aside-ways"):   # hidden in lecture mode
+        st.info(sentence)
+        with st.container(horizontal=True):
+            for offer in writers:
+                if offer.on_disk:
+                    model_button(page, offer, wrote=())
+            for offer in (each for name in OURS for each in offers if each.id == name):
+                model_button(page, offer, text=example_of(offer.id), text_b=None, target=None, wrote=())
+            for offer in absent[:1]:
+                model_button(page, offer)
 
 
 def _next_word(page: PageContext, query: Query) -> None:

@@ -73,7 +73,7 @@ def render(page: PageContext) -> None:
     except NotOnDisk as missing:
         if is_unknown(page.state.model):   # the frame offers to download a model that the user named
             raise
-        _ways_out(page, str(missing))
+        _ways_out(page, missing.reason)
         return
     picture_pills(page)
     offer = next((each for each in sources.catalogue() if each.id == FETCHED), None)

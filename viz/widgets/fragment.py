@@ -26,7 +26,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     try:
         yield
     except NotOnDisk as missing:
-        _offer_to_fetch(page, missing.wanted, str(missing), part)
+        _offer_to_fetch(page, missing, part)
     except UnknownWords as error:
         refusal(page, error.record, model_button)
     except UserError as error:
@@ -52,13 +52,13 @@ def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> Non
                   on_click=lambda: page.set(model=offer.id, **changes) if offer.on_disk else fetch(page, offer.id))
 
 
-def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:
+def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
     """Offer to download a missing model: draw what happened, the model's size, and a button."""
-    words = strings("frame")
+    words, model = strings("frame"), missing.wanted
     if not sources.may_fetch():
         st.info(words["no_fetch"].format(model=escape_markdown(model)))
         return
-    st.info(escape_markdown(sentence))
+    st.info(escape_markdown(missing.reason))
     offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
     if offer is not None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "

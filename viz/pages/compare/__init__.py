@@ -53,7 +53,8 @@ def render(page: PageContext) -> None:
     words = strings("compare")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    left, right = st.columns([5, 6], gap="medium", vertical_alignment="bottom")
+    # lecture mode hides the left side
+    left, right = st.columns([1, 20] if page.state.present else [5, 6], gap="medium", vertical_alignment="bottom")
     with left:
         record, view = real_head(page, token=False)
     with right:

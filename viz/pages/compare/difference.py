@@ -45,7 +45,7 @@ Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
 Names = tuple[str, str]                          # the sides' names, as plain text
 SHOWN = 6          # number of heads offered as buttons
 MOST_ANSWERS = 4   # words listed of each answer
-FEW, FEW_PRESENTED = 16, 10   # most groups of tokens with legible labels in three columns; the same in lecture mode
+FEW = 16           # most groups of tokens with legible labels in three columns
 HIGH = (360, 520, 760)        # height in pixels of one of three pictures, one of two, and a single one
 BARS_HIGH = 260
 EQUAL = 1e-6                  # weight differences up to this count as 0
@@ -140,7 +140,7 @@ def _row_in_focus(aligned: Alignment, view: View) -> int:
 
 def _beside_the_grid(page: PageContext, records: Pair, found: OpenHead) -> bool:
     """Return whether the map of the change is drawn beside the grid: it fits there and is not empty."""
-    few = max(len(found.aligned.rows), len(found.aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
+    few = max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
     return found.changed and few and not over_pictures(records)
 
 
