@@ -9,7 +9,7 @@ from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.theme import INK
 
 WORD, LIFT, STEP = 15, 26, 22    # pixels: word size, height of the lowest arc, distance between arcs
-BETWEEN, EDGE, BESIDE = 18, 26, 5   # pixels between words, at both ends, and between arcs at the same word
+BETWEEN, EDGE, BESIDE = 16, 12, 5   # pixels between words, at both ends, and between arcs at the same word
 POINTS = 17                      # points per arc
 RIGHT, WRONG = 2, 1              # indices in theme.HEADS
 ROOT = -1

@@ -48,7 +48,7 @@ LONGEST = 60                         # most words of a sentence that can be draw
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 PAGE = Page("record", own_texts=True, controls=(
     Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
-    Number("tree", 0, 0, 99_999, whole=True), Choice("drawn", "best", ("best", "open"))))
+    Number("tree", -1, -1, 99_999, whole=True), Choice("drawn", "best", ("best", "open"))))
 
 
 def render(page: PageContext) -> None:
@@ -156,7 +156,9 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     if not places:
         st.info(words["no_sentence"].format(words=LONGEST))
         return
-    place = page.controls["tree"] if page.controls["tree"] in places else places[0]
+    # a phone shows the shortest sentence whole
+    place = page.controls["tree"] if page.controls["tree"] in places else min(
+        places, key=lambda each: sentence_width(*_tree(sentence_at(report, each))))
     st.selectbox(words["which_sentence"], places, **bind(page.set, "tree", place),
                  format_func=lambda each: sentence_at(report, each).text)
     choice = _choice(page, report, relation)
@@ -223,10 +225,16 @@ def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> L
     return Look(looking, None if looked == test.NOTHING else looked, right, told)
 
 
+def _tree(sentence: Sentence) -> tuple[list[str], list[int], list[str]]:
+    """Return each word's form, the index of its head (−1 for the root), and its relation."""
+    words = sentence.words
+    return ([visible_token(word.form) for word in words], [word.head - 1 for word in words],
+            [word.relation for word in words])
+
+
 def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, looks: list[Look]) -> None:
     words, sentence = strings("grammar"), sentence_at(report, place)
-    forms = [visible_token(word.form) for word in sentence.words]
-    heads, names = [word.head - 1 for word in sentence.words], [word.relation for word in sentence.words]
+    forms, heads, names = _tree(sentence)
     right = sum(look.right for look in looks)
     told = words["drawing"].format(head=name_of(choice), relation=relation, right=right, n=len(looks))
     st.markdown(escape_markdown(told))

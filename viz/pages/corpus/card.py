@@ -30,9 +30,10 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
-        st.caption(words["near"])
-        pills(words["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set,
-              "head", None, "atlas-near")
+        with st.container(key="aside-near"):   # hidden in lecture mode
+            st.caption(words["near"])
+            pills(words["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set,
+                  "head", None, "atlas-near")
     st.button(words["open"], key="atlas-open", on_click=_open, args=(page, atlas, head))
     measure = measure if measure in atlas.measures else atlas.measures[0]
     examples = atlas.examples(*head, measure)
