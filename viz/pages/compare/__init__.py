@@ -15,7 +15,15 @@ from viz.components.picture_view import PatchEvent
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.compare.difference import both_section, change_section, grid_section, open_head, patching_section
+from viz.pages.compare.difference import (
+    both_section,
+    change_section,
+    grid_section,
+    map_beside_grid,
+    matrices,
+    open_head,
+    patching_section,
+)
 from viz.pages.compare.many_texts import many_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
@@ -53,8 +61,8 @@ def render(page: PageContext) -> None:
     words = strings("compare")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    # lecture mode hides the left side
-    left, right = st.columns([1, 20] if page.state.present else [5, 6], gap="medium", vertical_alignment="bottom")
+    left, right = (st.container(), st.container()) if page.state.present else st.columns(
+        [5, 6], gap="medium", vertical_alignment="bottom")
     with left:
         record, view = real_head(page, token=False)
     with right:
@@ -77,13 +85,17 @@ def render(page: PageContext) -> None:
                      _taker(page, edited) if other.counterpart else None)
         if page.controls["versus"] == "model":
             st.caption(words["same_heads" if same_heads(*records, kinds) else "other_heads"], width=READABLE)
-    with right:
-        change_section(page, records, view, found)
+    beside = map_beside_grid(records, found)
+    with left if beside and page.state.present else right:   # in lecture mode the map needs the whole height
+        change_section(records, view, found)
+    if beside:
+        with right:
+            matrices(page, records, view, found, (2,))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
             patching_section(records, overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
                              _taker(page, None))
-    both_section(page, records, view, found)
+    both_section(page, records, view, found, (0, 1) if beside else (0, 1, 2))
     if page.controls["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
         many_section(page, records, overview, view, _taker(page, None))
     folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,

@@ -121,16 +121,14 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
     return OpenHead(shown, bound, names, titles, aligned, head)
 
 
-def change_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """Draw both answers and the open head's change, as a sentence and as a map."""
+def change_section(records: Pair, view: View, found: OpenHead) -> None:
+    """Draw both answers and the open head's change as a sentence."""
     _answers(*records, tuple(map(escape_markdown, found.names)))
     row = _row_in_focus(found.aligned, view) if over_pictures(records) else None
     st.markdown(change_claim(found.shown[0].weights, found.shown[1].weights,
                              with_patch_names(found.aligned, records, view), row))
     if not found.changed and (why := unchanged_why(records[1].query.edits, found.head)):
         st.markdown(why)
-    if _beside_the_grid(page, records, found):
-        _matrices(page, records, view, found, (2,))
 
 
 def _row_in_focus(aligned: Alignment, view: View) -> int:
@@ -138,14 +136,14 @@ def _row_in_focus(aligned: Alignment, view: View) -> int:
     return next((place for place, group in enumerate(aligned.rows) if view.token in group.first), 0)
 
 
-def _beside_the_grid(page: PageContext, records: Pair, found: OpenHead) -> bool:
+def map_beside_grid(records: Pair, found: OpenHead) -> bool:
     """Return whether the map of the change is drawn beside the grid: it fits there and is not empty."""
     few = max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
     return found.changed and few and not over_pictures(records)
 
 
-def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """Draw the open head on both sides, and the map of the change unless it is beside the grid."""
+def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
+    """Draw the open head on both sides and the change: over pictures, or `places` of the three matrices."""
     words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
@@ -160,7 +158,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
         _three_over_pictures(page, records, view, focus, values, found.titles)
         found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # the largest change in this row
     else:
-        _matrices(page, records, view, found, (0, 1) if _beside_the_grid(page, records, found) else (0, 1, 2))
+        matrices(page, records, view, found, places)
     st.caption(words["over_about" if over else "picture_about"])
     if alone := alone_claim(found.aligned):
         st.caption(alone)
@@ -168,7 +166,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) 
     _save_menu(SavedComparison(found.shown, looked, found.bound, tuple(saved), records, page.link(), values))
 
 
-def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
+def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
     """Draw some of the three matrices (two heads and their difference): side by side for short texts, with a larger
     difference below for longer ones. Choosing a row in one focuses it in all of them, and on the page Heads."""
     aligned, few = found.aligned, max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
