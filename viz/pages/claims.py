@@ -69,7 +69,7 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     table, counted = all_rows(), st.empty()
     waiting = _controls(page, table)
-    st.caption(words["legend"], width=READABLE_WIDE)
+    st.markdown(f":gray[{words['legend']}]", width=READABLE_WIDE)   # lecture mode hides captions outside claims
     results, places = {row: result_of(row) for row in table}, dict[Row, Places]()
     for _, group in groupby(table, key=lambda row: row.claim.name):
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)

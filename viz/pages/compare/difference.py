@@ -316,7 +316,8 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
     names in Markdown."""
     words, predictions = strings("compare"), [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
-    st.markdown(f"##### {words['answers']}")
+    with st.container(key="aside-answers"):   # hidden in lecture mode
+        st.markdown(f"##### {words['answers']}")
     sides = {"one": names[0], "other": names[1]}
     angle = cosine(first, second)
     if angle is not None:
