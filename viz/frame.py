@@ -81,7 +81,7 @@ def mark_terms(page: PageContext) -> None:
     words = strings("glossary")["tap"]
     known = [[term.name, term.title, term.says.replace("*", ""), term_link(term), term.title.rstrip(")").split(" (")]
              for term in terms().values() if term.name not in words["unmarked"]]
-    registered("terms", "js/terms.js", "module.terms")(key="terms", data=[words["more"], known],
+    registered("terms", "js/terms.js", "module.terms()")(key="terms", data=[words["more"], known],
                                                        on_event_change=open_entry)
 
 

@@ -54,7 +54,7 @@ class Page:
     controls: tuple[Control, ...] = ()  # part of the URL while the page is open; names must not clash with viz/link.py
     leave: Callable[[], None] | None = None   # called when the session opens another page
     # with needs="head": the control values that require a head, such as (("real", True),); () for always
-    asks_at: tuple[tuple[str, Any], ...] = ()
+    asks_at: tuple[tuple[str, object], ...] = ()
     reads: Literal["text", "picture", "both"] = "text"   # input read by the page's models
     own_texts: bool = False  # whether the page provides the texts, so that only the model can be chosen
     # the catalogue models that it supports; others are not offered
@@ -67,7 +67,7 @@ class Page:
         """Whether the page uses a model and a text."""
         return self.needs != "nothing"
 
-    def asks_with(self, controls: Mapping[str, Any]) -> bool:
+    def asks_with(self, controls: Mapping[str, object]) -> bool:
         """Return whether the page uses a model and a text with these control values. If not, the sidebar shows
         neither."""
         return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
@@ -124,7 +124,7 @@ class PageContext:
         """Yield the answers to several questions, each as soon as it is available. how: see `viz.waiting.ask_each`."""
         return waiting.ask_each(questions, **how)
 
-    def set(self, *, passing: bool = False, **changes: Any) -> None:
+    def set(self, *, passing: bool = False, **changes: object) -> None:
         """Change any fields of the question, of the view (`head` takes (layer, head)) and of this page's controls
         together.
 
@@ -171,12 +171,12 @@ class PageContext:
         view = complete_view(self.state, record)
         return self.state.with_view(head=(view.layer, view.head))
 
-    def open_page(self, name: str, **controls: Any) -> None:
+    def open_page(self, name: str, **controls: object) -> None:
         """Open another page and set some of its controls. Callbacks must use `open_next`."""
         self._put(with_controls(self.state, name, pages()[name][0], controls))
         st.switch_page(self.menu[name])
 
-    def open_next(self, name: str, **controls: Any) -> None:
+    def open_next(self, name: str, **controls: object) -> None:
         """Request another page in a callback, which cannot open it itself; the frame or a caller of `follow` opens
         it."""
         session().next_page = name, controls
@@ -236,7 +236,7 @@ def base_address() -> str:
     return own_address().partition("?")[0].rpartition("/")[0] + "/"
 
 
-def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
+def with_controls(state: State, name: str, page: Page, changes: Mapping[str, object]) -> State:
     """Return the state with some of a page's controls changed. Invalid values are ignored; default values are removed
     from the state, and so from the URL."""
     known = {control.name: control for control in page.controls}

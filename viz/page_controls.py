@@ -19,7 +19,7 @@ class Control:
     name: str    # key in the URL
     start: Any   # default
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> Any:
         """Return the value in canonical form, or None if it is invalid."""
         raise NotImplementedError
 

@@ -50,7 +50,7 @@ class State:
         since."""
         return {field: name for field, name in sorted(self.absent_texts) if not getattr(self, field)}
 
-    def with_control_values(self, page: str, **changes: Any) -> "State":
+    def with_control_values(self, page: str, **changes: object) -> "State":
         """Return the state with some of a page's controls changed; None resets one to its default."""
         others = {entry for entry in self.control_values if entry[0] != page or entry[1] not in changes}
         return replace(self,

@@ -1,13 +1,15 @@
 """Widgets that show and change one field of the view or one of a page's controls, and keep the URL up to date."""
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
 
 from viz.components.slider import slider
 from viz.page import PageContext
+
+T = TypeVar("T", bound=Hashable)
 
 
 def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
@@ -40,7 +42,7 @@ def segments(label: str, options: dict[str, str], choose: Callable[..., None], f
                          label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
-def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: object,
+def select(label: str, options: dict[T, str], choose: Callable[..., None], field: str, value: object,
            quiet: bool = False) -> None:
     """Draw a choice from many options; options is {value: label}. quiet: show the label only to screen readers."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],
@@ -52,12 +54,12 @@ def toggle(label: str, choose: Callable[..., None], field: str, value: bool, hel
     st.toggle(label, help=help, **bind(choose, field, value))
 
 
-def pills(label: str, options: Iterable[tuple[Any, str]], choose: Callable[..., None], field: str, chosen: Any,
+def pills(label: str, options: Iterable[tuple[T, str]], choose: Callable[..., None], field: str, chosen: object,
           key: str) -> None:
     """Draw a row of small buttons that open things, with the chosen one marked. options: (value, label)."""
-    options = dict(options)
-    st.session_state[key] = chosen if chosen in options else None
-    st.pills(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed", key=key,
+    named = dict(options)
+    st.session_state[key] = chosen if chosen in named else None
+    st.pills(label, list(named), format_func=lambda option: named[option], label_visibility="collapsed", key=key,
              wrap=True, on_change=_hand_on, args=(choose, field, key))
 
 
@@ -95,6 +97,6 @@ def pills_for(page: PageContext, name: str, label: str, options: dict[int, str])
              **bind(page.set, name, list(page.controls[name])))
 
 
-def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
+def button_setting(page: PageContext, words: str, key: str, **changes: object) -> None:
     """Draw a button that sets several controls at once."""
     st.button(words, key=key, on_click=lambda: page.set(**changes))

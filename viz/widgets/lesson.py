@@ -226,7 +226,7 @@ class Section(dict[str, Any]):
                       **bind(self.page.set, control, value), **look)
         return value
 
-    def button(self, label: str, **changes: Any) -> None:
+    def button(self, label: str, **changes: object) -> None:
         """Draw a button with the text self[label] that sets several controls at once."""
         button_setting(self.page, self[label], f"{self.name}-{label}", **changes)
 
@@ -236,11 +236,12 @@ class Section(dict[str, Any]):
             for name, value in values.items():
                 button_setting(self.page, self["presets"][name], f"{control}-{name}", **{control: value})
 
-    def tell(self, **facts: Any) -> None:
+    def tell(self, **facts: object) -> None:
         """Add facts, which the section's alternative texts and explanation may name."""
         self.facts |= facts
 
-    def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "", **options: Any) -> None:
+    def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "",
+               **options: object) -> None:
         """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
         "" for the first."""
         which = f"_{kind}" if kind else ""
@@ -248,7 +249,7 @@ class Section(dict[str, Any]):
         alt = re.sub(r"\\(.)", r"\1", self[f"alt{which}"].format(**self.facts))   # facts may be escaped for Markdown
         figure(draw, *given, key=key, alt=alt, **named | options)
 
-    def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: Any) -> None:
+    def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:
         """Draw what to notice in the section's pictures, and the tabs below. shown: functions to list under Code.
         notices_in: the column for what to notice; ignored in lecture mode, which shows it below the picture."""
         self.tell(**facts)

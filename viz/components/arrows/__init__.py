@@ -1,7 +1,6 @@
 """An interactive two-dimensional head: queries and keys in one plane, values and output in another, weights below.
 Works with pointer, touch and keyboard."""
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from viz import theme
 from viz.components.component import Picture, show
@@ -30,7 +29,7 @@ def state(vectors: Mapping[str, tuple[float, ...]], looks: int, corners: Sequenc
                  "corners": list(corners), "covered": covered}, {})
 
 
-def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dict[str, Any] | None:
+def parse_event(value: object, controls: Mapping[str, Numbers], tokens: int) -> dict[str, object] | None:
     """Parse a browser event: {"q": numbers, "k": numbers, "v": numbers} with two numbers per token, or {"looks":
     token position}. Return None for anything else."""
     if not isinstance(value, dict):
@@ -39,13 +38,14 @@ def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dic
         return dict(value) if type(value["looks"]) is int and 0 <= value["looks"] < tokens else None
     if set(value) != set(VECTORS):
         return None
-    moved = {name: controls[name].clean(value[name]) if isinstance(value[name], list) else None for name in VECTORS}
-    return None if any(each is None or len(each) != 2 * tokens for each in moved.values()) else moved
+    moved = {name: controls[name].clean(value[name]) for name in VECTORS if isinstance(value[name], list)}
+    fits = [each is not None and len(each) == 2 * tokens for each in moved.values()]
+    return dict(moved) if len(fits) == len(VECTORS) and all(fits) else None
 
 
 def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]],
            looks: int, corners: Sequence[int], *, covered: bool, key: str,
-           turn: Callable[[dict[str, Any]], None]) -> Picture:
+           turn: Callable[[dict[str, object]], None]) -> Picture:
     """Draw the arrows. Before the page reruns, a move calls turn({"q": …, "k": …, "v": …}) and a click on a token's
     name calls turn({"looks": position}). tokens, controls, vectors, corners, covered: see `body` and `state`.
 

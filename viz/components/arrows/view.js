@@ -1,6 +1,6 @@
 // Draw a two-dimensional head: two planes of arrows, and a row of numbers for each token.
 import { axis, draggable, plane } from "../js/plane.js";
-import { div, figure, fill, fixed, node } from "../js/shared.js";
+import { button, div, figure, fill, fixed, node, span } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
 
 const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
@@ -30,12 +30,8 @@ export function viewOf(root, look) {
 
   function build(read) {
     body = read;
-    who.replaceChildren(node("span", "", body.text.who));
-    buttons = body.tokens.map((token, at) => {
-      const button = node("button", "", token, who);
-      button.onclick = () => look(at);
-      return button;
-    });
+    who.replaceChildren(span("", body.text.who));
+    buttons = body.tokens.map((token, at) => button("", token, who, () => look(at)));
     rows.replaceChildren();
     cells = body.tokens.map((token) => {
       const cell = div("cell", rows), name = node("b", "token", token, cell), dot = div("", cell), score = div("", cell);
@@ -84,7 +80,7 @@ export function viewOf(root, look) {
     }
     mix.group.style.display = now.covered ? "none" : "";
     point(mix, sum, accent, body.text.mix);
-    buttons.forEach((button, at) => { button.ariaPressed = at === now.looks; });
+    buttons.forEach((each, at) => { each.ariaPressed = at === now.looks; });
     cells.forEach((each, at) => {
       each.name.style.borderColor = heads[at];
       each.dot.textContent = `q · k = ${fixed(dots[at], 2)}`;

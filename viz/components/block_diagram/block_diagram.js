@@ -1,7 +1,7 @@
 // One block. Click, Enter or Space opens a box; arrow keys move up and down. Sends {box}.
 import { ARROWS, onKeys } from "../js/keys.js";
 import { div, frame } from "../js/shared.js";
-import { label, set, shape, wire } from "../js/svg.js";
+import { box, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
@@ -12,11 +12,9 @@ export function mount(element, bytes, send) {
     stage.replaceChildren();
     const svg = shape("svg", { viewBox: `0 0 ${size.join(" ")}`, role: "radiogroup", "aria-label": alt }, stage);
     for (const points of body.wires) wire(svg, points);
-    boxes = body.boxes.map(([name, x, y, tint, words, dimensions]) => {
-      const group = shape("g", { class: `box ${tint}`, role: "radio", "aria-label": `${words}, ${dimensions}` }, svg);
-      shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }, group);
-      label(group, words, { x, y: y - 2 });
-      label(group, dimensions, { x, y: y + 15, class: "shape" });
+    boxes = body.boxes.map(([name, x, y, tint, ...lines]) => {
+      const group = box(svg, tint, [x, y, width, height], lines);
+      set(group, { role: "radio", "aria-label": lines.join(", ") });
       return { name, group };
     });
   }

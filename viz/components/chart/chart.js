@@ -4,7 +4,7 @@
 // (--lecture) it takes a share of the window.
 import { mountOnce } from "../js/lifecycle.js";
 import { larger } from "../js/larger.js";
-import { div, heightFor, node, zoomOf } from "../js/shared.js";
+import { button, div, heightFor, node, zoomOf } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a full-screen chart, for plotly's buttons (chart.css)
@@ -26,21 +26,10 @@ const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
   document.head.append(script);
 }));
 
-const ICONS = {
-  keep: "M3 6h12v2H3zm0 5h12v2H3zm0 5h7v2H3zm13-2h2v3h3v2h-3v3h-2v-3h-3v-2h3z",
-  save: "M11 4h2v8h3l-4 4-4-4h3zM5 18h14v2H5z",
-};
-const ICON = `viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"`;
-
 // Draw the buttons below a chart; `text` holds their labels.
 function tools(parent, text, tell) {
   const row = div("clearhead-tools", parent);
-  for (const [name, path] of Object.entries(ICONS)) {
-    const button = node("button", name, undefined, row);
-    button.innerHTML = `<svg ${ICON}><path fill="currentColor" d="${path}"/></svg>`;
-    node("span", "", text[name], button);
-    button.onclick = () => tell(name);
-  }
+  for (const name of ["keep", "save"]) button(name, text[name], row, () => tell(name));
   return row;
 }
 

@@ -1,5 +1,5 @@
 // Read a figure's messages in a page without a server, and draw the controls of an open head.
-import { node } from "../js/shared.js";
+import { button, node } from "../js/shared.js";
 
 /**
  * Decode a figure's message: zlib format (RFC 1950) in base64.
@@ -35,19 +35,18 @@ export function stageOf(parent, css) {
 export function choices(words, state, signed, update) {
   const bar = node("div", "choices"), drawn = [];
   const offer = (field, value, text) => {
-    const button = node("button", "", text, bar);
-    button.onclick = () => {
+    const made = button("", text, bar, () => {
       state[field] = field === "transpose" ? !state.transpose : value;
       mark();
       update({ part: "state", [field]: state[field] });
-    };
-    drawn.push([button, field, value]);
+    });
+    drawn.push([made, field, value]);
   };
   for (const field of signed ? [] : ["lens", "scale"]) {
     for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
   }
   offer("transpose", true, words.transpose);
-  const mark = () => drawn.forEach(([button, field, value]) => { button.ariaPressed = state[field] === value; });
+  const mark = () => drawn.forEach(([made, field, value]) => { made.ariaPressed = state[field] === value; });
   mark();
   return bar;
 }

@@ -1,6 +1,6 @@
 // Sort a table when its headers are clicked: first descending, then ascending. Cells without a number are last.
 
-function order(one, other, numbers, way) {
+function compared(one, other, numbers, way) {
   const [a, b] = [one, other].map(parseFloat);
   if (!numbers) return way * one.localeCompare(other);
   return isNaN(a) || isNaN(b) ? isNaN(a) - isNaN(b) : way * (b - a);
@@ -12,7 +12,8 @@ export function table(figure) {
   heads.forEach((head, at) => {
     head.onclick = () => {
       const up = head.ariaSort === "descending", numbers = head.matches(".number");
-      const rows = [...body.rows].sort((...pair) => order(...pair.map(({ cells }) => cells[at].textContent), numbers, up ? -1 : 1));
+      const order = (...pair) => compared(...pair.map(({ cells }) => cells[at].textContent), numbers, up ? -1 : 1);
+      const rows = [...body.rows].sort(order);
       for (const each of heads) each.ariaSort = null;
       head.ariaSort = up ? "ascending" : "descending";
       body.replaceChildren(...rows);

@@ -1,6 +1,6 @@
 // The count for one answer, or the button that clears all counts. The tab stores them, so they survive a reload.
 import { mountOnce } from "../js/lifecycle.js";
-import { div, fill, node } from "../js/shared.js";
+import { button, div, fill, span } from "../js/shared.js";
 import { store, stored } from "../js/storage.js";
 import { styles } from "../js/styles.js";
 
@@ -19,8 +19,9 @@ function write(question, counts) {
 }
 
 function begin(parent) {
-  const root = div("hands", parent), bar = div("bar", root), fewer = node("button", "fewer", "−", root);
-  const count = node("span", "count", "", root), more = node("button", "more", "+", root), clear = node("button", "clear", "", root);
+  const root = div("hands", parent), bar = div("bar", root), fewer = button("fewer", "−", root, () => add(-1));
+  const count = span("count", "", root), more = button("more", "+", root, () => add(1));
+  const clear = button("clear", "", root, () => write(data.question, []));
   const ended = new AbortController(), { signal } = ended;
   let data;
   count.role = "status";
@@ -46,9 +47,6 @@ function begin(parent) {
     write(data.question, counts.with(data.place, Math.max(0, Math.min(MOST, own))));
   }
 
-  more.onclick = () => add(1);
-  fewer.onclick = () => add(-1);
-  clear.onclick = () => write(data.question, []);
   document.addEventListener(CHANGED, show, { signal });
   document.addEventListener(KEY, ({ detail: { hand, by } }) => {
     if (hand === data.place && !data.told && root.getClientRects().length) add(by);

@@ -3,7 +3,6 @@ messages."""
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -86,7 +85,7 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     heads_per_kv: number of query heads per key head. height: in pixels. silence: whether heads can be silenced with a
     click. behind: the picture behind the thumbnails.
     """
-    header = constants(behind and behind.most) | {
+    header = constants(None if behind is None else behind.most) | {
               "room": room, "part": "body", "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
               "height": height, "silence": silence,
@@ -139,7 +138,7 @@ def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
     return np.array([numbers.get(head, np.nan) for head in every], np.float32)
 
 
-def parse_event(value: Any, overview: Overview) -> GridEvent | None:
+def parse_event(value: object, overview: Overview) -> GridEvent | None:
     """Parse a browser event: a head's number, {"silence": number} or {"figure": number}. Return None for anything
     else."""
     every, way = head_ids(overview), "open"

@@ -11,7 +11,8 @@ export function mount(element, bytes, send) {
   let body, state, at;
 
   function redraw(colours) {
-    if (view.draw(body, state, colours)) at = undefined;
+    view.draw(body, state, colours);
+    view.reach(at &&= view.spotOf(at.index));
   }
 
   // Handle a click or Enter, which opens or silences a head. `other` always silences; `together` adds to a figure.

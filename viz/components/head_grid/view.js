@@ -2,7 +2,7 @@
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver } from "../js/overlay.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { div, figure, fill, heightFor, node, place, within } from "../js/shared.js";
+import { div, figure, fill, heightFor, node, place, span, within } from "../js/shared.js";
 import { byLayer, byRank } from "./layout.js";
 
 /**
@@ -10,7 +10,7 @@ import { byLayer, byRank } from "./layout.js";
  * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
  * @param {HTMLElement} root
  * @returns {{stage: HTMLElement, scroll: HTMLElement, spots: () => Spot[], spotOf: (index: number) => Spot | undefined,
- *   draw: (body: object, state: object, colours: object) => boolean, drawMarks: () => void, point: (spot?: Spot) => void,
+ *   draw: (body: object, state: object, colours: object) => void, drawMarks: () => void, point: (spot?: Spot) => void,
  *   reach: (spot?: Spot) => void, under: (event: PointerEvent) => Spot | undefined,
  *   about: (spot: Spot) => [string, string[][]]}} point: frames the head under the pointer; reach: frames the head
  *   reached with the keyboard; about: title and rows of the tooltip
@@ -20,26 +20,17 @@ export function viewOf(root) {
   const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
   const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(name, stage));
   const badges = div("", stage), legend = div("legend", root);
-  let body, state, plan, drawn, cells;
+  let body, state, plan;
 
   canvas.role = "img";
   scroll.tabIndex = 0;
   scroll.role = "application";
 
-  // Return whether the layout changed.
   function draw(nextBody, nextState, colours) {
     [body, state] = [nextBody, nextState];
-    const smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
-    const { order, signed, of, values } = state, height = heightFor(root, body.height);
-    const screen = [root.clientWidth, height, devicePixelRatio, colours.theme];
-    const wanted = JSON.stringify([screen, order, signed, of, [...(values?.values ?? [])]]);
-    if (wanted === drawn && cells === body.cells) {
-      drawMarks();
-      return false;
-    }
-    [drawn, cells] = [wanted, body.cells];
-    plan = order ? byRank(body, order, root.clientWidth) : byLayer({ ...body, height }, root.clientWidth, smallest);
-    cursor.hidden = hovered.hidden = true;
+    const smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12, height = heightFor(root, body.height);
+    plan = state.order ? byRank(body, state.order, root.clientWidth) : byLayer({ ...body, height }, root.clientWidth, smallest);
+    hovered.hidden = true;
     place(stage, 0, 0, plan.width, plan.height);
     scroll.style.maxHeight = `${height}px`;
     drawCells(colours);
@@ -50,10 +41,7 @@ export function viewOf(root) {
     canvas.ariaLabel = fill(body.text.picture, said);
     const keys = fill(body.silence ? body.text.keys_silence : body.text.keys, said);
     scroll.ariaLabel = state.figure ? `${keys} ${body.text.keys_figure}` : keys;
-    root.dataset.heads = plan.spots.length;
-    root.dataset.pitch = plan.pitch;
-    root.dataset.left = plan.spots[0].x;
-    return true;
+    Object.assign(root.dataset, { heads: plan.spots.length, pitch: plan.pitch, left: plan.spots[0].x });
   }
 
   function drawCells(colours) {
@@ -120,7 +108,7 @@ export function viewOf(root) {
   function drawMarks() {
     around(opened, spotOf(state.open), 2);
     badges.replaceChildren();
-    for (const spot of (body.masked_out ?? []).map(spotOf)) {
+    for (const spot of body.masked_out.map(spotOf)) {
       if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
     }
     for (const spot of (state.figure ?? []).map(spotOf)) if (spot) around(div("mark together", badges), spot, 2);
@@ -137,18 +125,18 @@ export function viewOf(root) {
   }
 
   function drawLegend(colours) {
-    const { text: words, pool: [rows, columns], picture } = body, { values, signed, of } = state, bar = node("span", "bar");
+    const { text: words, pool: [rows, columns], picture } = body, { values, signed, of } = state, bar = span("bar");
     const texts = values ? [of] : picture ? [words.picture_row] : [words.scale, words.thumbnail];
     if (!values && !picture && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
     bar.style.background = colours.gradient;
     if (values && signed) bar.style.background = signedBar(body.colours.signed[colours.theme], colours.paper);
     else if (!values && picture) bar.style.background = barOf(body.opacity, body.colours.glow);
-    const [low, ...others] = [...(values ? state : body).ends, ...texts].filter(Boolean).map((text) => node("span", "", text));
+    const [low, ...others] = [...(values ? state : body).ends, ...texts].filter(Boolean).map((text) => span("", text));
     legend.replaceChildren(low, bar, ...others);
   }
 
   const nameOf = ({ layer, head, index }) =>
-    fill(body.text[body.masked_out?.includes(index) ? "masked_out" : "name"], { layer, head });
+    fill(body.text[body.masked_out.includes(index) ? "masked_out" : "name"], { layer, head });
 
   function facts({ index }) {
     const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];

@@ -2,7 +2,7 @@
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/keys.js";
-import { div, fill, frame, heightFor, node, tooltip } from "../js/shared.js";
+import { button, div, fill, frame, heightFor, span, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marked_cells.js";
@@ -113,20 +113,20 @@ export function mount(element, bytes, send) {
   // While the head is covered, show the number of marked cells and the button that reveals the head.
   function drawButtons() {
     const words = view.body.text, count = view.marks.inside().length;
-    const reveal = node("button", "reveal", words.reveal), clear = node("button", "", words.clear);
-    reveal.disabled = clear.disabled = !count;
-    reveal.onclick = () => {
+    legend.replaceChildren();
+    const reveal = button("reveal", words.reveal, legend, () => {
       send({ marks: view.marks.tokens() });
       if (!view.state.alone) return;
       view.state.marking = false;
       look();
       draw();
-    };
-    clear.onclick = () => {
+    });
+    const clear = button("", words.clear, legend, () => {
       view.marks.clear();
       marked(words.none);
-    };
-    legend.replaceChildren(reveal, clear, node("span", "", fill(words.count, { count })));
+    });
+    reveal.disabled = clear.disabled = !count;
+    span("", fill(words.count, { count }), legend);
   }
 
   function marked(news) {

@@ -1,6 +1,6 @@
 // Explain the colours of the open head.
 import { signedBar } from "../js/negative_marks.js";
-import { node, scaleBar } from "../js/shared.js";
+import { scaleBar, span } from "../js/shared.js";
 
 /**
  * Return the elements of the legend below the picture. headName: returns a head's name, for lenses with several heads.
@@ -13,17 +13,17 @@ export function legendOf(view, headName) {
   if (body.heads.length > 1 && state.lens === "lines") {
     return body.heads.map((_, head) => entry(headName(head), colours.heads[head]));
   }
-  const nodes = [node("span", "", bound ? words.change : words.weight),
+  const nodes = [span("", bound ? words.change : words.weight),
     scaleBar(undefined, bound ? signedBar(colours.signed, colours.paper) : colours.gradient, body.ticks[state.scale]),
-    node("span", "", [words[state.scale], state.why_scale].filter(Boolean).join(", "))];
+    span("", [words[state.scale], state.why_scale].filter(Boolean).join(", "))];
   if (state.lens === "matrix" && view.hidden) nodes.push(entry(words.masked, colours.masked));
   if (state.lens === "matrix" && body.absent) nodes.push(entry(words.absent, colours.masked));
-  if (view.marks.inside().length && state.lens !== "lines") nodes.push(node("span", "entry guess", words.yours));
+  if (view.marks.inside().length && state.lens !== "lines") nodes.push(span("entry guess", words.yours));
   return nodes;
 }
 
 function entry(text, colour) {
-  const made = node("span", "entry", text);
+  const made = span("entry", text);
   made.style.setProperty("--head", colour);
   return made;
 }

@@ -2,7 +2,7 @@
 import { div, node, place, within } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
 import { pointOf } from "../js/token_element.js";
-import { CODES, strengths, widest } from "./codes.js";
+import { strengths, widest } from "./codes.js";
 import { namesOf } from "./labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
@@ -29,7 +29,8 @@ export function lines(stage, view) {
     const pen = canvasOf(base, gap, height);
     canvasOf(front, gap, height);
     const { weights } = view.body, [heads, rows, columns] = weights.shape;
-    const least = Math.max(threshold(weights.values), 1);
+    // the smallest code to draw, so that a long text stays readable and has at most MOST lines
+    const least = (weights.values.toSorted().at(-1 - MOST) ?? 0) + 1;
     for (let head = 0; head < heads; head++) {
       for (let at = 0; at < rows * columns; at++) {
         const code = weights.values[head * rows * columns + at], row = Math.floor(at / columns);
@@ -37,15 +38,6 @@ export function lines(stage, view) {
       }
     }
     drawNames();
-  }
-
-  // Return the smallest code to draw, so that a long text stays readable and has at most MOST lines.
-  function threshold(codes) {
-    const counts = new Uint32Array(CODES);
-    for (const code of codes) counts[code]++;
-    let code = CODES - 1;
-    for (let lines = counts[code]; code > 0 && lines + counts[code - 1] <= MOST; lines += counts[code]) code--;
-    return code;
   }
 
   const middle = (at) => (at + 0.5) * size.pitch;

@@ -14,14 +14,12 @@ const FEW = 20;   // up to this many tokens, lecture mode shows all names, even 
 export function matrix(stage, view) {
   const canvas = node("canvas", "", undefined, stage), labels = div("labels", stage), marked = div("", stage);
   const [down, across, focused, paired] = ["band down", "band across", "row", "pair"].map((name) => div(`box ${name}`, stage));
-  let codes, source, turned, names, size;
+  let codes, names, size;
 
   // The codes, transposed if needed. 0 means masked, so an unmasked weight of 0 gets the smallest other code.
   function prepare() {
     const { weights, scores, absent, bound } = view.body, flip = view.state.transpose;
     const [, rows, columns] = weights.shape;
-    if (source === weights && turned === flip) return;
-    [source, turned] = [weights, flip];
     codes = new Uint16Array(rows * columns);
     const [noRows, noColumns] = (absent ?? [[], []]).map((each) => new Set(each));
     for (let row = 0; row < rows; row++) {

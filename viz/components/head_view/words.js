@@ -1,6 +1,6 @@
 // The texts of an open head: names, numbers, sentences, and the row in focus as a table.
 import { number } from "../js/messages.js";
-import { figure, fill, fixed, node } from "../js/shared.js";
+import { figure, fill, fixed, table } from "../js/shared.js";
 import { valueOf } from "./codes.js";
 import { scored } from "./offline_prediction.js";
 
@@ -14,7 +14,7 @@ export function wordsOf(view) {
   const name = (axis, at) => fill(view.body.text.position, { token: axis.texts[at], position: axis.tokens[at] });
   const rowName = (row) => {
     const from = name(view.rows, row);
-    return view.body.blind?.includes(row) ? fill(view.body.text.blind, { from }) : from;
+    return view.body.blind.includes(row) ? fill(view.body.text.blind, { from }) : from;
   };
   const between = (row, column) => ({ from: name(view.rows, row), to: name(view.columns, column) });
   const pairName = (row, column) => fill(view.body.text.pair, between(row, column));
@@ -56,7 +56,7 @@ export function wordsOf(view) {
   // Return the tooltip's title and rows for the spot under the pointer or keyboard cursor.
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
-    const nothing = view.state.marking || view.body.blind?.includes(row);
+    const nothing = view.state.marking || view.body.blind.includes(row);
     if (column === undefined) return [rowName(row), nothing ? [] : most(row, 3)];
     return [pairName(row, column), facts(row, column)];
   }
@@ -79,21 +79,13 @@ export function wordsOf(view) {
   }
 
   // Fill a table with the row in focus, for readers who cannot see the picture; return the table's description.
-  function fillTable(table) {
+  function fillTable(unseen) {
     const { focus } = view.state, words = view.body.text;
-    table.replaceChildren();
-    if (focus === null) return undefined;
-    const made = node("table", "", undefined, table), from = name(view.rows, focus);
-    const blind = view.body.blind?.includes(focus);
-    node("caption", "", blind ? rowName(focus) : fill(words.table, { from }), made);
-    const line = (tag, cells) => {
-      const row = node("tr", "", undefined, made);
-      for (const cell of cells) node(tag, "", cell, row);
-    };
-    line("th", [words.column_token, ...facts(focus, 0).map(([title]) => title)]);
-    view.columns.texts.forEach((_, column) => {
-      line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]);
-    });
+    if (focus === null) return unseen.replaceChildren();
+    const from = name(view.rows, focus), blind = view.body.blind.includes(focus);
+    table(unseen, blind ? rowName(focus) : fill(words.table, { from }), [
+      [words.column_token, ...facts(focus, 0).map(([title]) => title)],
+      ...view.columns.texts.map((_, column) => [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)])]);
     const list = most(focus, 3).map((each) => each.join(" ")).join(", ");
     return blind ? rowName(focus) : fill(words.said, { from, list });
   }

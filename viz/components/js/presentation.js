@@ -3,11 +3,12 @@
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
 import { SCREENS } from "./keys.js";
 import { mountOnce } from "./lifecycle.js";
-import { div, node } from "./shared.js";
+import { button, div, span } from "./shared.js";
 import { stage, TITLE } from "./stage.js";
 
 // commands in lecture mode: functions of room() without an argument
-const COMMANDS = { p: "leave", P: "leave", Escape: "leave", b: "dark", B: "dark", ".": "dark", F5: "full", Home: "first", End: "last" };
+const COMMANDS = { p: "leave", P: "leave", Escape: "leave", b: "dark", B: "dark", ".": "dark", F5: "full",
+  Home: "first", End: "last" };
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
 const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
@@ -40,14 +41,14 @@ export function said(event, on, letters) {
 // Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
 function line(parent, { text, title }, act) {
   const row = div("clearhead-line", parent);
-  const button = (name, sign = text[name]) => Object.assign(node("button", name, sign, row),
-    { ariaLabel: text[name], title: text[name], onclick: () => act(name) });
-  button("back", "‹");
-  const place = node("span", "place", "", row);
-  button("on", "›");
-  node("span", "name", title, row);
-  const proof = button("proof");
-  button("leave");
+  const made = (name, sign = text[name]) => Object.assign(button(name, sign, row, () => act(name)),
+    { ariaLabel: text[name], title: text[name] });
+  made("back", "‹");
+  const place = span("place", "", row);
+  made("on", "›");
+  span("name", title, row);
+  const proof = made("proof");
+  made("leave");
   return { row, place, proof };
 }
 

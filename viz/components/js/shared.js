@@ -26,6 +26,23 @@ export function node(tag, name = "", text = undefined, parent = undefined) {
 export const div = (name, parent) => node("div", name, undefined, parent);
 
 /**
+ * @param {string} [name]  CSS classes
+ * @param {string} [text]
+ * @param {ParentNode} [parent]
+ * @returns {HTMLSpanElement}
+ */
+export const span = (name, text, parent) => node("span", name, text, parent);
+
+/**
+ * @param {string} name  CSS classes
+ * @param {string} [text]
+ * @param {ParentNode} [parent]
+ * @param {() => void} [onclick]
+ * @returns {HTMLButtonElement}
+ */
+export const button = (name, text, parent, onclick = null) => Object.assign(node("button", name, text, parent), { onclick });
+
+/**
  * Create a component's frame: its root, its listeners and observers, and a redraw that runs at most once per animation
  * frame, in the theme's colours, once a message of every part has come.
  * @param {HTMLElement | ShadowRoot} element
@@ -183,25 +200,45 @@ export function place(element, x, y, width = undefined, height = undefined) {
 }
 
 /**
- * Format a number with fixed decimals and a true minus sign; numbers that round to 0 have no sign.
+ * Format a number as Python does: with fixed decimals, exact ties rounded to even, and a true minus sign; numbers that
+ * round to 0 have no sign.
  * @param {number} value
  * @param {number} digits
  * @returns {string}
  */
-export const fixed = (value, digits) => minus(value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
-const minus = (written) => written.replace(/^-/, "−");
+export function fixed(value, digits) {
+  formats[digits] ??= new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits,
+    useGrouping: false, roundingMode: "halfEven", signDisplay: "negative" });
+  return minus(formats[digits].format(value));
+}
+const formats = [], minus = (written) => written.replace(/^-/, "−");
 
 /**
- * Format a weight or measure with the same digits as format_weight() in viz/format.py: three decimals, never 0.000 for
- * a nonzero number, and exact ties (odd multiples of 1/16) rounded to even.
+ * Format a weight or measure with the same digits as format_weight() in viz/format.py: three decimals, but never 0.000
+ * for a nonzero number.
  * @param {number} value
  * @returns {string}
  */
 export function figure(value) {
   if (value !== 0 && Math.abs(value) < 0.0005) return minus(value.toExponential(1).replace(/-(\d)$/, "-0$1"));
-  if (Math.abs((value * 16) % 2) !== 1) return fixed(value, 3);
-  const below = Math.floor(Math.abs(value) * 1000);
-  return fixed(Math.sign(value) * (below + (below % 2)) / 1000, 3);
+  return fixed(value, 3);
+}
+
+/**
+ * Fill an element with a table.
+ * @param {HTMLElement} parent
+ * @param {string} caption
+ * @param {string[][]} rows  the first cell of each is its header
+ */
+export function table(parent, caption, rows) {
+  parent.replaceChildren();
+  const made = node("table", "", undefined, parent);
+  node("caption", "", caption, made);
+  for (const [head, ...cells] of rows) {
+    const row = node("tr", "", undefined, made);
+    node("th", "", head, row).scope = "row";
+    for (const cell of cells) node("td", "", cell, row);
+  }
 }
 
 /**

@@ -32,6 +32,21 @@ export function set(made, attributes) {
 }
 
 /**
+ * Draw a box with lines of text around its centre.
+ * @param {Element} parent
+ * @param {string} name  CSS classes
+ * @param {number[]} place  x and y of the centre, width and height
+ * @param {string[]} lines
+ * @returns {SVGElement}
+ */
+export function box(parent, name, [x, y, width, height], lines) {
+  const group = shape("g", { class: `box ${name}` }, parent);
+  shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }, group);
+  lines.forEach((words, at) => label(group, words, { x, y: y + 5 + (at - (lines.length - 1) / 2) * 17 }));
+  return group;
+}
+
+/**
  * Draw an arrow through points [x, y, x, y, …] with right-angled corners, styled by the classes wire and tip-of-wire.
  * @param {Element} parent
  * @param {number[]} points

@@ -2,16 +2,10 @@
 // leaves Streamlit's elements unchanged. A tap opens the definition.
 import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
+import { styles } from "./styles.js";
 
 const PROSE = "p, li";
 const APART = "a, button, label, code, summary, span[style], :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], [role=dialog]";
-const CARD = `
-[popover] { position: fixed; inset: auto; margin: 0; box-sizing: border-box; width: min(22rem, calc(100vw - 16px));
-  padding: 12px 14px; border: 1px solid var(--st-border-color); border-radius: 6px;
-  background: var(--st-background-color); color: var(--st-text-color); font: 15px/1.45 var(--st-font);
-  box-shadow: 0 4px 18px #0003; }
-[popover] p { margin: 4px 0 8px; }
-[popover] a { color: var(--st-link-color); }`;
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
@@ -117,5 +111,5 @@ function begin(parent) {
   };
 }
 
-/** @type {(call: object) => () => void} */
-export const terms = mountOnce(begin, CARD);
+/** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */
+export const terms = async () => mountOnce(begin, await styles("js/terms.css"));

@@ -1,7 +1,7 @@
 // A square of buttons to paint on. The painted square is sent on release, as {allowed}.
 import { dragging } from "../js/drag.js";
 import { ARROWS, onKeys, presses } from "../js/keys.js";
-import { div, fill, frame, node } from "../js/shared.js";
+import { button, div, fill, frame, node, span } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
@@ -13,14 +13,14 @@ export function mount(element, bytes, send) {
     body = read;
     const { labels, text, frozen } = body;
     [buttons, names, at] = [[], [], 0];
-    square.replaceChildren(node("span"));
+    square.replaceChildren(span());
     square.style.gridTemplateColumns = `minmax(40px, 72px) repeat(${labels.length}, minmax(0, 1fr))`;
     [square.role, square.ariaLabel] = ["group", text.group];
     for (const label of labels) node("bdi", "name column", label, square).title = label;
     labels.forEach((row, i) => {
       names.push(node("bdi", "name row", row, square));
       labels.forEach((column, j) => {
-        const made = node("button", "", "", square), ariaLabel = fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` });
+        const made = button("", "", square), ariaLabel = fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` });
         buttons.push(Object.assign(made, { disabled: frozen, ariaLabel }));
       });
     });

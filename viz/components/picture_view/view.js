@@ -2,7 +2,7 @@
 import { canvasOf, rule } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, STEPS, thinned } from "../js/overlay.js";
-import { div, fill, heightFor, node, place, scaleBar, within } from "../js/shared.js";
+import { button, div, fill, heightFor, node, place, scaleBar, span, table, within } from "../js/shared.js";
 
 const LINES = 7;   // smallest patch, in pixels, with grid lines
 const NARROW = 420;   // width in pixels below which the sentence always has two lines, so that adjacent pictures align
@@ -21,7 +21,7 @@ export function viewOf(root) {
   const sentence = div("say", root), chips = div("chips", root), board = div("board", root);
   const canvas = node("canvas", "", undefined, board), outlines = div("", board);
   const [over, from] = ["mark over", "mark from"].map((name) => div(name, board));
-  const legend = div("legend", root), table = div("unseen", root);
+  const legend = div("legend", root), unseen = div("unseen", root);
   let body, state, size, pictures = {};
 
   board.tabIndex = 0;
@@ -37,8 +37,8 @@ export function viewOf(root) {
     body = read;
     chips.replaceChildren();
     for (const token of special()) {
-      const chip = Object.assign(node("button", "chip", "", chips), { disabled: body.frozen });
-      for (const [part, text] of [["swatch", ""], ["name", name(token)], ["number", ""]]) node("span", part, text, chip);
+      const chip = Object.assign(button("chip", "", chips), { disabled: body.frozen });
+      for (const [part, text] of [["swatch", ""], ["name", name(token)], ["number", ""]]) span(part, text, chip);
     }
   }
 
@@ -100,12 +100,7 @@ export function viewOf(root) {
     pen.fillRect(x, y, r - x, b - y);
     pen.strokeStyle = "#ffffff";
     pen.lineWidth = 1.5 * (devicePixelRatio || 1);
-    pen.beginPath();
-    for (const [start, stop] of [[[x, y], [r, b]], [[r, y], [x, b]]]) {
-      pen.moveTo(...start);
-      pen.lineTo(...stop);
-    }
-    pen.stroke();
+    pen.stroke(new Path2D(`M${x} ${y}L${r} ${b}M${r} ${y}L${x} ${b}`));
   }
 
   // Draw the tokens that are not patches as buttons in their colours.
@@ -137,9 +132,9 @@ export function viewOf(root) {
     legend.hidden = state.kind === "none";
     if (legend.hidden) return;
     const { glow, below } = body.colours, count = state.hidden.length;
-    legend.replaceChildren(node("span", "", state.scale));
+    legend.replaceChildren(span("", state.scale));
     scaleBar(legend, barOf(state.opacity, glow, state.kind === "signed" ? below : []), state.ticks);
-    if (count) node("span", "", fill(body.text.hidden, { count }), legend);
+    if (count) span("", fill(body.text.hidden, { count }), legend);
   }
 
   // Return the tooltip rows of a token.
@@ -148,14 +143,8 @@ export function viewOf(root) {
   function say() {
     sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
     sentence.textContent = state.sentence;
-    table.replaceChildren();
-    const made = node("table", "", undefined, table);
-    node("caption", "", state.sentence, made);
-    for (const token of new Set([...state.largest, ...special()])) {
-      const row = node("tr", "", undefined, made);
-      node("th", "", name(token), row).scope = "row";
-      node("td", "", facts(token).map((fact) => fact.join(" ")).join(", "), row);
-    }
+    table(unseen, state.sentence, [...new Set([...state.largest, ...special()])]
+      .map((token) => [name(token), facts(token).map((fact) => fact.join(" ")).join(", ")]));
   }
 
   // Return the patch under the pointer.

@@ -62,7 +62,8 @@ export function mount(element, bytes, send) {
 
   // Return the curve, with undrawn positions at the height of the nearest drawn one.
   function filled() {
-    const known = Object.keys(heights), nearest = (i) => known.reduce((best, each) => (Math.abs(each - i) < Math.abs(best - i) ? each : best));
+    const known = Object.keys(heights);
+    const nearest = (i) => known.reduce((best, each) => (Math.abs(each - i) < Math.abs(best - i) ? each : best));
     return Array.from({ length: body.places }, (_, i) => (known.length ? heights[nearest(i)] : MIDDLE));
   }
 

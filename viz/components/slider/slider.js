@@ -1,16 +1,16 @@
 // A slider with its options' labels below. Sends moves while dragging.
 import { telling } from "../js/drag.js";
 import { mountOnce } from "../js/lifecycle.js";
-import { div, node } from "../js/shared.js";
+import { button, div, node, span } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in drag.js
 
 function begin(parent) {
   const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
-  const why = node("button", "why", "?", head), about = node("span", "about", "", head), said = node("span", "said", "", root);
+  const why = button("why", "?", head), about = span("about", "", head), said = span("said", "", root);
   const line = Object.assign(node("input", "", undefined, root), { id: "line", type: "range", min: 0, step: 1 });
-  const ends = div("ends", root), [first, last] = ["", ""].map((text) => node("span", "", text, ends)), one = {};
+  const ends = div("ends", root), [first, last] = ["", ""].map((text) => span("", text, ends)), one = {};
   let data, words = [], count = 0;
   label.htmlFor = "line";
   for (const unheard of [about, said, ends]) unheard.ariaHidden = "true";

@@ -1,8 +1,7 @@
 // The parts of the picture, from left to right: pieces, vectors, the open block, all blocks, next-word candidates.
-import { div, fill, node } from "../js/shared.js";
+import { button, div, fill, node, span } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 
-const span = (name, text, parent) => node("span", name, text, parent);
 const percent = (share) => `${Math.round(100 * share)}%`;
 
 /**
@@ -34,7 +33,7 @@ function panel(body, send, steps, name, draw) {
   draw(div("inside", made));
   const links = div("lessons", made);
   for (const [lesson, door] of new Map(own.map(([, , , lesson, door]) => [lesson, door]))) {
-    node("button", "lesson", `${door} ›`, links).onclick = () => send({ lesson });
+    button("lesson", `${door} ›`, links, () => send({ lesson }));
   }
   return made;
 }
@@ -105,19 +104,18 @@ const blocks = (body, send) => panel(body, send, ["blocks"], "blocks", (inside) 
 
 const output = (body, send) => panel(body, send, ["logits", "softmax", "word"], "output", (inside) => {
   const low = Math.min(0, ...body.logits), high = Math.max(...body.logits, 0), head = div("word heads-of", inside);
-  const write = (button, at) => { button.onclick = () => send({ write: body.numbers[at] }); };
+  const write = (at) => () => send({ write: body.numbers[at] });
   for (const name of ["", "logit", "probability"]) span(name, body.text[name], head);
   body.words.forEach((word, at) => {
-    const row = node("button", at ? "word" : "word first", undefined, inside);
+    const row = button(at ? "word" : "word first", undefined, inside, write(at));
     row.style.setProperty("--i", at);
     row.disabled = !body.again;
-    write(row, at);
     span("token", word, row);
     bar(row, "logit", (body.logits[at] - low) / (high - low), body.scores[at]);
     bar(row, "probability", body.chances[at], body.written[at]);
   });
   if (body.rest) div("rest", inside).textContent = body.rest;
-  if (body.again) write(node("button", "write", body.again, inside), 0);
+  if (body.again) button("write", body.again, inside, write(0));
 });
 
 function bar(parent, name, share, written) {
@@ -132,8 +130,9 @@ function bar(parent, name, share, written) {
  * @param {object} body
  */
 export function drawPaths(stage, body) {
-  const inside = stage.querySelector(".attention .inside"), svg = inside.querySelector("svg"), found = inside.querySelectorAll(".row");
-  const middle = ({ offsetTop, offsetHeight }) => offsetTop + offsetHeight / 2, last = [...found].at(-1), names = last.lastElementChild;
+  const inside = stage.querySelector(".attention .inside"), svg = inside.querySelector("svg");
+  const found = [...inside.querySelectorAll(".row")], last = found.at(-1), names = last.lastElementChild;
+  const middle = ({ offsetTop, offsetHeight }) => offsetTop + offsetHeight / 2;
   const start = names.offsetLeft + names.offsetWidth + 8, wide = inside.clientWidth - 10, end = middle(last);
   const [early, late] = [0.55, 0.35].map((share) => start + share * (wide - start));
   const all = body.first ? [body.early, ...body.weights.values] : body.weights.values;
@@ -156,7 +155,8 @@ export function drawNeurons(stage, { neurons: { values } }, [, , , , , blue]) {
   const canvas = stage.querySelector("canvas"), { clientWidth: wide, clientHeight: high } = canvas;
   if (!wide) return;
   const columns = Math.max(1, Math.round(Math.sqrt((values.length * wide) / high))), pen = canvas.getContext("2d");
-  const rows = Math.ceil(values.length / columns), largest = Math.max(...values.map(Math.abs), 1e-30), ratio = devicePixelRatio || 1;
+  const rows = Math.ceil(values.length / columns), ratio = devicePixelRatio || 1;
+  const largest = Math.max(...values.map(Math.abs), 1e-30);
   [canvas.width, canvas.height] = [wide * ratio, high * ratio];
   const across = canvas.width / columns, down = canvas.height / rows;
   pen.fillStyle = blue;

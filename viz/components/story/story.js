@@ -1,7 +1,7 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
 import { stepped } from "../js/keys.js";
-import { div, frame, node } from "../js/shared.js";
+import { button, div, frame, node, span } from "../js/shared.js";
 import { drawNeurons, drawPaths, panels } from "./parts.js";
 
 const STILL = "(prefers-reduced-motion: reduce)";
@@ -9,9 +9,11 @@ const STILL = "(prefers-reduced-motion: reduce)";
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, receive } = frame(element, "story", redraw);
-  const bar = div("controls", root), play = node("button", "play", "", bar), stops = div("stops", bar);
+  const bar = div("controls", root), stops = div("stops", bar);
+  const play = button("play", "", undefined, () => go(!plays && step === last() ? 0 : step, !plays));
+  bar.prepend(play);
   const foot = div("foot", root), line = div("line", root), stage = div("machine", root);
-  const say = node("p", "notice", "", foot), door = node("button", "door", "", foot);
+  const say = node("p", "notice", "", foot), door = button("door", "", foot, () => send({ lesson: body.steps[step][3] }));
   let body, begun, step = 0, plays = false, later;
   root.role = "group";
 
@@ -21,17 +23,16 @@ export function mount(element, bytes, send) {
     root.ariaLabel = body.alt;
     root.classList.toggle("frozen", body.frozen);
     stops.replaceChildren(...body.steps.map(([, title], at) => {
-      const stop = node("button", "stop");
-      stop.append(node("i"), node("span", "", title));
-      stop.onclick = () => go(at);
+      const stop = button("stop", "", undefined, () => go(at));
+      stop.append(node("i"), span("", title));
       return stop;
     }));
     let other = false;
     const parts = body.line.map(([text, piece]) => {
       if (piece) other = !other;
-      return node("span", piece ? (other ? "piece other" : "piece") : "gap", text);
+      return span(piece ? (other ? "piece other" : "piece") : "gap", text);
     });
-    line.replaceChildren(...parts, node("span", "next", body.words[0]));
+    line.replaceChildren(...parts, span("next", body.words[0]));
     stage.replaceChildren(...panels(body, send));
     if (begun && !same) begin();
     else if (begun) show();
@@ -68,13 +69,12 @@ export function mount(element, bytes, send) {
     [step, plays] = [to, running];
     show();
     clearTimeout(later);
-    if (plays) later = setTimeout(() => root.isConnected && go(Math.min(step + 1, last()), step + 1 < last()), body.seconds * 1000);
+    const next = () => root.isConnected && go(Math.min(step + 1, last()), step + 1 < last());
+    if (plays) later = setTimeout(next, body.seconds * 1000);
   }
 
   const stepsOf = (panel) => panel.dataset.steps.split(" ").map((name) => body.steps.findIndex(([each]) => each === name));
 
-  on(play, "click", () => go(!plays && step === last() ? 0 : step, !plays));
-  on(door, "click", () => send({ lesson: body.steps[step][3] }));
   // a click on a part shows its step after the current one (cyclically), or its first step if another part is current
   on(stage, "click", ({ target }) => {
     const panel = target.closest(".panel");

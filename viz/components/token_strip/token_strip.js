@@ -1,6 +1,6 @@
 // The sentence's tokens as buttons. Selections are sent as {token, pair}.
 import { onKeys, stepped } from "../js/keys.js";
-import { div, fill, frame, node } from "../js/shared.js";
+import { div, fill, frame, span } from "../js/shared.js";
 import { token } from "../js/token_element.js";
 
 /** @type {import("../js/component.js").Mount} */
@@ -21,9 +21,9 @@ export function mount(element, bytes, send) {
       if (pairs && segments[at] > segment) {
         segment = segments[at];
         if (segment) div("segment", strip);
-        node("span", "letter", words.segments[segment], strip);
+        span("letter", words.segments[segment], strip);
       }
-      if (!(flags[at] & 4)) word = node("span", "word", undefined, strip);
+      if (!(flags[at] & 4)) word = span("word", undefined, strip);
       const made = token(text, flags[at], word, "button"), about = fill(words.token, { token: text, position: at });
       const notes = [flags[at] & 1 && words.special, flags[at] & 2 && words.unknown];
       made.dir = "auto";

@@ -1,7 +1,7 @@
 // The Transformer diagram. Boxes with lessons are links; hovering over one shows the lesson and the boxes it builds on.
 import { onKeys } from "../js/keys.js";
 import { div, frame } from "../js/shared.js";
-import { label, set, shape, wire } from "../js/svg.js";
+import { box, label, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
@@ -18,15 +18,13 @@ export function mount(element, bytes, send) {
     for (const [at, x, y, width, height] of frames) shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
     for (const [at, points] of wires) wire(figures[at], points);
     for (const [at, x, y, name, anchor] of labels) label(figures[at], text.labels[name], { x, y, "text-anchor": anchor, class: "small" });
-    boxes = body.boxes.map((each) => box(figures[each[1]], each));
+    boxes = body.boxes.map((each) => linked(figures[each[1]], each));
     point();
   }
 
-  function box(parent, [name, , x, y, height, colour]) {
+  function linked(parent, [name, , x, y, height, colour]) {
     const { wide: width, doors: { [name]: door }, text } = body, lines = text.boxes[name];
-    const group = shape("g", { class: `box ${colour} ${door ? "door" : "closed"}` }, parent);
-    shape("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 6 }, group);
-    lines.forEach((words, at) => label(group, words, { x, y: y + 5 + (at - (lines.length - 1) / 2) * 17 }));
+    const group = box(parent, `${colour} ${door ? "door" : "closed"}`, [x, y, width, height], lines);
     if (door) {
       label(group, `${door.minutes}′`, { x: x + width / 2 - 5, y: y + height / 2 - 5, class: "minutes" });
       set(group, { role: "link", tabindex: 0, "aria-label": `${lines.join(" ")}: ${door.words}` });
