@@ -53,7 +53,8 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
 
 def constants(bound: float | None) -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: colours, ticks and texts."""
-    ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale) for scale in TICKS}
+    # every other tick of the wider bar on paper
+    ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale)[::2] for scale in TICKS}
     return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "ticks": ticks, "text": strings("components")["view"]}
 
 
