@@ -124,7 +124,7 @@ class PageContext:
         """Yield the answers to several questions, each as soon as it is available. how: see `viz.waiting.ask_each`."""
         return waiting.ask_each(questions, **how)
 
-    def set(self, *, passing: bool = False, **changes: object) -> None:
+    def set(self, *, passing: bool = False, **changes: Any) -> None:
         """Change any fields of the question, of the view (`head` takes (layer, head)) and of this page's controls
         together.
 

@@ -40,7 +40,8 @@ HAIRLINE = "#c9ced6"    # frames and rules
 UNKNOWN = "#ffd54a"     # background of a token missing from the vocabulary
 FORBIDDEN = "#f1f2f4"   # masked cells
 LOG_FLOOR = 1e-4        # lower end of the log scale; smaller weights have the background's colour
-COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT}   # colours sent to every component
+# colours sent to every component
+COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT, "heads": HEADS, "signed": SIGNED}
 READABLE = 720          # longest line of text in pixels
 READABLE_WIDE = 860     # longest line of text in pixels on pages with wide pictures
 

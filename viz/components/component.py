@@ -7,12 +7,17 @@ In the browser, a channel named after the key joins body and state. The drawing 
 """
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+
 from model.core.view import View
+from viz import theme
 from viz.components.files import module_code
+from viz.components.messages import pack
+from viz.text import strings
 
 Event = TypeVar("Event")
 
@@ -34,6 +39,17 @@ def component_value(key: str, name: str = "event") -> object:
     import streamlit as st
 
     return (st.session_state.get(key) or {}).get(name)
+
+
+def constants(texts: str, table: str = "components") -> dict[str, object]:
+    """Return the part of a body that saved files omit and the app supplies: colours, and the texts of a table."""
+    return {"colours": theme.COMPONENT, "text": strings(table)[texts]}
+
+
+def message(part: str, room: str, header: Mapping[str, object],
+            arrays: Mapping[str, np.ndarray] | None = None) -> bytes:
+    """Pack a component's message. part: "body" or "state". room: name of the channel."""
+    return pack({"room": room, "part": part, **header}, arrays or {})
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,11 @@ from viz.components import block_diagram as block
 from viz.components import handles as handles
 from viz.components import head_grid as grid
 from viz.components import head_view as head
-from viz.components import mask_editor as mask
 from viz.components import picture_view as picture
 from viz.components import story as story
-from viz.components import token_strip as strip
 from viz.components import transformer_diagram as diagram
-from viz.components.messages import pack, unpack
+from viz.components.component import constants, message
+from viz.components.messages import unpack
 
 BROKEN = "A figure in this handout is damaged; remove it, or save the handout again."
 FOREIGN = "A chart in this handout was not drawn by Clearhead; remove it, or save the handout again."
@@ -125,7 +124,7 @@ def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own
     require(max(*body.blind, *down, state.focus or 0, pair[0]) < rows and max(*across, pair[1], 0) < columns)
     cover: dict[str, object] = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [],
                                 "why_scale": ""}
-    return {"body": head.constants(body.bound) | {"height": max(body.height, TALL)}, "state": cover}
+    return {"body": head.own_constants(body.bound) | {"height": max(body.height, TALL)}, "state": cover}
 
 
 class GridBody(BaseModel):
@@ -163,7 +162,7 @@ def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own
     require(max(state.open or 0, *(state.order or ()), *(mark for mark, _ in state.marks), *body.masked_out, 0) < count)
     numbers = {(0, at): number for at, number in enumerate(more["values"].tolist())} if more else {}
     values = grid.HeadValues(numbers, state.of, state.signed, state.bound, state.by_value)
-    return {"body": grid.constants(body.most if "picture" in arrays else None) | {"silence": False},
+    return {"body": grid.own_constants(body.most if "picture" in arrays else None) | {"silence": False},
             "state": grid.derived(values)}
 
 
@@ -211,7 +210,7 @@ def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Array
     require((state.kind == "weight") == (state.even is not None))
     require(state.high > (1 if state.kind == "weight" else state.low if state.kind == "plain" else 0))
     drawn = picture.PatchValues(more["values"], state.name, state.what, state.kind, state.even, state.low, state.high)
-    return {"body": picture.constants() | {"frozen": True},
+    return {"body": picture.own_constants() | {"frozen": True},
             "state": picture.derived(body.texts, drawn, state.focus, state.says)}
 
 
@@ -259,7 +258,7 @@ def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Array
     require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1))
     require(body.low <= min(state.values) and max(state.values) <= body.high and body.low < body.high)
     require(max(state.faint, default=0) < len(body.labels))
-    return {"body": handles.constants() | {"frozen": True}, "state": {}}
+    return {"body": constants("drag", "lesson") | {"frozen": True}, "state": {}}
 
 
 class MaskBody(BaseModel):
@@ -277,7 +276,7 @@ class MaskState(BaseModel):
 
 def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> Own:
     require(len(state.allowed) == len(body.labels) ** 2 and (state.marked or 0) < len(body.labels))
-    return {"body": mask.constants() | {"frozen": True}, "state": {}}
+    return {"body": constants("cells", "lesson") | {"frozen": True}, "state": {}}
 
 
 class StripAxis(Axis):
@@ -305,7 +304,7 @@ def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> 
     count = len(body.tokens.texts)
     require(0 < count <= LIMITS.tokens and body.tokens.names(count) and len(body.tokens.segments) == count)
     require(max(state.focus or 0, *(state.pair or (0, 0))) < count)
-    return {"body": strip.constants(), "state": {}}
+    return {"body": constants("strip"), "state": {}}
 
 
 class Door(BaseModel):
@@ -327,7 +326,7 @@ class DiagramState(BaseModel):
 
 
 def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
-    return {"body": diagram.constants(), "state": {}}
+    return {"body": diagram.own_constants(), "state": {}}
 
 
 class StoryBody(BaseModel):
@@ -372,7 +371,7 @@ def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> 
             == {len(body.words)})
     require([step[0] for step in body.steps] == list(story.STEPS))
     steps = [[name, title, say, "", door] for name, title, say, _, door in body.steps]   # without links
-    return {"body": story.constants() | {"frozen": True, "again": "", "steps": steps}, "state": {"plays": False}}
+    return {"body": story.own_constants() | {"frozen": True, "again": "", "steps": steps}, "state": {"plays": False}}
 
 
 class Schema(NamedTuple):
@@ -424,8 +423,8 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
         require(kind in WITH_ARRAYS or not (arrays or more))
         first, second = schema.body.model_validate(header), schema.state.model_validate(how)
         own = schema.own(first, arrays, second, more)
-        return (pack(first.model_dump() | own["body"] | {"room": room, "part": "body"}, arrays),
-                pack(second.model_dump() | own["state"] | {"room": room, "part": "state"}, more))
+        return (message("body", room, first.model_dump() | own["body"], arrays),
+                message("state", room, second.model_dump() | own["state"], more))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError,
             MemoryError) as error:
         raise UserError(FOREIGN if kind == "chart" else BROKEN) from error

@@ -97,6 +97,6 @@ def pills_for(page: PageContext, name: str, label: str, options: dict[int, str])
              **bind(page.set, name, list(page.controls[name])))
 
 
-def button_setting(page: PageContext, words: str, key: str, **changes: object) -> None:
+def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
     """Draw a button that sets several controls at once."""
     st.button(words, key=key, on_click=lambda: page.set(**changes))

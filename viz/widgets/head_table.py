@@ -45,7 +45,7 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", 
         "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 
-def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> dict[str, object]:
+def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> dict[str, Any]:
     """Return the name, format and help of each column of a table of heads, and of its index."""
     words = strings("measures")
     titles = ", ".join(pattern.title for pattern in PATTERNS)
@@ -67,7 +67,7 @@ def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> d
     return columns
 
 
-def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, object], *, key: str, alt: str,
+def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str, alt: str,
                     beside: Callable[[], object] | None = None) -> None:
     """Draw a table indexed by (layer, head) with a column of patterns; a click on a cell opens its head on the page
     Heads. alt: the table in words. beside: draws what is next to "Add to My lesson"."""

@@ -226,7 +226,7 @@ class Section(dict[str, Any]):
                       **bind(self.page.set, control, value), **look)
         return value
 
-    def button(self, label: str, **changes: object) -> None:
+    def button(self, label: str, **changes: Any) -> None:
         """Draw a button with the text self[label] that sets several controls at once."""
         button_setting(self.page, self[label], f"{self.name}-{label}", **changes)
 

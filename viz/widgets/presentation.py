@@ -6,6 +6,7 @@ step after an entry's last screen opens the next entry.
 """
 import re
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -60,7 +61,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
     listen()
 
 
-def parse_event(value: object) -> tuple[str, object] | None:
+def parse_event(value: object) -> tuple[str, Any] | None:
     """Parse a browser event: {"on": true or false}, {"step": 1 or -1} or {"screen": name}. Return None if it is
     invalid."""
     if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):

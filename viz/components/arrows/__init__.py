@@ -2,13 +2,9 @@
 Works with pointer, touch and keyboard."""
 from collections.abc import Callable, Mapping, Sequence
 
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, constants, message, show
 from viz.page_controls import Numbers
-from viz.text import strings
 
-COLOURS = theme.COMPONENT | {"heads": theme.HEADS}
 VECTORS = ("q", "k", "v")
 
 
@@ -17,16 +13,16 @@ def body(tokens: Sequence[str], controls: Mapping[str, Numbers], *, room: str) -
 
     controls: one for each name in VECTORS, with two numbers per token.
     """
-    return pack({"room": room, "part": "body", "tokens": list(tokens), "low": controls["q"].low,
-                 "high": controls["q"].high, "colours": COLOURS, "text": strings("lesson")["arrows"]}, {})
+    return message("body", room, constants("arrows", "lesson") | {
+        "tokens": list(tokens), "low": controls["q"].low, "high": controls["q"].high})
 
 
 def state(vectors: Mapping[str, tuple[float, ...]], looks: int, corners: Sequence[int], *, room: str,
           covered: bool = False) -> bytes:
     """Pack the arrows' positions and the query token. corners: the tokens whose values are the corners of their convex
     hull, in order. covered: hide the output and the hull while the page asks for a prediction."""
-    return pack({"room": room, "part": "state", **{name: list(vectors[name]) for name in VECTORS}, "looks": looks,
-                 "corners": list(corners), "covered": covered}, {})
+    return message("state", room, {**{name: list(vectors[name]) for name in VECTORS}, "looks": looks,
+                                   "corners": list(corners), "covered": covered})
 
 
 def parse_event(value: object, controls: Mapping[str, Numbers], tokens: int) -> dict[str, object] | None:

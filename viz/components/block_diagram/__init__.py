@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, message, show
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
 MIDDLE, ASIDE = 112, 284                       # x of the residual stream and of the residual connections
@@ -27,11 +26,10 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
     """Pack the boxes and lines. alt: alternative text of the drawing."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return pack(constants() | {
-                 "room": room, "part": "body", "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at),
-                 "kinds": [box.kind for box in boxes],
-                 "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
-                           for box, y in zip(boxes, at, strict=True)]}, {})
+    return message("body", room, constants() | {
+        "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at), "kinds": [box.kind for box in boxes],
+        "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
+                  for box, y in zip(boxes, at, strict=True)]})
 
 
 def constants() -> dict[str, object]:
@@ -55,7 +53,7 @@ def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]
 
 def state(opened: str, *, room: str) -> bytes:
     """Pack the name of the marked box."""
-    return pack({"room": room, "part": "state", "opened": opened}, {})
+    return message("state", room, {"opened": opened})
 
 
 def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:

@@ -2,14 +2,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, constants, message, show
 from viz.page_controls import Numbers
-from viz.text import strings
 
 MODES = ("bars", "shares", "points")
-COLOURS = theme.COMPONENT | {"heads": theme.HEADS}
 
 
 @dataclass(frozen=True)
@@ -33,20 +29,14 @@ class HandleSet:
 def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False) -> bytes:
     """Pack everything that stays fixed while dragging. frozen: disable dragging, for example where captions cannot be
     updated."""
-    return pack(constants() | {
-                 "room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
-                 "high": control.high, "name": drawn.name, "unit": drawn.unit, "height": drawn.height,
-                 "frozen": frozen}, {})
-
-
-def constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
-    return {"colours": COLOURS, "text": strings("lesson")["drag"]}
+    return message("body", room, constants("drag", "lesson") | {
+        "mode": drawn.mode, "labels": drawn.labels, "low": control.low, "high": control.high, "name": drawn.name,
+        "unit": drawn.unit, "height": drawn.height, "frozen": frozen})
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:
     """Pack the handles' values, and the indices of inactive (faint) ones."""
-    return pack({"room": room, "part": "state", "values": list(values), "faint": list(faint)}, {})
+    return message("state", room, {"values": list(values), "faint": list(faint)})
 
 
 def parse_event(value: object, control: Numbers, count: int) -> tuple[float, ...] | None:

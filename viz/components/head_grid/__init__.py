@@ -10,12 +10,10 @@ from model.core.heads import Overview
 from model.core.query import HeadId
 from model.core.view import View
 from viz import glow, theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, constants, message, show
 from viz.format import format_weight, signed_ticks
 from viz.text import strings
 
-COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
 SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 
 
@@ -85,8 +83,8 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     heads_per_kv: number of query heads per key head. height: in pixels. silence: whether heads can be silenced with a
     click. behind: the picture behind the thumbnails.
     """
-    header = constants(None if behind is None else behind.most) | {
-              "room": room, "part": "body", "layers": list(overview.layers),
+    header = own_constants(None if behind is None else behind.most) | {
+              "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
               "height": height, "silence": silence,
               "masked_out": [head_ids(overview).index(head) for head in overview.masked_out]}
@@ -94,15 +92,16 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     if behind is not None:
         header |= {"opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
         sections["picture"] = behind.pixels
-    return pack(header, sections)
+    return message("body", room, header, sections)
 
 
-def constants(most: float | None) -> dict[str, object]:
+def own_constants(most: float | None) -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: colours, texts and the ends of the colour
     bar. most: see GridPicture; None without a picture."""
-    glowing = {"glow": glow.css_colours()} if most else {}
-    return {"colours": COLOURS | glowing, "text": strings("components")["grid"],
-            "ends": ["1×", f"{most:g}×"] if most else ["0", "1"]}
+    common = constants("grid")
+    if most is None:
+        return common | {"ends": ["0", "1"]}
+    return common | {"colours": theme.COMPONENT | {"glow": glow.css_colours()}, "ends": ["1×", f"{most:g}×"]}
 
 
 def derived(values: HeadValues, silences: bool = False) -> dict[str, object]:
@@ -119,7 +118,7 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
     header: dict[str, object] = derived(values, bool(shown.silences)) | {
-        "room": room, "part": "state", "open": number.get(shown.open_head), "signed": values.signed,
+        "open": number.get(shown.open_head), "signed": values.signed,
         "bound": values.bound, "of": values.label, "by_value": values.ranked,
         "order": None if shown.order is None else [number[head] for head in shown.order],
         "marks": [[number[layer, head], rank] for layer, head, rank in shown.rank_badges]}
@@ -131,7 +130,7 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
                                    for head in every]] for name, numbers in shown.tooltip_values.items()]
     if values.numbers:
         sections["values"] = _column(values.numbers, every)
-    return pack(header, sections)
+    return message("state", room, header, sections)
 
 
 def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:

@@ -7,16 +7,14 @@ import numpy as np
 from model.core.query import Kind
 from model.core.view import DisplayedHead, View
 from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack, range_codes, root_codes, signed_codes
+from viz.components.component import Picture, constants, message, show
+from viz.components.messages import range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis
 from viz.components.token_strip import token_and_pair
 from viz.format import TICKS, signed_ticks, weight_ticks
-from viz.text import strings
 
 HEIGHT = 560              # pixels
 ROW_SUM_TOLERANCE = 1e-3  # a row sum this close to 1 counts as 1
-COLOURS = theme.COMPONENT | {"heads": theme.HEADS, "signed": theme.SIGNED}
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,8 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     """
     heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
-    header = constants(bound) | {
-              "room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
+    header = own_constants(bound) | {
+              "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
               "sums": bound is None and _sums_to_one(shown),
               "bound": bound, "absent": _absent(shown.weights), "blind": list(shown.blind), "notes": list(shown.notes),
@@ -48,14 +46,14 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
                                      for head in (shown, *overlay)])}
     if shown.scores is not None:
         sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
-    return pack(header, sections)
+    return message("body", room, header, sections)
 
 
-def constants(bound: float | None) -> dict[str, object]:
+def own_constants(bound: float | None) -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: colours, ticks and texts."""
     # every other tick of the wider bar on paper
     ticks = {scale: signed_ticks(bound) if bound else weight_ticks(scale)[::2] for scale in TICKS}
-    return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "ticks": ticks, "text": strings("components")["view"]}
+    return constants("view") | {"floor": theme.LOG_FLOOR, "ticks": ticks}
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
@@ -85,11 +83,11 @@ def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = 
     """Pack how the head is viewed, with the token in focus as a row index and the pair and marks as (row, column).
     why_scale: text shown next to the scale's name."""
     guess = guess or Guess("", False)
-    return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "why_scale": why_scale,
-                 "transpose": view.transpose,
-                 "round": guess.name, "marking": guess.marking, "alone": guess.alone,
-                 "focus": shown.row_of(view.token), "pair": None if view.pair is None else shown.cell_of(view.pair),
-                 "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]}, {})
+    return message("state", room, {
+        "lens": view.lens, "scale": view.scale, "why_scale": why_scale, "transpose": view.transpose,
+        "round": guess.name, "marking": guess.marking, "alone": guess.alone,
+        "focus": shown.row_of(view.token), "pair": None if view.pair is None else shown.cell_of(view.pair),
+        "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]})
 
 
 def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:

@@ -122,7 +122,7 @@ export function palette(root, colours) {
   const ink = colours.ink[theme], paper = colours.paper[theme], ramp = colours.ramp[theme];
   const accent = getComputedStyle(root).getPropertyValue("--st-primary-color") || colours.accent;
   for (const [name, colour] of Object.entries({ ink, paper, accent })) root.style.setProperty(`--${name}`, colour);
-  const heads = (colours.heads ?? []).map((each) => (each === "#000000" ? ink : each));
+  const heads = colours.heads.map((each) => (each === "#000000" ? ink : each));
   return { theme, ink, accent, paper, heads, ramp, gradient: `linear-gradient(90deg, ${ramp.join()})` };
 }
 

@@ -3,27 +3,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
-from viz.text import strings
+from viz.components.component import Picture, constants, message, show
 
 
 def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
     """Pack the tokens' names, which rows and columns share. frozen: disable painting, for example where captions cannot
     be updated."""
-    return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
-
-
-def constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
-    return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
+    return message("body", room, constants("cells", "lesson") | {"labels": labels, "frozen": frozen})
 
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
     """Pack the current mask. allowed: bool (query, key). marked: a row to highlight."""
-    return pack({"room": room, "part": "state", "allowed": [int(cell) for cell in allowed.ravel()], "marked": marked},
-                {})
+    return message("state", room, {"allowed": [int(cell) for cell in allowed.ravel()], "marked": marked})
 
 
 def parse_event(value: object, n: int) -> np.ndarray | None:

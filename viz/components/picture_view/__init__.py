@@ -6,8 +6,7 @@ import numpy as np
 
 from model.core.view import View
 from viz import glow, theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, constants, message, show
 from viz.format import format_change, format_weight
 from viz.text import strings
 
@@ -85,16 +84,16 @@ class PatchEvent:
 def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = False) -> bytes:
     """Pack the picture and its patches. height: maximum in pixels, or the rest of the window. frozen: disable
     selection, because without a server other tokens' rows are unavailable."""
-    header = constants() | {
-              "room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
+    header = own_constants() | {
+              "texts": list(patches.texts), "places": list(patches.places),
               "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
               "height": height}
-    return pack(header, {"picture": patches.picture, "boxes": patches.boxes.astype(np.float32)})
+    return message("body", room, header, {"picture": patches.picture, "boxes": patches.boxes.astype(np.float32)})
 
 
-def constants() -> dict[str, object]:
+def own_constants() -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: colours and texts."""
-    return {"colours": COLOURS, "text": strings("components")["picture"]}
+    return constants("picture") | {"colours": COLOURS}
 
 
 def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: str) -> dict[str, object]:
@@ -119,10 +118,10 @@ def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: 
 def state(texts: Sequence[str], values: PatchValues, shown: PatchState, *, room: str) -> bytes:
     """Pack the numbers and the selection. texts: each token's label."""
     header: Mapping[str, object] = derived(texts, values, shown.focus, shown.says) | {
-        "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
+        "name": values.name, "what": values.what, "kind": values.kind,
         "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}
-    return pack(header, {"values": values.numbers.astype(np.float32)})
+    return message("state", room, header, {"values": values.numbers.astype(np.float32)})
 
 
 def parse_event(value: object, count: int) -> PatchEvent | None:

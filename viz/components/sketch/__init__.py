@@ -3,11 +3,8 @@ keyboard."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, constants, message, show
 from viz.page_controls import Numbers
-from viz.text import strings
 
 
 @dataclass(frozen=True)
@@ -22,14 +19,13 @@ class Axes:
 
 def body(axes: Axes, places: int, *, room: str) -> bytes:
     """Pack everything that stays fixed while drawing. places: number of heights in the curve."""
-    return pack({"room": room, "part": "body", "names": axes.names, "across": axes.across, "up": axes.up,
-                 "height": axes.height, "places": places, "colours": theme.COMPONENT,
-                 "text": strings("lesson")["sketch"]}, {})
+    return message("body", room, constants("sketch", "lesson") | {
+        "names": axes.names, "across": axes.across, "up": axes.up, "height": axes.height, "places": places})
 
 
 def state(values: tuple[float, ...], *, room: str) -> bytes:
     """Pack the curve so far: heights from 0 to 1, or ()."""
-    return pack({"room": room, "part": "state", "values": list(values)}, {})
+    return message("state", room, {"values": list(values)})
 
 
 def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:

@@ -5,10 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
-from viz.text import strings
+from viz.components.component import Picture, constants, message, show
 
 # in order; each step adds a part to the picture
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
@@ -65,13 +62,12 @@ class Event:
 def body(scene: Scene, *, room: str) -> bytes:
     """Pack everything that is drawn."""
     header, arrays = parts(scene)
-    return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
+    return message("body", room, own_constants() | {"frozen": False} | header, arrays)
 
 
-def constants() -> dict[str, object]:
+def own_constants() -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: colours, texts and the speed."""
-    return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
-            "text": strings("components")["story"]}
+    return constants("story") | {"seconds": SECONDS}
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
@@ -102,7 +98,7 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
 
 def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
     """Pack the starting step and whether the animation plays."""
-    return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
+    return message("state", room, {"step": step, "plays": plays})
 
 
 def parse_event(value: object, scene: Scene) -> Event | None:

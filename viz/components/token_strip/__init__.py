@@ -3,11 +3,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from model.core.record import Tokens
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
+from viz.components.component import Picture, constants, message, show
 from viz.components.token_labels import token_axis
-from viz.text import strings
 
 
 @dataclass(frozen=True)
@@ -20,19 +17,14 @@ class StripEvent:
 
 def body(tokens: Tokens, *, room: str) -> bytes:
     """Pack the tokens."""
-    return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
-
-
-def constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours and texts."""
-    return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
+    return message("body", room, constants("strip") | {"tokens": token_axis(tokens)})
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
           chosen: bool = True) -> bytes:
     """Pack the selection. pairs: whether a second click completes a pair. chosen: whether the reader chose the focus; a
     default focus is marked differently and does not start a pair."""
-    return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
+    return message("state", room, {"focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen})
 
 
 def parse_event(value: object, count: int) -> StripEvent | None:

@@ -4,10 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from viz import theme
-from viz.components.component import Picture, show
-from viz.components.messages import pack
-from viz.text import strings
+from viz.components.component import Picture, constants, message, show
 
 FIGURE = tomllib.loads((Path(__file__).parent / "figure.toml").read_text(encoding="utf-8"))
 BOXES = FIGURE["boxes"]
@@ -25,20 +22,19 @@ class Door:
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     """Pack boxes, lines, labels and each box's lesson."""
-    return pack(constants() | {
-        "room": room, "part": "body",
+    return message("body", room, own_constants() | {
         "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
-                  for box, door in doors.items()}}, {})
+                  for box, door in doors.items()}})
 
 
-def constants() -> dict[str, object]:
+def own_constants() -> dict[str, object]:
     """Return the part of the body that saved files omit and the app supplies: everything that is drawn."""
-    return FIGURE | {"colours": theme.COMPONENT, "text": strings("lesson")["anatomy"]}
+    return FIGURE | constants("anatomy", "lesson")
 
 
 def state(*, room: str) -> bytes:
     """Pack the state, which is empty for this figure."""
-    return pack({"room": room, "part": "state"}, {})
+    return message("state", room, {})
 
 
 def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
