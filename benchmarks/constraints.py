@@ -41,7 +41,7 @@ def elsewhere(paths: tuple[Path, ...] = FILES) -> list[str]:
 def constraints() -> str:
     """Return the content of constraints.txt."""
     python = ".".join(map(str, sys.version_info[:2]))
-    head = (f"Written by .ci/constraints with Python {python} on {sys.platform}: everything that the requirements install.",
+    head = (f"Written by .ci/constraints with Python {python} on {sys.platform}: what the requirements install.",
             "Not fixed are pip and setuptools, what PyPI's torch for Linux adds for GPUs (nvidia-*, triton), and what",
             f"other systems need beside it: {', '.join(elsewhere())}.")
     lines = [f"# {line}" for line in head] + [f"{name}=={version}" for name, version in sorted(versions().items())]
