@@ -1,4 +1,4 @@
-"""Whatever is killed at any moment leaves nothing half-written that is later taken for whole, and can be done again."""
+"""Work killed at any moment leaves no partial file that is later taken for complete, and can be repeated."""
 import json
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""Every link between the documents leads to a file, and to a heading in it; the site builds without a warning and
-without another server."""
+"""Every link between the documents has an existing file and heading as its target; the site builds without warnings or
+another server."""
 import re
 import subprocess
 import sys

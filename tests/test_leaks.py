@@ -1,4 +1,4 @@
-"""No lesson gives away an answer that it asks for; the search for that finds what is planted."""
+"""No lesson gives away an answer that it asks for, and the search for such leaks finds a planted one."""
 import json
 
 import pytest

@@ -1,5 +1,5 @@
-"""What Windows' Python lacks is not used by our own lines: they are read, and answer, in a process that lacks it,
-too."""
+"""Our own code does not use what Windows' Python lacks: it is inspected, and runs in a process without these
+functions."""
 import subprocess
 import sys
 from pathlib import Path

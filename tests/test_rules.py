@@ -1,4 +1,5 @@
-"""Rules of the house: ruff and import-linter check most of them, as pyproject.toml sets them; the rest is here."""
+"""The project's rules: ruff and import-linter check most of them, as set in pyproject.toml; this module checks the
+rest."""
 import re
 import subprocess
 import sys

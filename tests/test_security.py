@@ -1,4 +1,4 @@
-"""Every promise of SECURITY.md names a test that exists, and the figures in it are the server's own."""
+"""Every promise in SECURITY.md names an existing test, and its figures are the server's own."""
 import ast
 import re
 

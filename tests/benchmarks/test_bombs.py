@@ -1,4 +1,4 @@
-"""The benchmark of small files that would cost much: what a process of its own takes for a few of them."""
+"""Tests of benchmarks.bombs: the cost of a few malicious small files, each opened in its own process."""
 from dataclasses import replace
 
 import pytest

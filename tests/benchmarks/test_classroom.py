@@ -1,4 +1,4 @@
-"""A small class on a real server: two sessions over WebSockets, and one that trains."""
+"""Run a small class on a real server: two sessions over WebSockets, and one that trains."""
 import json
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The walk over the families: its lists fit transformers, it cannot be stopped, and it catches what is planted."""
+"""Tests of benchmarks.families: its lists match transformers, it survives crashes, and it catches planted faults."""
 import os
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What the project depends on is pinned, and docs/dependencies.md gives the reason and the licence of each."""
+"""All dependencies are pinned, and docs/dependencies.md states the reason and the licence of each."""
 import re
 import tomllib
 from email.message import Message

@@ -1,5 +1,5 @@
-"""Every page by links that a stranger, or an older page, may have made: controls at their ends, parameters that do not
-apply to the page or its model, and nonsense in those that do."""
+"""Open every page with links from strangers or older versions: controls at their limits, parameters that do not apply
+to the page or its model, and invalid values."""
 import pytest
 
 from tests import links

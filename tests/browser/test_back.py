@@ -1,5 +1,5 @@
-"""The browser's Back and Forward: each click, key press or drag that changes the address is one entry, and going to an
-entry brings its view back."""
+"""The browser's Back and Forward: each click, key press or drag that changes the URL is one history entry, and
+returning to an entry restores its view."""
 from urllib.parse import parse_qsl
 
 import pytest

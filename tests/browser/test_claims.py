@@ -1,4 +1,4 @@
-"""The page Claims in a real browser: all rows are there as it opens, one is measured again, and its picture opens."""
+"""The page Claims in a real browser: all rows are shown at once, one is measured again, and its picture opens."""
 import re
 
 from playwright.sync_api import expect

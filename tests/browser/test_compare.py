@@ -1,4 +1,4 @@
-"""Compare in a real browser: a changed word, an edit, another model, another head; the link brings each back."""
+"""The page Compare in a real browser: a changed word, an edit, another model, another head; links restore each."""
 from playwright.sync_api import expect
 
 from tests import headline

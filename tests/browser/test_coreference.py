@@ -1,4 +1,4 @@
-"""The page Coreference in a real browser: the famous picture, its twin, the set, the reader's own sentences."""
+"""The page Pronouns in a real browser: the famous picture, its twin, the set, and the reader's own sentences."""
 from playwright.sync_api import expect
 
 from model.studies.coreference import FOLDER

@@ -1,4 +1,4 @@
-"""Heads over a corpus in a real browser: the map of heads, one text with silencing, a file of one's own."""
+"""Heads over a corpus in a real browser: the map of heads, one text with silencing, and a user's file."""
 import csv
 import io
 import re

@@ -1,5 +1,5 @@
-"""One story a page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious, a phone in the dark cuts
-nothing off, and the first section of a lesson fits its screen. Every window, control and link: `--all`."""
+"""One story per page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious, a phone in dark mode cuts
+nothing off, and the first section of a lesson fits its screen. `--all` tests every window, control and link."""
 import time
 from urllib.parse import urlencode, urlsplit
 

@@ -1,4 +1,4 @@
-"""The page Does attention explain? in a real browser."""
+"""The page Faithfulness in a real browser."""
 import pytest
 from playwright.sync_api import expect
 

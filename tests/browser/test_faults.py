@@ -1,4 +1,4 @@
-"""A server that dies and comes back, and a reload in the middle of an answer."""
+"""A server that crashes and restarts, and a reload during an answer."""
 from urllib.parse import urlencode
 
 import pytest

@@ -1,5 +1,5 @@
-"""The glossary in a real browser: every equation is drawn, the search narrows, a link opens its entry and an entry
-opens its page."""
+"""The glossary in a real browser: every equation is rendered, the search filters, links open entries, and entries open
+pages."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

@@ -1,4 +1,5 @@
-"""The handout in the real app: figures are added, ordered, captioned, kept over a reload, saved, loaded, presented."""
+"""My lesson in the real app: figures are added, ordered, captioned, kept after a reload, saved, loaded and
+presented."""
 import json
 
 from playwright.sync_api import expect

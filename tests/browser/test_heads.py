@@ -1,4 +1,4 @@
-"""The page Heads in a real browser: what a user sees, clicks, types, links and takes away."""
+"""The page Heads in a real browser: what a user sees, clicks, types, links and exports."""
 import json
 import re
 from urllib.parse import urlencode, urlsplit

@@ -1,5 +1,5 @@
-"""Script in a text and in every parameter of a link, in a real browser: it is shown and never runs. What leaves
-the page: tests/viz/test_nothing_runs.py."""
+"""Scripts in a text and in every parameter of a link, in a real browser: they are shown but never run. For exported
+files see tests/viz/test_nothing_runs.py."""
 from urllib.parse import quote
 
 import pytest

@@ -1,5 +1,5 @@
-"""Attention from elsewhere, in a real browser: it opens in the same views, says that it is not verified, and what is
-wrong is one sentence."""
+"""Imported attention in a real browser: it opens in the same views, is marked as not verified, and errors are one
+sentence."""
 import io
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A lesson in a lecture room, in a real browser: screens that a hall reads, stepped by a clicker, and counted hands."""
+"""A lesson in lecture mode, in a real browser: screens legible in a hall, a clicker, and counted hands."""
 import itertools
 import re
 from urllib.parse import urlsplit

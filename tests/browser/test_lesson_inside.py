@@ -1,5 +1,5 @@
-"""The head that one moves by hand and the real head's steps, in a browser: mouse, keys, and a link that opens the same
-view."""
+"""Inside one head in a browser: the draggable head and the steps of a real head, by mouse and keyboard, and a link that
+opens the same view."""
 import re
 
 from playwright.sync_api import expect

@@ -1,5 +1,5 @@
-"""What was done in a lesson is remembered in the browser: it resumes there, is marked on the start page, and can be
-forgotten; *Show me* uncovers every lesson."""
+"""The browser remembers a lesson's progress: it resumes, is marked on the start page, and can be reset; *Show me*
+reveals every lesson."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

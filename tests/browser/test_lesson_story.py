@@ -1,5 +1,5 @@
-"""From letters to the next word, in a real browser: it plays, stops, steps, opens a lesson and goes round again; and it
-stands still for whoever asked for less motion."""
+"""The lesson From letters to words in a real browser: it plays, stops, steps, opens a lesson and repeats; it does not
+move for readers who prefer reduced motion."""
 from urllib.parse import urlsplit
 
 from playwright.sync_api import expect

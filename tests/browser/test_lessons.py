@@ -1,4 +1,4 @@
-"""Lessons in a real browser: menu and figure of the Transformer, and all that one figure can do."""
+"""Lessons in a real browser: the menu, the Transformer's figure, and everything that one figure can do."""
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect

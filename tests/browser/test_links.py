@@ -1,4 +1,4 @@
-"""The text that was typed is the text that is shown: after a reload, in another tab, behind a link that was sent."""
+"""Typed text stays the shown text: after a reload, in another tab, and in a shared link."""
 import hashlib
 from urllib.parse import urlencode
 

@@ -1,5 +1,4 @@
-"""The page Next word in a real browser: the way from a model that writes nothing to one that does, a token written and
-taken back."""
+"""The page Generate in a real browser: switching to a model that predicts words, and a token written and undone."""
 import re
 from urllib.parse import urlencode
 

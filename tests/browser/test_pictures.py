@@ -1,5 +1,5 @@
-"""The page Pictures in a real browser, with the model that comes with the program: click a patch, open a head, and the
-link brings both back."""
+"""The page Images in a real browser with the shipped model: click a patch, open a head, and restore both from a
+link."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE

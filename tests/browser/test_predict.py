@@ -1,5 +1,5 @@
-"""Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark;
-the score is numpy's."""
+"""Predict, then reveal in a real browser: nothing of a covered head is on the page; pointer, keyboard and touch mark
+cells; the score equals numpy's."""
 import numpy as np
 from playwright.sync_api import expect
 

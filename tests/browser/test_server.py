@@ -1,5 +1,5 @@
-"""The server for strangers, as server.py starts it, behind a path as behind a proxy: what it sends, what it refuses,
-how it stops."""
+"""The public server, started by server.py behind a path as behind a proxy: what it sends, what it refuses, and how it
+stops."""
 import gzip
 import re
 import signal

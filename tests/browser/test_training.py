@@ -1,4 +1,4 @@
-"""The page Learning in a real browser: the film, and a training that ends with its page and holds up nobody."""
+"""The page How heads form in a real browser: the film, and a training that ends with its page and delays nobody."""
 import re
 import time
 from contextlib import suppress

@@ -1,5 +1,5 @@
-"""The page Translate in a real browser: word by word, the pronoun that follows the adjective, words never seen, a
-sentence clicked together."""
+"""The page Cross-attention in a real browser: word by word, the pronoun that follows the adjective, unknown words, and
+a sentence composed by clicks."""
 import re
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""The public face against transformers' own attention, and against its promises."""
+"""The public API compared with transformers' own attention, and its documented behaviour."""
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a wheel holds beside its modules, and what its build may import."""
+"""The wheel's data files, and the imports of its build."""
 import subprocess
 import sys
 import tomllib

@@ -1,4 +1,4 @@
-"""python -m model: what scripts get, and what people read."""
+"""The command `python -m model`: its output for scripts and for people."""
 import hashlib
 import json
 

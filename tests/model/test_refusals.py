@@ -1,4 +1,4 @@
-"""Refusals of questions are true: each cause is planted, the sentence names it, and the way out works."""
+"""Errors about questions are true: each cause is planted, the sentence names it, and its advice works."""
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple

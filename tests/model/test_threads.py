@@ -1,4 +1,4 @@
-"""Eight threads that put different questions to one open model get what a single thread gets, bit by bit."""
+"""Eight threads with different questions to one open model get the same bits as a single thread."""
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""How a head, a weight, a share and a token are written."""
+"""The formats of heads, weights, shares and tokens."""
 
 import pytest
 

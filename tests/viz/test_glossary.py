@@ -1,4 +1,4 @@
-"""The glossary has every measure and every formula of every page, and each of its links opens a page that is there."""
+"""The glossary has every measure and every formula of every page, and all its links open existing pages."""
 from urllib.parse import parse_qs, urlsplit
 
 from model.core.heads import BY_NAME

@@ -1,5 +1,4 @@
-"""Files of strangers that the pages take: a handout, a CSV of cases, and the tables that leave. Read as what they are,
-or one sentence."""
+"""Untrusted files: a handout, a CSV of cases, and exported tables. They are read correctly, or give one sentence."""
 import base64
 import json
 

@@ -1,5 +1,4 @@
-"""URLs of strangers: every parameter of every page, with any value, gives a state that a link can hold and a view that
-can be shown."""
+"""Untrusted URLs: every parameter of every page, with any value, gives a valid state and a view that can be drawn."""
 from urllib.parse import parse_qsl, urlencode
 
 import pytest

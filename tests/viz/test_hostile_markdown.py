@@ -1,5 +1,4 @@
-"""Typed text in a place that reads Markdown stands for itself: what a real browser shows is what was typed, and nothing
-of it runs."""
+"""Typed text in Markdown is literal: a real browser shows what was typed, and nothing in it runs."""
 import json
 from itertools import pairwise
 from pathlib import Path

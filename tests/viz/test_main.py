@@ -1,4 +1,4 @@
-"""python -m viz export: what a script and a person without a browser get."""
+"""The command `python -m viz export`: its output for a script and for a person without a browser."""
 import csv
 import io
 

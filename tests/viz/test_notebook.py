@@ -1,4 +1,4 @@
-"""The README's lines in a notebook that is really executed."""
+"""The README's example, executed in a real notebook."""
 import re
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Every kind of file that leaves the app, with script in each text that it holds, opened by a real browser: nothing of
-it runs, asks another machine, or leads anywhere but to the app. What looks for that is shown to see it first."""
+"""Every kind of exported file, with scripts in each of its texts, opened by a real browser: nothing runs, contacts
+another machine or links anywhere but to the app. The detector is tested first."""
 import dataclasses
 import io
 import json

@@ -1,4 +1,4 @@
-"""The menu: what stands in it, in which order, and which way leads on."""
+"""The menu: its entries, their order, and the link to the next page."""
 import pkgutil
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A page's own controls: typed, checked, in the URL, and nobody else's."""
+"""A page's own controls: typed, validated, in the URL, and separate from other pages'."""
 
 
 from viz.link import to_params

@@ -1,4 +1,4 @@
-"""Private parts of Streamlit and plotly: those that are listed are there, and no other is used."""
+"""Private parts of Streamlit and plotly: the listed ones exist, and no others are used."""
 import re
 import tomllib
 from pathlib import Path

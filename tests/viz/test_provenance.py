@@ -1,5 +1,4 @@
-"""What a caption says of the check behind a picture, and of where it was made: an address that others can open, or the
-state in words."""
+"""Captions: the verification of a picture, and where it was made: a URL that others can open, or the state in words."""
 import re
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""On which scale a head opens that nobody chose one for."""
+"""The colour scale on which a head opens by default."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a session remembers is one object, and a file's measures are shown for what they were measured on alone."""
+"""A session's memory is one object, and measures of a file are shown only for the model that they were measured on."""
 import ast
 import gc
 import io

@@ -1,5 +1,5 @@
-"""The classroom sheets: every link opens a state that exists, and what a sheet says about it is true of the models and
-formulas as shipped."""
+"""The classroom sheets: every link opens an existing state, and every statement is true of the shipped models and
+formulas."""
 import re
 from urllib.parse import parse_qs
 

@@ -1,5 +1,4 @@
-"""Before the first visitor the first question is asked, once, and `streamlit run app.py` opens a browser as for any
-script."""
+"""The first question is asked once before the first visitor, and `streamlit run app.py` opens a browser as usual."""
 import asyncio
 import gc
 import os

@@ -1,4 +1,4 @@
-"""What is mended in Streamlit, fault by fault: the fault is still there, and the patch mends it."""
+"""The patches of Streamlit: each fault still exists, and its patch fixes it."""
 import asyncio
 import inspect
 import threading

@@ -1,4 +1,4 @@
-"""The strings of the interface: what fills them, whole numbers with their nouns and numbers without a false sign."""
+"""The strings of the interface: inserted values, plurals, and numbers without a false sign."""
 
 import numpy as np
 import pytest

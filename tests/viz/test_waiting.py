@@ -1,5 +1,5 @@
-"""Waiting for answers: many quick ones show how far they are, one quick one shows nothing, and a wait that is dropped
-leaves its jobs."""
+"""Waiting for answers: many quick ones show progress, a single quick one shows nothing, and an abandoned wait releases
+its jobs."""
 import threading
 from contextlib import nullcontext
 from types import SimpleNamespace

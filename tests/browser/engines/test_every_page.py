@@ -1,4 +1,4 @@
-"""Every page in WebKit and in Firefox: nothing goes wrong on it, and it shows what Chromium shows."""
+"""Every page in WebKit and Firefox has no errors and looks as in Chromium."""
 import json
 
 import pytest

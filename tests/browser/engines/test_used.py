@@ -1,4 +1,4 @@
-"""Back and Forward, a handout, a live export and a presentation used in WebKit and in Firefox."""
+"""Use Back and Forward, a handout, a live export and a presentation in WebKit and Firefox."""
 import json
 from collections.abc import Sequence
 from pathlib import Path

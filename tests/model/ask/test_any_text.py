@@ -1,4 +1,4 @@
-"""Any string gives a valid record or one sentence, through every kind of tokenizer."""
+"""Any string gives a valid record or one sentence, with every kind of tokenizer."""
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Records kept on disk: drawn without torch, equal to the live ones, and never believed where anything is off."""
+"""Records cached on disk: drawn without torch, equal to live ones, and never trusted if anything is wrong."""
 import hashlib
 import json
 import os

@@ -1,4 +1,4 @@
-"""Answers that were measured beforehand come back as they were, and never for another model."""
+"""Shipped answers are returned unchanged, and never for another model."""
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Where models come from, what they read, and what is cached."""
+"""Where models are found, what they read, and what is cached."""
 from types import SimpleNamespace
 
 import pytest

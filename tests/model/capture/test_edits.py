@@ -1,4 +1,4 @@
-"""An edit does exactly what it says, to every kind of model."""
+"""Every edit has exactly its stated effect, on every kind of model."""
 import numpy as np
 import pytest
 

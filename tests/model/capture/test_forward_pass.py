@@ -1,4 +1,4 @@
-"""What is captured equals the model's own eager weights, without going through Clearhead's verification."""
+"""Captured values equal the model's own eager weights, without using Clearhead's verification."""
 
 import numpy as np
 import pytest

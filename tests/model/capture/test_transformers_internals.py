@@ -1,4 +1,4 @@
-"""Every part of transformers that is not public is there, by its name, and does what is asked of it."""
+"""Every private part of transformers that is used exists and behaves as expected."""
 import pytest
 import torch
 

@@ -1,4 +1,4 @@
-"""The check of an answer accepts what numpy computes too, and refuses a record with any part of it changed."""
+"""Verification accepts what numpy computes, and refuses a record with any part changed."""
 from dataclasses import replace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""python -m model atlas: built, stopped, resumed, refused."""
+"""The command `python -m model atlas`: building, stopping, resuming and refusing."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""Both command lines under command lines that nobody would type: done, or refused in one sentence."""
+"""Both command lines with unusual arguments: they run, or refuse in one sentence."""
 import io
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The command line where files and pipes have a code page that lacks most characters, as on Windows."""
+"""The command line with files and pipes in a code page that lacks most characters, as on Windows."""
 import csv
 import json
 import os

@@ -1,4 +1,4 @@
-"""Refusals of the command line: the cause is planted, the sentence names it, and the way out works."""
+"""Errors of the command line are true: the cause is planted, the sentence names it, and its advice works."""
 from collections.abc import Sequence
 
 import numpy as np

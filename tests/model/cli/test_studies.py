@@ -1,4 +1,4 @@
-"""The command line of studies: JSON that adds up."""
+"""The command line of studies: consistent JSON."""
 import csv
 import json
 

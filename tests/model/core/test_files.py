@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, even where a system refuses to replace a file, as Windows does."""
+"""Files are written completely or not at all, even where a system refuses to replace a file, as on Windows."""
 import os
 import re
 import threading

@@ -1,4 +1,4 @@
-"""NaN and infinity are said wherever they come up, and nothing with them counts as verified."""
+"""NaN and infinity are reported wherever they occur, and nothing with them is called verified."""
 import numpy as np
 import pytest
 import torch

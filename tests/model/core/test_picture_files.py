@@ -1,4 +1,4 @@
-"""Files of pictures from outside: what could hurt is refused before it is decoded."""
+"""Untrusted picture files: harmful ones are refused before they are decoded."""
 import io
 import struct
 import tracemalloc

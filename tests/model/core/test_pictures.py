@@ -1,4 +1,4 @@
-"""Pictures that are held: upright and bare, by the hash of their file; and those that come with the program."""
+"""Stored pictures: upright, without metadata, named by their file's hash; and the shipped pictures."""
 import hashlib
 import io
 

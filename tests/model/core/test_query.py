@@ -1,4 +1,4 @@
-"""What a query and its edits accept, and the names of wirings."""
+"""The values that a query and its edits accept, and the names of kinds of attention."""
 from dataclasses import replace
 from typing import get_args
 

@@ -1,4 +1,5 @@
-"""A record as one file: everything comes back as it was, and what could not be opened again is not written."""
+"""A record as one file: everything is restored unchanged, and records that could not be opened again are not
+written."""
 from dataclasses import fields, is_dataclass, replace
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""What visitors bring is held within two bounds; tests/model/imported/test_source.py has the rest."""
+"""Visitors' files are bounded per session and in total; tests/model/imported/test_source.py has further tests."""
 from typing import NamedTuple
 
 import pytest

@@ -1,4 +1,4 @@
-"""The statistics against scipy, torch and tables, and against sets whose truth is known."""
+"""Statistics compared with scipy, torch, tables, and data with a known truth."""
 import itertools
 import math
 

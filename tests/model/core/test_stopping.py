@@ -1,4 +1,4 @@
-"""A pass of a model ends before its next layer once nobody waits for its answer, whatever was asked."""
+"""A pass stops before its next layer when nobody waits for its answer, whatever the question."""
 import pytest
 
 from model.core.limits import Cancelled, stoppable

@@ -1,4 +1,4 @@
-"""What is shown of a head, and the heads that look most from a token."""
+"""A head after filters, and the heads that look most from a token."""
 from dataclasses import replace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Strangers' NPZ files: the same attention, or one sentence and little memory."""
+"""Untrusted NPZ files give the same attention, or one sentence and little memory."""
 import io
 import re
 import struct

@@ -1,4 +1,4 @@
-"""Records of strangers: what is damaged or made up is one sentence, before memory is spent, and never a traceback."""
+"""Untrusted records: damaged or fabricated ones give one sentence before memory is spent, never a traceback."""
 import io
 import json
 import struct

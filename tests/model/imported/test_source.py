@@ -1,4 +1,4 @@
-"""Imported files are asked like models and bounded in memory."""
+"""Imported files answer like models and are bounded in memory."""
 import io
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Normalisations against torch's, shares against counting, depth against closed forms."""
+"""Normalisations compared with torch, shares with counting, depth with closed forms."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Attention against torch, memory against a closed form, powers against scipy."""
+"""Attention compared with torch, memory with a closed form, power fits with scipy."""
 from dataclasses import replace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Patches of pictures against the trained model, and the small networks that read digits."""
+"""Patches of pictures compared with the trained model, and the small networks that read digits."""
 import numpy as np
 import pytest
 import torch

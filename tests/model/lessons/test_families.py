@@ -1,4 +1,4 @@
-"""Masks and cross-attention against torch's; which families notice a hidden word."""
+"""Masks and cross-attention compared with torch, and which families notice a hidden word."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The journey through a head equals the record's own numbers, torch and scipy."""
+"""The steps through a head compared with the record, torch and scipy."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Entropy, mutual information, divergences and subspaces against scipy and definitions."""
+"""Entropy, mutual information, divergences and subspaces compared with scipy and definitions."""
 import numpy as np
 import pytest
 from scipy import stats

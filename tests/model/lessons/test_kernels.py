@@ -1,4 +1,4 @@
-"""From kernels to attention: regression, memory, three scores and copiers against scipy, Bayes' rule and torch."""
+"""Regression, memory, three scores and copiers compared with scipy, Bayes' rule and torch."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Losses, descent and the short training against torch and scipy."""
+"""Losses, descent and the short training compared with torch and scipy."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Masks before and after the softmax against sums of exponentials, and sparse patterns against walks."""
+"""Masks before and after the softmax compared with sums of exponentials, and sparse patterns with walks on a graph."""
 import numpy as np
 import pytest
 import torch

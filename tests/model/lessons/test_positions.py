@@ -1,4 +1,4 @@
-"""Position schemes against closed forms, our own Transformer's, and transformers' T5."""
+"""Position schemes compared with closed forms, our own Transformer, and transformers' T5."""
 import numpy as np
 import pytest
 import torch

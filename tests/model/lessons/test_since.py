@@ -1,4 +1,4 @@
-"""Decoding against transformers', the block against torch's, scaling laws against a search."""
+"""Decoding compared with transformers, the block with torch, and scaling laws with a search."""
 import functools
 import math
 from itertools import cycle, product

@@ -1,4 +1,4 @@
-"""One row's softmax against scipy and closed forms, and what an edit changes in a record."""
+"""The softmax of one row compared with scipy and closed forms, and the effect of an edit on a record."""
 from dataclasses import replace
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""The experiments on √d_k against closed forms, torch and transformers' own T5."""
+"""The experiments on √d_k compared with closed forms, torch and transformers' T5."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""From letters to the next word: every number against the model's own pass, by another way than the page's."""
+"""From letters to words: every number compared with the model's own pass, computed in another way than on the page."""
 import numpy as np
 import pytest
 import torch

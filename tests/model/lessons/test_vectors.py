@@ -1,4 +1,4 @@
-"""Pieces and merges against the tokenizers library, and vectors in contexts against the network's own."""
+"""Pieces and merges compared with the tokenizers library, and contextual vectors with the network."""
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""One map for each stream of tokens, with words only where their positions are proved."""
+"""One map per stream of tokens, with words only where their positions are proved."""
 from types import SimpleNamespace
 
 import numpy as np

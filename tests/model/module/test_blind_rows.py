@@ -1,4 +1,4 @@
-"""Rows that may look at nothing, and heads that their mask switches off, on every route that `look` reads."""
+"""Rows without allowed keys, and heads that their mask disables, in every way that `look` reads attention."""
 import math
 
 import numpy as np

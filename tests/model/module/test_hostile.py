@@ -1,4 +1,4 @@
-"""look() and whatever a notebook may hand it: a picture, or one sentence, and NaN is never verified."""
+"""`look` with unusual input: a picture or one sentence, and NaN is never verified."""
 import math
 from collections.abc import Callable
 from typing import Any

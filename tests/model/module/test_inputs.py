@@ -1,4 +1,4 @@
-"""Hugging Face models from memory: a Whisper without files, models of other attention, texts through a tokenizer."""
+"""Hugging Face models in memory: Whisper without files, models with other attention, and texts through a tokenizer."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Any torch module's attention against weights obtained in another way."""
+"""The attention of any torch module compared with weights obtained in another way."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Whatever in a folder changes the model and is not applied is named, and the model is not verified."""
+"""Anything in a folder that changes the model but is not applied is named, and the model is not verified."""
 import json
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""LoRA adapters are applied as numpy merges them; whatever is not applied is named, and its picture never verified."""
+"""LoRA adapters are applied as merged by numpy; anything not applied is named, and its picture is never verified."""
 import json
 import shutil
 

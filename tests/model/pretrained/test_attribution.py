@@ -1,4 +1,4 @@
-"""Attributions of pretrained models against transformers and torch asked directly."""
+"""Attributions of pretrained models compared with transformers and torch."""
 import numpy as np
 import pytest
 import torch

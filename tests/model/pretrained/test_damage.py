@@ -1,4 +1,4 @@
-"""A damaged folder opens right or ends in one sentence about the folder, whatever the damage."""
+"""A damaged folder opens correctly or gives one sentence about the folder, whatever the damage."""
 from pathlib import Path
 
 import hypothesis

@@ -1,4 +1,4 @@
-"""Captured heads beside the model's own eager weights, for a sample of families, without Clearhead's verification."""
+"""Captured heads compared with eager weights for a sample of families, without Clearhead's verification."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Downloads are checked and resumed; the hub is served by the test."""
+"""Downloads are checked and resumed, from a hub served by the test."""
 import hashlib
 import json
 import time

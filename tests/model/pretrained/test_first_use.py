@@ -1,4 +1,4 @@
-"""What is opened from a hub is remembered by commit and weights, and any later difference is said."""
+"""Models from a hub are remembered by commit and weights, and later differences are reported."""
 import hashlib
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Loading is safe, damaged or not."""
+"""Loading is safe, whether or not files are damaged."""
 import json
 import shutil
 

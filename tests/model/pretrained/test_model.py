@@ -1,4 +1,4 @@
-"""What a pretrained model answers, against the network asked directly."""
+"""A pretrained model's answers compared with the network's own."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""A head's output from another text, against an independent hook."""
+"""A head's output from another text, compared with an independent hook."""
 import numpy as np
 import pytest
 

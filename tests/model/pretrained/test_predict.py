@@ -1,4 +1,4 @@
-"""Predictions travel with the record and equal what the model itself says."""
+"""Predictions are stored in the record and equal the model's own."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Refusals of folders are true: each cause is planted, the sentence names it, and the way out that it offers works."""
+"""Errors about folders are true: each cause is planted, the sentence names it, and its advice works."""
 import json
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tokens are what was typed, and the ids are the tokenizer's own."""
+"""Tokens are the typed text, and ids equal the tokenizer's."""
 import pytest
 
 from model.core.query import Query, UserError

@@ -1,4 +1,4 @@
-"""The trace against transformers' own hidden states, against the record of the same pass, and against its own sums."""
+"""The trace compared with transformers' hidden states, the record of the same pass, and its own sums."""
 import numpy as np
 import pytest
 import torch

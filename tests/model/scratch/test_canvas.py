@@ -1,4 +1,4 @@
-"""Canvases: splits share neither digits nor positions, twins differ in the dot alone."""
+"""Canvases: splits share neither digits nor positions, and twins differ only in the dot."""
 import random
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The grammars of the tasks: splits that share nothing, answers that position does not give away."""
+"""The grammars of the tasks: disjoint splits, and answers that position does not reveal."""
 import random
 from dataclasses import replace
 from math import prod

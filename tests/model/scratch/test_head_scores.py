@@ -1,4 +1,4 @@
-"""The measurements over many sentences, on a model small enough to check each by another way."""
+"""Measurements over many sentences, each checked in another way on a small model."""
 import random
 
 import pytest

@@ -1,4 +1,4 @@
-"""How our own models read and answer, against the Transformer asked directly."""
+"""How our own models read and answer, compared with the Transformer itself."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The model that reads pictures: what it gets of a picture, what it answers, what it refuses."""
+"""The model that reads pictures: its input, its answers, and what it refuses."""
 import io
 
 import numpy as np

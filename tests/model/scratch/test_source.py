@@ -1,4 +1,4 @@
-"""The untrained model behind the common door: records, edits, honest limits."""
+"""The untrained model through the common interface: records, edits and limits."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Any text whatever becomes tokens with exact character spans."""
+"""Any text becomes tokens with exact character spans."""
 import itertools
 
 import pytest

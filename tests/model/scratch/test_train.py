@@ -1,4 +1,4 @@
-"""Training writes, resumes exactly and stops; models of a few parameters."""
+"""Training writes files, resumes exactly and stops, for models with few parameters."""
 import random
 from dataclasses import replace
 

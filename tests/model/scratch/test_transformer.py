@@ -1,4 +1,4 @@
-"""The Transformer against torch.nn's and BERT's with copied weights; positions against closed forms."""
+"""The Transformer compared with torch.nn and BERT with copied weights, and positions with closed forms."""
 import itertools
 import math
 from dataclasses import replace

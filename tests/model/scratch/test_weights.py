@@ -1,4 +1,4 @@
-"""The weights that come with Clearhead are as good as they say."""
+"""The shipped weights reach their stated accuracy."""
 import random
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The identities of circuits over families of every kind, and the circuit that is known."""
+"""The identities of circuits for every kind of family, and a known circuit."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Differences of two records against plain subtraction and scipy."""
+"""Differences of two records compared with plain subtraction and scipy."""
 
 import numpy as np
 import pytest

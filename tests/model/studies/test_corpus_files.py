@@ -1,4 +1,4 @@
-"""Files of texts: what is read, and that whatever cannot be read is one sentence with file and line."""
+"""Files of texts: unreadable content gives one sentence with file and line."""
 import io
 import json
 from random import Random

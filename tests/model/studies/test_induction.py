@@ -1,4 +1,4 @@
-"""Previous-token and prefix-matching scores on maps whose heads are made to do just that."""
+"""Previous-token and prefix-matching scores on maps whose heads behave exactly so."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is read from two answers, by hand."""
+"""Metrics of two answers, computed by hand."""
 from types import SimpleNamespace
 
 import numpy as np

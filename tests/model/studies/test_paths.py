@@ -1,4 +1,4 @@
-"""Path patching against the model itself, run with a hook of torch's own in the place of the frozen parts."""
+"""Path patching compared with the model itself, with torch hooks in place of the frozen parts."""
 import pytest
 import torch
 

@@ -1,4 +1,4 @@
-"""Fits against divergences of whole distributions (scipy), and what chance alone gives."""
+"""Fits compared with divergences of whole distributions (scipy), and their null distribution."""
 import numpy as np
 import pytest
 from hypothesis import given

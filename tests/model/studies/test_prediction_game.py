@@ -1,4 +1,4 @@
-"""A reader's prediction against plain numpy: every score from the definition, masks, words and filters."""
+"""A reader's prediction compared with plain numpy: every score by its definition, masks, words and filters."""
 from itertools import combinations
 
 import numpy as np

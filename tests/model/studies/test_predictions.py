@@ -1,4 +1,4 @@
-"""Next tokens, likelihoods and pronoun decisions against torch, transformers and records."""
+"""Next tokens, likelihoods and pronoun decisions compared with torch, transformers and records."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Rollout against a product written out by hand, flow against a linear programme."""
+"""Rollout compared with a product by hand, flow with a linear programme."""
 import numpy as np
 import pytest
 from scipy.optimize import linprog

@@ -1,4 +1,4 @@
-"""A rule of one's own against a slow count of the same thing, and its baselines on records that are made up."""
+"""A user's rule compared with a slow count, and its baselines on fabricated records."""
 import re
 
 import numpy as np

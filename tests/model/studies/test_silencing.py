@@ -1,4 +1,4 @@
-"""What silencing does to an answer, against scipy, and against a model that is asked by hand."""
+"""The effect of silencing on an answer, compared with scipy and with the model itself."""
 from dataclasses import replace
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Trainings beside a page, and their films."""
+"""Training processes started from a page, and their films."""
 import time
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The addresses of what a browser gets, and what is there."""
+"""The URLs of the browser's files, and their content."""
 import gzip
 
 import pytest

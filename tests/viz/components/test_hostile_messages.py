@@ -1,5 +1,4 @@
-"""What a hostile browser sends back: layer 10⁹, NaN, strings, anything JSON can say. A component hands on what it
-offered, or nothing."""
+"""Messages of a hostile browser: layer 10⁹, NaN, strings, any JSON. A component passes on only what it offered."""
 import json
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""The tests of JavaScript modules are JavaScript: every function that a *.test.js beside this file exports, called in a
-page of its own. It throws where something is wrong."""
+"""Run the JavaScript tests of JavaScript modules: every function exported by a *.test.js beside this file, in its own
+page. A failing test throws."""
 import re
 from pathlib import Path
 

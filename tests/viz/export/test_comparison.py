@@ -1,4 +1,4 @@
-"""What the page Compare writes into its file is what the numbers are."""
+"""The file exported from Compare contains the comparison's numbers."""
 import csv
 import io
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""The contract of every format that is there: it parses with somebody else's reader and carries the question and the
-view unchanged."""
+"""The contract of every export format: an independent reader parses it, and it contains the question and the view
+unchanged."""
 import csv
 import dataclasses
 import io

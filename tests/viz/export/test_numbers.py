@@ -1,4 +1,4 @@
-"""CSV and NPZ hold the record's own numbers, exactly."""
+"""CSV and NPZ contain the record's exact numbers."""
 import csv
 import io
 

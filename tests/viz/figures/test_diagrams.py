@@ -1,4 +1,4 @@
-"""Trees: every relation an arc, every word where its branch ends."""
+"""Trees: every relation is an arc, and every word is at the end of its branch."""
 import pytest
 from plotly.graph_objects import Figure
 

@@ -1,5 +1,4 @@
-"""A drawing is what plotly reads in it: every property is one that plotly knows, and the browser gets the same
-numbers."""
+"""plotly knows every property of a drawing, and the browser gets the same numbers."""
 import base64
 
 import numpy as np

@@ -1,4 +1,5 @@
-"""Every token is drawn letter by letter in every figure, its hover and its CSV, whatever plotly would make of it."""
+"""Every token is shown character by character in every figure, its tooltip and its CSV, even if plotly would interpret
+it."""
 import inspect
 import json
 from importlib import import_module

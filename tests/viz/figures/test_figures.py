@@ -1,4 +1,4 @@
-"""Figures: what is drawn is what was given, and what is taken away is what is drawn."""
+"""Figures draw the given values, and exports contain what is drawn."""
 import json
 
 import numpy as np

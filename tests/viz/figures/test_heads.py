@@ -1,4 +1,4 @@
-"""Heads as points: each once, where its numbers say; and numbers beside what they have to be above."""
+"""Heads as points: each once at its numbers; and numbers beside their baselines."""
 
 import pytest
 from plotly.graph_objects import Figure

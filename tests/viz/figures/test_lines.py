@@ -1,4 +1,4 @@
-"""Curves: a dot on each where one stands, and what happened beside its band."""
+"""Curves: a dot on each at the current value, and events beside their bands."""
 import numpy as np
 import pytest
 

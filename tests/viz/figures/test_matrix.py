@@ -1,4 +1,4 @@
-"""Matrices: numbers that can be read on their very cells, rows with their own scale, names of small pictures."""
+"""Matrices: legible numbers in cells, rows with their own scale, and names of small pictures."""
 import numpy as np
 import pytest
 

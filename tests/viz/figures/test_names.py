@@ -1,4 +1,4 @@
-"""Names beside points: none covers another or a dot, in the narrowest chart and in wider ones."""
+"""Names beside points: none overlaps another name or a dot, in the narrowest chart or in wider ones."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""My lesson as a link holds it, and the list for a first lecture."""
+"""My lesson in a link, and the list for a first lecture."""
 from dataclasses import replace
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""Items and files: what goes in comes out, and what a stranger wrote is refused in one sentence."""
+"""Items and files: everything is restored, and untrusted content is refused in one sentence."""
 import json
 
 import numpy as np

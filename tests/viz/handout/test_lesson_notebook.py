@@ -1,5 +1,4 @@
-"""The lessons' notebooks: each lesson has one, each runs in both copies, and its exercise fails until its line is
-there."""
+"""The lessons' notebooks: each lesson has one, both copies run, and the exercise fails until it is solved."""
 
 import nbformat
 import pytest

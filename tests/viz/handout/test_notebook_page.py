@@ -1,4 +1,4 @@
-"""What a notebook's page carries: every kind, every head where there is room, and nothing of a handout's frame."""
+"""A notebook's page contains every kind, every head if there is room, and nothing of a handout's frame."""
 import base64
 import re
 import zlib

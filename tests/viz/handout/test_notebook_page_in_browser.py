@@ -1,5 +1,5 @@
-"""A record in a notebook, in a real browser: a click in the overview opens the head beside it, with its own numbers,
-and all is as light or dark as the notebook, whatever the system says."""
+"""A record in a notebook, in a real browser: a click in the overview opens the head beside it with its own numbers, and
+the theme is the notebook's, whatever the system's."""
 import numpy as np
 import pytest
 from playwright.sync_api import expect

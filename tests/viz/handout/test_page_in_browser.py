@@ -1,5 +1,5 @@
-"""The HTML handout in a real browser, from a file, with the network off: it behaves like the app's views, prints
-shapes, runs only its own code."""
+"""The HTML handout in a real browser, from a file and offline: it behaves like the app's views, prints vector shapes,
+and runs only its own code."""
 import io
 import re
 

@@ -1,4 +1,4 @@
-"""Where a Chromium is looked for, and how it prints: one at a time, in its sandbox, for few who wait."""
+"""Where Chromium is searched for, and how it prints: one document at a time, in its sandbox, with a short queue."""
 import re
 import subprocess
 import sys

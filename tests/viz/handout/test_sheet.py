@@ -1,5 +1,4 @@
-"""The classroom sheets as they are taken away: two copies of one text, files that word processors read, links that lead
-somewhere from anywhere."""
+"""The classroom sheets as downloads: two copies of one text, files that word processors read, and complete links."""
 import io
 import re
 from xml.etree import ElementTree

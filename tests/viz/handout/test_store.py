@@ -1,4 +1,4 @@
-"""Handouts on a server: nothing that was added is lost, whoever else adds, whatever the disk does."""
+"""Handouts on a server: no addition is lost, whoever else adds and whatever the disk does."""
 import dataclasses
 import os
 import threading

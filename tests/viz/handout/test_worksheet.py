@@ -1,4 +1,4 @@
-"""A worksheet: its answers are what the record says, and its answers stand on a page of their own."""
+"""A worksheet: its answers follow from the record and have their own page."""
 import io
 import re
 import unicodedata

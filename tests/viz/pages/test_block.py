@@ -1,4 +1,4 @@
-"""The page *One block* at the ends and the middle of its controls: its numbers against torch and the stored runs."""
+"""The page One block at the ends and the middle of its controls, compared with torch and the stored runs."""
 import numpy as np
 import pytest
 import torch

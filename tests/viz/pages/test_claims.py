@@ -1,4 +1,4 @@
-"""A row: its verdict from its numbers, what it says of a model that is not there, and where its button leads."""
+"""A row of Claims: its verdict follows from its numbers, a missing model is named, and its button opens the picture."""
 from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest

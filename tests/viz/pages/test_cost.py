@@ -1,4 +1,4 @@
-"""The page *What it costs*, at the ends and in the middle of its controls, against numbers computed anew."""
+"""The page Cost at the ends and the middle of its controls, compared with recomputed numbers."""
 import numpy as np
 import pytest
 from scipy import special

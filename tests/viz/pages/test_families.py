@@ -1,4 +1,4 @@
-"""The page *Encoder, decoder, or both*: its numbers against numbers computed anew, of a short and a long sentence."""
+"""The page Encoder and decoder, compared with recomputed numbers for a short and a long sentence."""
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The section on grammar: what it draws and says of a report, and the section itself on MiniLM."""
+"""The page Grammar: drawings and sentences for a report, and the page with MiniLM."""
 from dataclasses import replace
 
 import numpy as np

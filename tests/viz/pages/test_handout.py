@@ -1,4 +1,4 @@
-"""The page of the handout says where a damaged file went, and what is on no disk."""
+"""The page My lesson reports where a damaged file was moved, and what is not on disk."""
 from streamlit.testing.v1 import AppTest
 
 

@@ -1,4 +1,4 @@
-"""The page *What heads share* without a browser: its numbers against scipy, and what waits for the answer."""
+"""The page Information without a browser, compared with scipy, and what is hidden until the answer."""
 import numpy as np
 import pytest
 from scipy import linalg, special, stats

@@ -1,5 +1,5 @@
-"""The page *Inside one head*: its numbers against scipy and Qhull, what an attention adds to the stream, and what stays
-covered until the question is answered."""
+"""The page Inside one head, compared with scipy and Qhull: also what attention adds to the stream, and what is hidden
+until the question is answered."""
 
 import numpy as np
 import pytest

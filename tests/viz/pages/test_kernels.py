@@ -1,4 +1,4 @@
-"""From kernels to attention: the page's numbers by sums written out, and what waits for the answer."""
+"""The page Kernels, compared with explicit sums, and what is hidden until the answer."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""How it is trained: the page's numbers against scipy, sums written out and the runs themselves."""
+"""The page Training, compared with scipy, explicit sums and the runs themselves."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Who may look where: the page's numbers by exponentials and by walks over a graph."""
+"""The page Masks, compared with exponentials and walks on a graph."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The ways to a model that writes, where the one on the left does not."""
+"""The page Generate with a model that does not predict words: the buttons for models that do."""
 from streamlit.testing.v1 import AppTest
 
 from model.ask import sources

@@ -1,4 +1,4 @@
-"""Pictures as sentences: the page's numbers by the trained model's own parts."""
+"""The page Images as patches, compared with the trained model's own parts."""
 import numpy as np
 import pytest
 import torch

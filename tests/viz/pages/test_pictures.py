@@ -1,4 +1,4 @@
-"""Pictures: claims about a row, the answer and the layers, and the way out where a link's picture is gone."""
+"""The page Images: statements about a row, the answer and the layers, and the advice for a missing picture."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where am I? The page's numbers by complex numbers, scipy and the stored runs."""
+"""The page Positions, compared with complex numbers, scipy and the stored runs."""
 import numpy as np
 import pytest
 

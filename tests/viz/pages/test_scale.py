@@ -1,4 +1,4 @@
-"""Why divide by √d_k: the page's numbers by scipy, and its three trainings with derivatives written out."""
+"""The page Why divide by √d_k, compared with scipy, and its three trainings with explicit derivatives."""
 import numpy as np
 import pytest
 from scipy import special, stats

@@ -1,5 +1,5 @@
-"""What sentences about heads decide: which head is named, when one is right, and when nothing can be said. The numbers
-of the first page equal an independent computation."""
+"""The choice of sentences about heads: which head is named, when one is right, and when nothing can be said. The
+numbers of the page Heads equal an independent computation."""
 from dataclasses import replace
 
 import numpy as np

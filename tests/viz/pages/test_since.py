@@ -1,4 +1,5 @@
-"""What changed since 2017: the block against torch, the cache by hand, and what the decoder writes by trying all."""
+"""The page Since 2017: the block compared with torch, the cache by hand, and the decoder's output by exhaustive
+search."""
 import pytest
 
 from model.lessons import since

@@ -1,4 +1,4 @@
-"""Softmax and temperature: the page's numbers against scipy, by another route than the page's."""
+"""The page Softmax, compared with scipy, computed in another way than on the page."""
 import numpy as np
 import pytest
 from scipy import special, stats

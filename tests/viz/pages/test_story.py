@@ -1,4 +1,4 @@
-"""From letters to the next word: the picture's numbers against the decoder's layers run by themselves."""
+"""The page From letters to words, compared with the decoder's layers run separately."""
 import re
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Two heads that make a rule: the page's numbers against the model's own pass."""
+"""The page Heads that work together, compared with the model's own pass."""
 import numpy as np
 import pytest
 

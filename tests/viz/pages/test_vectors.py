@@ -1,4 +1,4 @@
-"""From text to vectors: counts by the tokenizers' library, and the numbers of the opened models by transformers."""
+"""The page Text as vectors: counts by the tokenizers library, and vectors by transformers."""
 
 import pytest
 

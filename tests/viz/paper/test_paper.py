@@ -1,4 +1,4 @@
-"""Pictures say what the numbers say: cells have the ramp's colours, labels are whole, text is text, notes are
+"""Pictures on paper match their numbers: cells have the ramp's colours, labels are complete, text is text, notes are
 printed."""
 import dataclasses
 import io

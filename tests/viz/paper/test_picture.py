@@ -1,4 +1,4 @@
-"""A picture on paper has the colours of its numbers, and its bar runs over what the numbers may be."""
+"""A picture on paper has the colours of its numbers, and its colour bar covers their possible range."""
 import numpy as np
 
 from viz.components.picture_view import PatchValues

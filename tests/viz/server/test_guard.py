@@ -1,4 +1,4 @@
-"""The doors of a server for strangers."""
+"""The guards of the public server."""
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""The server's log: bounded in what one place of the code writes, and without typed text."""
+"""The server's log: bounded for each place in the code, and without typed text."""
 import io
 import logging
 

@@ -1,4 +1,4 @@
-"""The limits of a server for strangers are in force in Streamlit's own configuration, or it does not start."""
+"""The public server's limits are in force in Streamlit's own configuration, or it does not start."""
 import json
 import os
 import subprocess

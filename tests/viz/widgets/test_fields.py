@@ -1,4 +1,4 @@
-"""Text fields: what somebody types is not written over by the answer to what was typed before."""
+"""Text fields: the answer to earlier text does not overwrite what the user types."""
 from streamlit.testing.v1 import AppTest
 
 

@@ -1,4 +1,4 @@
-"""Parts of a page that run by themselves."""
+"""Parts of a page that rerun separately."""
 
 from streamlit.testing.v1 import AppTest
 

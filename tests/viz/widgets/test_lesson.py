@@ -1,4 +1,4 @@
-"""Parts that lessons share."""
+"""The parts shared by lessons."""
 import inspect
 import tomllib
 

@@ -1,4 +1,4 @@
-"""A question: what is true of its answers is said once it is answered, and not before."""
+"""Questions: facts about an answer are shown only once the question is answered."""
 from streamlit.testing.v1 import AppTest
 
 PROMPT = {"ask": "Which?", "right": 1,

@@ -1,4 +1,4 @@
-"""A list that is presented over the pages that it names."""
+"""A list presented across the pages that it names."""
 import pytest
 
 from viz import page as page_contract

@@ -1,4 +1,4 @@
-"""What a browser may say that it remembers of the lessons."""
+"""The progress in lessons that a browser may report."""
 import pytest
 
 from viz.text import strings

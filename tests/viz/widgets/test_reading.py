@@ -1,5 +1,4 @@
-"""A page of pictures opens a model of pictures with one of its own, and one's own picture stays as long as anybody
-looks at it."""
+"""The page Images opens a vision model with a picture, and an uploaded picture lasts as long as its last visitor."""
 import gc
 import io
 from dataclasses import replace

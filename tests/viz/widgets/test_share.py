@@ -1,4 +1,4 @@
-"""A link for a class holds nobody's answers; a QR code holds the link as long as a room can read it."""
+"""A class link contains nobody's answers, and a QR code contains the link if a room can scan it."""
 import re
 
 import pytest

@@ -1,4 +1,4 @@
-"""The sidebar: what stands in it is used by the page beside it."""
+"""The sidebar: the page uses its settings."""
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

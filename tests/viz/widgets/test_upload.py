@@ -1,4 +1,4 @@
-"""Files that a visitor drops on a page: read once, and what is gone is said to be gone."""
+"""Uploaded files are read once, and their loss is reported."""
 import pytest
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec

@@ -1,4 +1,4 @@
-"""The badge says where a model is not the one that was first opened."""
+"""The badge states when a model is not the one that was first opened."""
 import pytest
 from streamlit.testing.v1 import AppTest
 

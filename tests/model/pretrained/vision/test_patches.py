@@ -1,4 +1,4 @@
-"""Which token is which patch, and what is added for its position, are measured."""
+"""The token of each patch and its position vector are measured."""
 import numpy as np
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Models of pictures: what they are given, what they answer, and what they refuse."""
+"""Vision models: their input, their answers, and what they refuse."""
 import json
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a model reads is told by its folder, without opening it."""
+"""A folder tells what its model reads, without opening the model."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""CLIP and SigLIP: a tower for pictures, one for texts, and the comparison that the whole model makes."""
+"""CLIP and SigLIP: a tower for pictures, one for texts, and the comparison by the whole model."""
 import dataclasses
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Texts are cut into shards that depend on the corpus alone; shards are measured, folded in order, and saved."""
+"""Texts are divided into shards that depend only on the corpus; shards are measured, merged in order, and saved."""
 import pyarrow as pa
 import pytest
 import torch

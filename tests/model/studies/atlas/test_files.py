@@ -1,4 +1,4 @@
-"""The folder: what is written is read again, and nothing half-written is taken for whole."""
+"""The atlas folder: everything written is read again, and nothing partial is taken for complete."""
 import json
 import tomllib
 from dataclasses import replace

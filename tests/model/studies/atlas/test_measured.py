@@ -1,4 +1,4 @@
-"""Detectors, sinks and positions against loops over matrices; components and neighbours against numpy."""
+"""Detectors, sinks and positions compared with loops over matrices; components and neighbours with numpy."""
 import math
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is kept of many texts, and its tables, against numpy over all texts at once."""
+"""Summaries of many texts and their tables, compared with numpy over all texts at once."""
 import itertools
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Shards come back in order, from wherever they are computed, with the bytes of one process."""
+"""Shards arrive in order, wherever they are computed, with the same bytes as in one process."""
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every claim has its words, its source and its models; what is not on the disk is said to be fetched."""
+"""Every claim has its texts, source and models; missing models are reported with the command to fetch them."""
 import json
 import re
 

@@ -1,4 +1,4 @@
-"""Each measurement on records whose heads do what the claim says, or do not: the verdict follows."""
+"""Each measurement on records whose heads do or do not behave as claimed: the verdict follows."""
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The verdict rule, what every claim says of itself, and its row as JSON."""
+"""The verdict rule, every claim's description, and its row as JSON."""
 import dataclasses
 import json
 import math

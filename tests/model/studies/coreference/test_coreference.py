@@ -1,4 +1,4 @@
-"""Cases, the weights of their nouns, a model's answers, and what they are worth."""
+"""Cases, the weights on their nouns, a model's answers, and the evaluation."""
 import math
 import re
 from types import SimpleNamespace

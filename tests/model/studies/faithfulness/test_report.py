@@ -1,4 +1,4 @@
-"""The set of texts and what is said over it: against scipy, on attributions made by hand."""
+"""The report over a set of texts, compared with scipy on hand-made attributions."""
 import numpy as np
 import pytest
 from scipy import stats

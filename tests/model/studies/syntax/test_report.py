@@ -1,4 +1,4 @@
-"""The whole test against words counted in transformers' own attention, where each word is one token."""
+"""The whole test compared with words counted in transformers' own attention, where each word is one token."""
 import io
 import random
 

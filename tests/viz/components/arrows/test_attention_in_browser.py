@@ -1,4 +1,4 @@
-"""What the browser computes while one drags is what Python computes."""
+"""The browser computes the same numbers while dragging as Python."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the head by hand takes from a browser."""
+"""The values that the draggable head accepts from a browser."""
 
 from viz.components.arrows import parse_event, state
 from viz.components.messages import unpack

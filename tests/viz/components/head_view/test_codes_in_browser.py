@@ -1,4 +1,4 @@
-"""What the codes of weights and differences mean, against the Python that made them."""
+"""The browser decodes weights and differences as Python encoded them."""
 import math
 
 import numpy as np

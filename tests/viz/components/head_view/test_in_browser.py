@@ -1,4 +1,4 @@
-"""The open head in a real browser: the numbers it names are numpy's, and what is chosen is sent."""
+"""The open head in a real browser: its numbers equal numpy's, and selections are sent."""
 import numpy as np
 from playwright.sync_api import expect
 

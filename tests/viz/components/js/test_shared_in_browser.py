@@ -1,4 +1,4 @@
-"""Numbers read the same in the browser and in Python."""
+"""Numbers have the same format in the browser and in Python."""
 from viz.format import format_weight
 
 NUMBERS = [0, 0.1234, 0.0001, 0.001234, 2, 0.5, -0.25, 12.34, 10, 123.4, 100, 0.0625, 3.1875, -0.3125, 3e-12]

@@ -1,4 +1,4 @@
-"""What a slider takes from a browser."""
+"""The values that a slider accepts from a browser."""
 from viz.components.slider import message, parse_event
 
 WORDS = ["none", "1", "2", "the", "the"]

@@ -1,4 +1,4 @@
-"""Comparison over two pictures: each patch has the heads' own weights; sides are called by what differs."""
+"""Comparison of two pictures: each patch has the heads' weights, and sides are named by their difference."""
 import numpy as np
 import pytest
 

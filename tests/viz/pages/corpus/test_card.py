@@ -1,4 +1,4 @@
-"""A strip is the sentence with both ends of the cell marked, whatever its tokens hold."""
+"""A strip is the sentence with both ends of the cell marked, whatever its tokens contain."""
 from viz.pages.corpus.card import strip
 
 ROW = {"tokens": ("[CLS]", "The", "cat", "*sat*", "[SEP]"), "keys": (), "query": 3, "key": 1, "weight": 0.5}

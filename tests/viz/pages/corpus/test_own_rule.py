@@ -1,4 +1,4 @@
-"""What the page says of a rule of the reader's own."""
+"""The page's text about a user's rule."""
 import numpy as np
 import pytest
 

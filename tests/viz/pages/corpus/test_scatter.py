@@ -1,4 +1,4 @@
-"""The map of heads: every head where its numbers say, framed ones stand out, missing numbers do no harm."""
+"""The map of heads: every head at its numbers, framed heads highlighted, missing numbers harmless."""
 import numpy as np
 import pytest
 

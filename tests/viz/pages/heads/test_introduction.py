@@ -1,4 +1,4 @@
-"""The introduction: there in a browser's first visit without a link, gone once a way is taken."""
+"""The introduction: shown at a browser's first visit without a link, and hidden after a choice."""
 from streamlit.testing.v1 import AppTest
 
 from viz.pages.heads import introduction

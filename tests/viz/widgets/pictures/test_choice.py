@@ -1,4 +1,4 @@
-"""Which pictures one can choose, what they are called, and where a browser has a camera."""
+"""The pictures on offer, their names, and where a browser allows the camera."""
 import pytest
 
 from model.core import pictures
