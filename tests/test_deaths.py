@@ -20,7 +20,7 @@ DEATHS = {"file": (3, 3), "npz": (3, 2), "record": (3, 2), "handout": (6, 2), "f
 
 @pytest.fixture(scope="module")
 def deaths(tmp_path_factory):
-    """By case: how often it was killed, and what was wrong."""
+    """For each case, how often it was killed and what was wrong."""
     folder = tmp_path_factory.mktemp("deaths")
     model = tiny.save(folder / "original", "llama")
     with serve({path.name: path.read_bytes() for path in model.iterdir()}) as hub:

@@ -41,7 +41,7 @@ FIGURES = (items.head, items.grid, items.coloured, items.change, items.covered, 
 
 
 def moved(control):
-    """A value of a page's control other than that it starts with, as far out as it can be."""
+    """Return a value of a page's control other than its default, as extreme as possible."""
     match control:
         case Number(low=low, high=high, start=start):
             return high if start != high else low

@@ -61,7 +61,8 @@ WRITERS = {
 
 
 def test_files_are_written_by_the_module_that_survives_a_kill():
-    """Killed, or on a full disk, a program that writes over a file leaves half of it; model.core.files does not."""
+    """A program that overwrites a file leaves half of it if it is killed or the disk is full; model.core.files does
+    not."""
     found = {name for name, text in SOURCES.items() if WRITES.search(text)}
     assert found == WRITERS
 

@@ -19,7 +19,7 @@ NONSENSE = (RUNS[0], "-1", "1e400", "9" * 40, "٣", "\0", "x" * 3000, "", "99999
 
 
 def end(control: Control, high: bool) -> str:
-    """A value that the control can be, as far from sense as it can be."""
+    """Return a value of the control as extreme as possible."""
     match control:
         case Number():
             return control.write(control.high if high else control.low)
@@ -36,8 +36,8 @@ def end(control: Control, high: bool) -> str:
 
 
 def ends(name: str) -> list[dict[str, str]]:
-    """Links that turn all controls of the page to their ends, but train nothing; with `--all` that too, and both ends
-    together and one by one."""
+    """Return links that set all controls of the page to their limits without training anything; with `--all` also with
+    training, with both limits together, and one by one."""
     turned = [each for each in CONTROLS[name] if LONG or each.name not in TRAINS]
     if not LONG:
         return [{each.name: end(each, number % 2 == 0) for number, each in enumerate(turned)}] if turned else []
@@ -46,7 +46,7 @@ def ends(name: str) -> list[dict[str, str]]:
 
 
 def nonsense(name: str) -> list[dict[str, str]]:
-    """Links with what the page's parameters cannot be, and with those of other pages and models."""
+    """Return links with invalid values of the page's parameters, and with parameters of other pages and models."""
     own = {control.name: tuple(value for value in NONSENSE if control.read(value) is None)
            for control in CONTROLS[name]}
     values = dict.fromkeys(SHARED, NONSENSE) | {control: found for control, found in own.items() if found}

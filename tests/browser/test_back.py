@@ -12,7 +12,7 @@ RANGE = "[class*=st-key-slider-] input[type=range]"
 
 @pytest.fixture
 def visit(watch):
-    """Opens a page, and waits for its end."""
+    """Open a page and wait until it is finished."""
     def opened(path, **look):
         seen = watch(**look)
         seen.page.goto(seen.address + path)
@@ -22,7 +22,7 @@ def visit(watch):
 
 
 def added(seen, act) -> int:
-    """How many entries `act` adds, where nothing lies ahead of the one on screen."""
+    """Return how many history entries `act` adds if there is nothing to go forward to."""
     before = seen.page.evaluate("history.length")
     act()
     seen.rest()
@@ -34,7 +34,7 @@ def address(seen) -> str:
 
 
 def here(seen) -> tuple:
-    """The address, and what the page shows of it."""
+    """Return the URL and what the page shows of it."""
     page = seen.page
     return (address(seen), page.locator("[data-testid=stSidebar] textarea").first.input_value(),
             page.locator(".st-key-view_lens [aria-checked=true]").inner_text(),
@@ -42,7 +42,7 @@ def here(seen) -> tuple:
 
 
 def drag(seen) -> None:
-    """Moves the first slider's thumb a hundred pixels, for two seconds."""
+    """Move the first slider's thumb by a hundred pixels, for two seconds."""
     mouse, slider = seen.page.mouse, seen.page.locator(RANGE).first
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
@@ -110,7 +110,7 @@ def test_drag_and_held_key_are_one_entry_each(visit):
 
 @pytest.mark.rest
 def test_streamlit_alone_makes_many_entries_of_a_drag(seen):
-    """When it no longer does, viz/components/js/history.js can go."""
+    """When this fails, viz/components/js/history.js is no longer needed."""
     seen.page.route("**/js/history.js", lambda route: route.fulfill(content_type="text/javascript",
                                                                     body="export const entries = () => {};"))
     seen.page.goto(f"{seen.address}/softmax?guess=a")

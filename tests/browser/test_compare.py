@@ -17,7 +17,7 @@ def at(seen, path: str, drawn: str = DRAWN):
 
 
 def hovered(seen, key: str, row: int, column: int, n: int) -> str:
-    """What the tooltip of a picture says over a cell of n × n."""
+    """Return the tooltip's text over a cell of an n × n picture."""
     picture = seen.main.locator(f".st-key-{key}")
     picture.scroll_into_view_if_needed()
     box = picture.locator(".matrix > canvas").bounding_box()

@@ -90,8 +90,8 @@ PICTURE = ".clearhead-chart[data-drawn], .story .row"   # without which a lesson
 
 
 def answered(name: str, everything: bool = False) -> str:
-    """The page's address with its prompt answered and every switch on, so that every control and picture is there; what
-    trains a model only if `everything`, as that takes longest."""
+    """Return the page's URL with its question answered and every switch on, so that every control and picture is shown;
+    models are trained only with `everything`, because that takes longest."""
     if name not in lessons():
         return f"/{name}"
     page, prose = pages()[name][0], strings(f"lessons/{name}")
@@ -104,7 +104,7 @@ def answered(name: str, everything: bool = False) -> str:
 
 @pytest.fixture
 def opened(watch):
-    """opened(address) shows a page, and can read it with axe."""
+    """opened(address) opens a page and can check it with axe."""
     def opener(path: str) -> Watch:
         seen = watch()
         seen.page.goto(seen.address + path)
@@ -142,7 +142,7 @@ def test_page_fits_every_window(opened, name):
 @pytest.mark.rest
 @pytest.mark.parametrize("name", lessons())
 def test_link_restores_lesson(opened, name):
-    """Opened anew by its link, narrow and dark, the lesson has the same state and the same charts."""
+    """Reopened from its link, narrow and dark, the lesson has the same state and the same charts."""
     seen = opened(answered(name))
     every_control_moves(seen)
     wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
@@ -155,7 +155,7 @@ def test_link_restores_lesson(opened, name):
 
 
 def finds_nothing(seen: Watch, script: str, *given: object) -> None:
-    """What the script finds, which may go as the page settles."""
+    """Assert that the script finds nothing once the page has settled."""
     end = time.perf_counter() + SETTLED
     while (found := seen.page.evaluate(script, given)) and time.perf_counter() < end:
         seen.page.wait_for_timeout(200)
@@ -169,8 +169,8 @@ def nothing_is_cut(seen: Watch, *windows: tuple[int, int]) -> None:
 
 
 def below_the_screen(seen: Watch) -> list:
-    """What of a lesson's first section, its pictures, what moves them and what to notice, a screen of 1440 × 900 does
-    not show without scrolling; with the question answered, which takes more room than asked."""
+    """Return what a screen of 1440 × 900 does not show of a lesson's first section without scrolling: its pictures,
+    their controls and what to notice. The question is answered, which takes more room."""
     return seen.page.evaluate("""() => {
         const shown = 'h3, .clearhead-chart, [data-testid^=stBidiComponent], [data-testid=stSlider], '
             + '[data-testid=stButtonGroup]:not([class*=st-key-proof-] *), [class*=st-key-notices-]';
@@ -183,8 +183,8 @@ def below_the_screen(seen: Watch) -> list:
 
 
 def drawn(seen: Watch) -> list[str]:
-    """The numbers and words of every chart that the browser shows, without its colours and sizes. Which of a matrix'
-    numbers are black is a matter of colour, so those of its two heatmaps are put together."""
+    """Return the numbers and texts of every visible chart, without colours and sizes. Which of a matrix' numbers are
+    black depends on colour, so those of its two heatmaps are combined."""
     return seen.rest().page.evaluate(
         """() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
         const maps = chart.data.filter(({ type, text }) => type === 'heatmap' && text);
@@ -197,8 +197,8 @@ def drawn(seen: Watch) -> list[str]:
 
 
 def drawn_twice(seen: Watch) -> list[str]:
-    """The charts whose margins were too small for the names of their axes, so that plotly drew them again, which takes
-    as long once more."""
+    """Return the charts whose margins were too small for the names of their axes, so that plotly drew them twice, which
+    takes twice as long."""
     expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
     return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
         .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)
@@ -206,7 +206,7 @@ def drawn_twice(seen: Watch) -> list[str]:
 
 
 def expect_pictures(seen: Watch, pictures: list[str]) -> None:
-    """Controls that were moved have led to what their link shows a newcomer: no chart kept what it showed before."""
+    """Assert that moved controls lead to what their link shows a new visitor: no chart kept its previous content."""
     end = time.perf_counter() + PATIENCE / 1000
     while (found := drawn(seen)) != pictures and time.perf_counter() < end:
         seen.page.wait_for_timeout(200)
@@ -214,7 +214,7 @@ def expect_pictures(seen: Watch, pictures: list[str]) -> None:
 
 
 def every_control_moves(seen: Watch) -> None:
-    """One control of each kind; a switch twice, so that what it shows is there again."""
+    """Move one control of each kind; a switch twice, so that its content returns."""
     for selector, key in KINDS.values():
         found = seen.main.locator(selector)
         for _ in range(min(found.count(), 1) * (2 if selector == KINDS["switch"][0] else 1)):

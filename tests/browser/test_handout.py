@@ -11,7 +11,7 @@ def add(page, key: str, count: int) -> None:
 
 
 def numbers(page) -> list[str]:
-    """What the handout's cards show, in order."""
+    """Return what the handout's cards show, in order."""
     return page.locator("[class*=st-key-item-] textarea").evaluate_all("all => all.map(each => each.value)")
 
 

@@ -14,7 +14,7 @@ from viz.text import strings
 
 @pytest.fixture
 def open_page(watch):
-    """Opens a page with an open head on it."""
+    """Open a page with an open head."""
     def opener(path="/", width=1440, height=900, scheme="light", **params):
         opened = watch(width=width, height=height, scheme=scheme)
         opened.page.goto(opened.address + path + ("?" + urlencode(params) if params else ""))
@@ -29,7 +29,7 @@ def head(seen) -> str:
 
 
 def ask(seen, text: str):
-    """Types a text, and gives back its field."""
+    """Type a text and return its field."""
     box = seen.page.get_by_role("textbox", name="Text", exact=True)
     box.fill(text)
     box.press("Control+Enter")

@@ -40,7 +40,7 @@ def place(seen: Watch) -> tuple[int, int]:
 
 
 def step(seen: Watch, how: str) -> None:
-    """One step on, by a key or by the mouse; what it shows is drawn."""
+    """Step forward by a key or the mouse, and wait until the screen is drawn."""
     if how == "click":
         seen.main.get_by_role("button", name=WORDS["on"]).click()
     else:
@@ -50,13 +50,14 @@ def step(seen: Watch, how: str) -> None:
 
 
 def questions(seen: Watch) -> dict:
-    """How many questions are seen, answered and open ones, on which screen, and whether the address knows an answer."""
+    """Return how many questions are visible, how many answered and open ones, on which screen, and whether the URL
+    contains an answer."""
     answered, waiting = (seen.main.locator(f"[class*=st-key-{name}-]:visible").count() for name in ("again", "reveal"))
     return {"answered": answered, "open": waiting, "screen": place(seen)[0], "address": "guess" in seen.params()}
 
 
 def unread(seen: Watch) -> list:
-    """What a hall cannot read of what is seen now."""
+    """Return the visible texts that cannot be read in a lecture hall."""
     found = seen.page.evaluate(LETTERS)
     return [*(each for each in found["prose"] if each[0] < PROSE - 0.1),
             *(each for each in found["labels"] if each[0] < LABEL), *["sideways"] * (found["sideways"] > 0)]

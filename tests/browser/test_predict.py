@@ -15,7 +15,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 
 
 def cell(seen, row: int, column: int, n: int) -> tuple[float, float]:
-    """Where a cell of the covered n × n matrix stands in the window."""
+    """Return the position of a cell of the covered n × n matrix in the window."""
     canvas = seen.main.locator(".st-key-covered .matrix > canvas")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -29,7 +29,7 @@ def covered(seen, query: str):
 
 
 def shown(seen) -> list[float]:
-    """The three numbers of the score."""
+    """Return the three numbers of the score."""
     expect(seen.main.locator("[data-testid=stMetricValue]")).to_have_count(3, timeout=PATIENCE)
     seen.rest()
     return [float(each) for each in seen.main.locator("[data-testid=stMetricValue]").all_inner_texts()]

@@ -163,7 +163,7 @@ MARKER = "quokka"   # typed, uploaded and sent in every bad request below
 
 
 def bad_requests(address: str) -> None:
-    """What scanners and broken clients send, a hundred times each."""
+    """Send what scanners and broken clients send, a hundred times each."""
     place = urlsplit(address)
     raw = (f"{MARKER}\r\n\r\n", f"GET /{MARKER} HTTP/1.1\r\nHost: x\r\nContent-Length: {MARKER}\r\n\r\n",
            f"GET {place.path}/_stcore/auth/login?x={MARKER} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
@@ -177,7 +177,7 @@ def bad_requests(address: str) -> None:
 
 
 async def bad_messages(visitor) -> None:
-    """A text, a click and bytes that are no message, in sessions that are open."""
+    """Send a text, a click and invalid bytes in open sessions."""
     await visitor.type("ask_text", f"{MARKER} sat on the mat")
     await visitor.until(lambda: "head" in visitor.bodies and not visitor.running)
     await visitor.drop("ask_npz", MARKER.encode(), f"{MARKER}.npz")

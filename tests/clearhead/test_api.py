@@ -29,7 +29,7 @@ def record(opened):
 
 
 def reference(folder, text=TEXT):
-    """(attentions, logits, ids) of transformers itself, eager."""
+    """(attentions, logits, ids) computed by transformers with eager attention."""
     import transformers
 
     network = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()

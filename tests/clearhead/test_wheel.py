@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 
 def test_build_needs_no_package():
-    """pip builds in an environment that has setuptools alone."""
+    """pip builds in an environment that only has setuptools."""
     ran = subprocess.run([sys.executable, "-S", "-c", "import model.core.version"], cwd=ROOT, capture_output=True,
                          encoding="utf-8", check=False)
     assert ran.returncode == 0, ran.stderr

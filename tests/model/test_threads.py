@@ -28,7 +28,7 @@ def edits(kind, layers, heads, other):
 
 
 def questions(model, kind):
-    """A function for each question that is put to the model: its records under many edits, traces, gradients."""
+    """Return a function for each question to the model: its records under many edits, traces, gradients."""
     card = model.card
     plain = Query(card.id, card.revision, TEXT)
     other = Query(card.id, card.revision, OTHER)

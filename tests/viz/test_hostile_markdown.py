@@ -43,8 +43,8 @@ def test_every_text_shows_itself(page):
 
 
 def _plain(text: str) -> str:
-    """Without what HTML does to spaces, and without the invisible sign that keeps Streamlit from replacing what was
-    typed."""
+    """Return the text without HTML's changes of spaces, and without the invisible character that keeps Streamlit from
+    replacing typed text."""
     return " ".join(text.replace(JOINER, "").split())
 
 

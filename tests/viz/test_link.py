@@ -70,7 +70,7 @@ def test_several_hundred_words_are_in_the_link(field, text):
 
 
 def scattered(words):
-    """Text that hardly gets shorter."""
+    """Return text that is hardly compressible."""
     return " ".join(hashlib.sha256(str(number).encode()).hexdigest()[:12] for number in range(words))
 
 

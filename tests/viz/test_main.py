@@ -24,7 +24,7 @@ WORDS = ("the", "animal", "it", "the")
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    """Runs the command against a record that was made up; the files land in a folder of their own."""
+    """Run the command on a fabricated record; files are written to a separate folder."""
     def ask(query, session=""):
         job = Job(query)
         job.finish(record(WORDS, text=query))
@@ -107,7 +107,7 @@ def test_file_without_attention_is_refused_in_one_sentence(tmp_path):
 
 
 def test_handout_becomes_html_and_pdf(tmp_path):
-    """The PDF is printed by the browser that the tests have anyway."""
+    """The PDF is printed by the tests' browser."""
     source = tmp_path / "lesson.handout.json"
     source.write_bytes(save(Handout("A lesson", (items.head(), items.curve()))))
     done = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "a.html"), "--pdf",

@@ -47,13 +47,13 @@ LOCAL, PUBLIC = "http://localhost:8501/heads", "https://attention.example.com/he
 
 
 class Detector:
-    """Opens files in one browser without a network and lists what happened that should not."""
+    """Opens files in one browser without a network and lists forbidden events."""
 
     def __init__(self, browser, folder):
         self.context, self.folder = browser.new_context(offline=True), folder
 
     def what_ran(self, name: str, content: bytes) -> list[str]:
-        """What ran, asked, or stands there ready to run, in the page and in its frames."""
+        """Return what ran, was requested, or is ready to run, in the page and its frames."""
         path = self.folder / name
         path.write_bytes(content)
         shown, seen = self.context.new_page(), []
@@ -166,7 +166,7 @@ def parts() -> list[Item]:
 
 
 def hostile_scene() -> story_payload.Scene:
-    """A text, its next words and all that is said of them, hostile."""
+    """A text, its next words and all sentences about them, hostile."""
     steps = tuple(story_payload.Step(text, text, "softmax", text) for text in (LOUD * 10)[:10])
     return dataclasses.replace(items.scene(), line=((LOUD[0], True), (LOUD[1], False)), pieces=tuple(LOUD[:4]),
                                words=tuple(LOUD[2:4]), rest=LOUD[4], again=LOUD[5], steps=steps, alt=LOUD[1])
@@ -185,7 +185,7 @@ def handout() -> Handout:
 
 
 def files() -> dict[str, bytes]:
-    """Everything that leaves the app and that a browser opens, by its name."""
+    """All files that the app exports and a browser opens, by name."""
     made, options = hostile_record(), [Options(link=f"{link}?text={TEXT}&lens={LOUD[0]}") for link in (LOCAL, PUBLIC)]
     produced = {f"{lens}{suffix}": export(suffix, made, View(lens=lens, token=1, pair=(1, 2)), options[at % 2])
                 for suffix in (".svg", ".html")
@@ -221,7 +221,7 @@ def test_name_of_a_picture_is_exported_as_text():
 
 
 def names_in(pdf_bytes: bytes) -> tuple[set[str], list[str]]:
-    """The names of everything in a PDF, and where its links lead."""
+    """Return the names of everything in a PDF, and its links."""
     names, links = set(), []
 
     def walk(value):
@@ -254,7 +254,7 @@ def test_script_in_a_pdf_is_only_text(detector):
 
 
 def test_script_in_a_saved_handout_is_harmless(detector):
-    """A file that no app wrote: addresses that run, and words in every field."""
+    """A file that the app did not write: URLs that run, and text in every field."""
     whole = json.loads(save(Handout("x", handout().items[:1])))
     whole["items"][0]["link"] = "javascript:window.got=1"
     with pytest.raises(UserError, match="not a web address"):

@@ -80,7 +80,7 @@ def test_page_chosen_in_callback_opens_once(monkeypatch):
 
 @pytest.fixture
 def heads_page(monkeypatch):
-    """The page Heads of a new session, whose record is there; the address that its changes write is its `address`."""
+    """The page Heads of a new session with a record; `address` is the URL that its changes write."""
     visitor, address = Session(), {}
     monkeypatch.setattr(page_contract, "session", lambda: visitor)
     monkeypatch.setattr(page_contract.st, "query_params", QueryParams(address))

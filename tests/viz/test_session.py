@@ -16,7 +16,7 @@ from viz.widgets.head_table import CORPUS, CorpusResult, saved_corpus
 
 
 def remembering():
-    """A page that shows whether the second run meets the first one's object."""
+    """A page that shows whether the second run finds the first one's object."""
     import streamlit as st
 
     from viz.session import session

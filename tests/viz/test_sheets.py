@@ -33,7 +33,7 @@ def parameters(link: str) -> tuple[str, dict[str, str]]:
 
 
 def test_sheet_links_into_states_that_exist():
-    """The page is known, every parameter is one that it knows, with a value that it takes and not its default."""
+    """The page exists, and every parameter is one of its own, with a valid value that is not the default."""
     for sheet, _, link in LINKS:
         name, wanted = parameters(link)
         page = pages()[name][0]
@@ -43,7 +43,7 @@ def test_sheet_links_into_states_that_exist():
 @pytest.mark.parametrize(("sheet", "words", "link"),
                          [each for each in LINKS if "token=" in each[2] or "pair=" in each[2]])
 def test_link_to_a_head_or_a_word_opens_what_it_names(sheet, words, link):
-    """The layer, the head and the quoted words of the link are those of the state that opens."""
+    """The layer, the head and the quoted words of the link equal those of the state that opens."""
     name, wanted = parameters(link)
     state = from_params(wanted, name, pages()[name][0].controls)
     record = ask(sources.open_query(state.model, state.text, state.text_b, state.target))

@@ -80,7 +80,7 @@ def test_no_message_targets_a_dropped_block(monkeypatch):
 
 
 def heard(stopped: bool) -> list[str]:
-    """Which of its messages reach a browser: of a runner that ended, or was told to stop, and of the one after it."""
+    """Return which messages reach a browser: of a runner that ended or was stopped, and of the next one."""
     async def talk() -> list[str]:
         session, said = MagicMock(), []
         session._event_loop, session._scriptrunner = asyncio.get_running_loop(), None
@@ -113,7 +113,7 @@ def test_last_messages_of_an_ended_run_are_delivered(monkeypatch):
 
 
 def is_heard(monkeypatch) -> bool:
-    """Whether a button's callback would be called if the event of another run arrives just before."""
+    """Return whether a button's callback is called if an event of another run arrives just before."""
     state, heard = SessionState(), []
     first, second = (SafeSessionState(state, lambda: None) for _ in range(2))
     first.register_widget(WidgetMetadata("button", bool, bool, "trigger_value"), None)
@@ -181,7 +181,7 @@ def test_foreign_origin_sends_no_request_out(monkeypatch):
 
 
 def _download(make, monkeypatch, patched: bool) -> str:
-    """What the browser is told of a download that `make` should make."""
+    """Return the browser's message for a download that `make` creates."""
     handle = inspect.unwrap(DeferredFileHandler.handle)   # maybe patched
     monkeypatch.setattr(DeferredFileHandler, "handle", handle)   # put back afterwards
     if patched:

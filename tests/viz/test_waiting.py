@@ -12,7 +12,7 @@ from viz import waiting
 
 @pytest.fixture
 def told(monkeypatch):
-    """What the bar was told, and "gone" when its place was emptied."""
+    """The progress bar's messages, and "gone" when it is removed."""
     found = []
     bar = SimpleNamespace(progress=lambda **how: found.append(how["text"]) or bar)
     place = SimpleNamespace(container=nullcontext, empty=lambda: found.append("gone"))
@@ -23,7 +23,7 @@ def told(monkeypatch):
 
 
 def asked(monkeypatch, seconds: float, count: int) -> list[Job]:
-    """Jobs that are answered one after the other, each so many seconds after the last."""
+    """Return jobs that are answered one after the other, each some seconds after the last."""
     jobs = [Job(number) for number in range(count)]
     for job in jobs:
         job.waiters["me"] += 1

@@ -41,7 +41,7 @@ OPENED = """() => {
 
 
 def middle(engine: Engine, kind: str, at: int = 0) -> tuple[float, float, float, float]:
-    """(x, y, width, height) of the place where it is pointed at."""
+    """Return (x, y, width, height) of the spot to point at."""
     return engine.until(f"() => ({MIDDLE})({json.dumps(kind)}, {at})")
 
 
@@ -51,7 +51,7 @@ def click(engine: Engine, kind: str, at: int = 0) -> None:
 
 
 def cell(engine: Engine, kind: str, across: float, down: float) -> tuple[float, float]:
-    """A place inside an element, by its shares."""
+    """Return a position inside an element, given as shares of its size."""
     x, y, width, height = middle(engine, kind)
     return x + (across - 0.5) * width, y + (down - 0.5) * height
 
@@ -104,7 +104,7 @@ def handout(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory) -> Path:
-    """The open head as a page of its own."""
+    """Save the open head as an interactive page."""
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     path = tmp_path_factory.mktemp("live") / "live.html"
     path.write_bytes(export.export(".html", made, View(layer=0, head=0, token=10, pair=(10, 2))))
@@ -113,7 +113,7 @@ def live(tmp_path_factory) -> Path:
 
 def pages_of_its_own(engine: Engine, handout: Path, live: Path,
                      wanted: Sequence[dict | None] = (None,) * 4) -> list[dict]:
-    """The handout as it opens and with another lens; the live head as it opens and with another token in focus."""
+    """The handout as opened and with another lens; the live head as opened and with another token in focus."""
     begin(engine, handout.as_uri())
     middle(engine, "caption")   # the row in focus as a table, which waits a little
     found = [painted(engine, wanted[0])]

@@ -73,7 +73,7 @@ def one_sentence(error: UserError) -> bool:
 
 
 def check(record: AttentionRecord, text: str) -> None:
-    """What every record promises, looked at without the code that made it."""
+    """Check the promises of every record, without the code that made it."""
     assert record.query.text == text and record.verification.status == "verified", record.verification
     for each in record.maps:
         for tokens, said in ((each.queries, each.kind), (each.keys, each.kind)):

@@ -71,7 +71,7 @@ def test_run_that_ends_does_not_cancel_the_next_run_of_its_session():
 
 
 def test_waiter_that_joins_while_another_leaves_gets_the_answer():
-    """The first waiter leaves, and the worker looks, in the very moment in which a second one is joining."""
+    """The first waiter leaves, and the worker checks, at the very moment when a second one joins."""
     desk, gate, _ = gated_desk()
     job = desk.ask("q", "first")
 
@@ -103,7 +103,7 @@ def test_empty_answer_is_computed_once(nothing):
 
 
 def panic():
-    """What the tokenizers, written in Rust, raise where they meet what they were not written for."""
+    """Raise what the tokenizers, written in Rust, raise for unexpected input."""
     from tokenizers import pre_tokenizers
 
     pre_tokenizers.FixedLength(0).pre_tokenize_str("a word")
@@ -137,7 +137,7 @@ def test_any_exception_gives_one_sentence(fault, name, capfd):
 @pytest.mark.parametrize("place", ["sentence", "schedule", "end"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_dead_worker_leaves_nobody_waiting(place, monkeypatch):
-    """Memory runs out even where the sentence about an error is made, and where the next job is chosen."""
+    """Memory runs out even while the error message is written and the next job is chosen."""
     desk, gate, _ = gated_desk()
     waiting = [desk.ask("first", "a"), desk.ask("second", "a"), desk.ask("third", "a"), desk.ask("fourth", "b")]
     with monkeypatch.context() as patch:
@@ -170,7 +170,7 @@ def _finish_fails_once():
 
 @pytest.mark.parametrize("moving", [True, False])
 def test_simultaneous_sessions_take_turns(monkeypatch, moving):
-    """The finest clock there is; and one that stands still meanwhile."""
+    """With the finest possible clock, and with one that does not advance."""
     gate, busy, taken = threading.Event(), threading.Event(), []
 
     def answer(question, tick):

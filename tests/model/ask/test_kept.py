@@ -34,7 +34,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def record(home):
-    """A record that was asked for, and is on disk."""
+    """A record that was asked for and is on disk."""
     found = sources.models.record(sources.open_query(MODEL, TEXT), quiet)
     kept.keep(found)
     sources.cache.clear()

@@ -12,7 +12,7 @@ MODEL = "induction"
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """One of everything that an answer may hold."""
+    """One value of every type that an answer may contain."""
 
     kind: Kind
     values: np.ndarray

@@ -43,7 +43,7 @@ def test_unknown_model_names_the_nearest_known_ones(name, nearest):
 
 @pytest.fixture
 def nothing_fetched(monkeypatch, tmp_path):
-    """No model on this disk but those that come with Clearhead."""
+    """Remove all models from this disk except those that come with Clearhead."""
     for name in ("CLEARHEAD_HOME", "HF_HUB_CACHE"):
         monkeypatch.setenv(name, str(tmp_path))
 

@@ -19,7 +19,8 @@ def ask(model, text=TEXT, edits=(), **more):
 
 
 def eager_weights(name, model, record):
-    """{kind: the model's own eager weights a layer}, from a second copy of the network that never saw our function."""
+    """Return {kind: the model's own eager weights per layer}, from a second copy of the network without our attention
+    function."""
     import torch
 
     from tests.model import tiny

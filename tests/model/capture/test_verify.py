@@ -44,7 +44,7 @@ def made(name: str, key_heads: int = HEADS) -> Call:
 
 
 def changed(call: Call) -> dict[str, Call]:
-    """The call with one part of it changed, by what was changed."""
+    """Return {change: the call with one part changed}."""
     touched = call.key.copy()
     touched[0, 2] += 0.1
     wrong = {"scale": replace(call, scale=1.0), "heads": replace(call, query=call.query[::-1].copy()),

@@ -43,7 +43,7 @@ def built() -> dict[str, bytes]:
 
 @cache
 def contents() -> dict[str, bytes]:
-    """Good and bad files."""
+    """Valid and invalid files."""
     attention = io.BytesIO()
     np.savez(attention, attention=np.full((2, 2, 3, 3), 1 / 3, np.float32), tokens=np.array(["a", "b", "c"]))
     tree = "# text = The cat\n1\tThe\t_\t_\t_\t_\t{}\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t{}\tsubj\t_\t_\n\n"
@@ -69,7 +69,7 @@ def contents() -> dict[str, bytes]:
 
 
 def fill(folder: Path) -> None:
-    """Makes the folder hold these files and nothing that an earlier line wrote."""
+    """Make the folder contain these files and nothing from earlier command lines."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "folder").mkdir(parents=True)
     (folder / "folder.png").mkdir()
@@ -109,7 +109,7 @@ def stubbed(monkeypatch, tmp_path):
 
 
 def ended_well(program: str, line: list[str]) -> Result:
-    """What a command line comes to. Fails unless it is done, or refused in one sentence."""
+    """Run a command line and return its result. Fails unless it runs, or is refused in one sentence."""
     ran = CliRunner().invoke(PROGRAMS[program], line, prog_name=f"python -m {program}")
     story = f"{program} {[word[:80] for word in line]}: {ran.exit_code} {ran.output[-300:]!r} {ran.exception!r}"
     assert ran.exception is None or isinstance(ran.exception, SystemExit), story
@@ -139,7 +139,7 @@ def faulty():
 @faulty.command()
 @click.argument("way")
 def end(way):
-    """Ends so."""
+    """End in this way."""
     raise {"key": KeyError("x\ny"), "memory": MemoryError(), "user": UserError("No\nroom; leave it."),
            "os": PermissionError(13, "Permission denied", "/x"), "abort": click.Abort()}[way]
 

@@ -14,7 +14,7 @@ TEXT = "今天 it was 😀."
 
 
 def ran(*words: str) -> str:
-    """What a command prints into a pipe under code page 1252; fails if the command does."""
+    """Return what a command prints into a pipe under code page 1252. Fails if the command does."""
     done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, timeout=300,
                           env=os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"})
     assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]

@@ -15,7 +15,7 @@ ATLAS = ("atlas", "build", "texts.txt", "--out", "atlas", "--model")
 
 @pytest.fixture(autouse=True)
 def files(tmp_path, monkeypatch):
-    """A folder with texts, and attention as it is and as integers and objects."""
+    """A folder with texts, and with attention as floats, integers and objects."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "texts.txt").write_text("abc\n", encoding="utf-8")
     weights, tokens = np.eye(2, dtype=int)[None, None], np.array(["a", None], object)

@@ -18,7 +18,7 @@ from tests.children import on_a_full_disk
 
 @pytest.fixture
 def held(monkeypatch):
-    """held(times) refuses that many replacements of a file or folder, as Windows does while somebody reads it."""
+    """held(times) refuses that many replacements of a file or folder, as Windows does while it is being read."""
     replace = os.replace
 
     def refuse(times: float, folders: bool = False) -> None:
@@ -57,7 +57,7 @@ def test_file_held_open_is_refused_and_unchanged(tmp_path, held, monkeypatch):
 
 
 def read(place: Path) -> bytes:
-    """What stands there; whoever opens a file as Windows replaces it is refused for a moment, and tries again."""
+    """Return the content. Opening a file while Windows replaces it fails for a moment, so this tries again."""
     for _ in range(200):
         with suppress(PermissionError):
             return place.read_bytes()
@@ -95,7 +95,7 @@ def test_leftovers_of_a_killed_writer_are_removed(tmp_path, days):
 
 
 def test_full_disk_is_reported_and_old_file_kept(tmp_path):
-    """Whoever writes: bytes, an archive, and a library in Rust."""
+    """For every kind of writer: bytes, an archive, and a library in Rust."""
     import torch
     from safetensors.torch import save_file
 

@@ -32,7 +32,7 @@ def asked(model, text=TEXT):
 
 
 def all_questions(model):
-    """Of every way in which a decoder answers."""
+    """Return questions of every kind for a decoder."""
     kind = Kind.CAUSAL
     yield lambda: model.record(asked(model), quiet)
     yield lambda: model.trace(asked(model), quiet)

@@ -71,7 +71,7 @@ def test_least_recently_used_goes_first():
 
 @dataclass(frozen=True)
 class Answer:
-    """One with arrays at every depth."""
+    """An answer with arrays at every depth."""
 
     alone: np.ndarray
     by_name: dict[str, np.ndarray]
@@ -88,7 +88,7 @@ def test_arrays_count_at_every_depth():
 
 @pytest.fixture
 def container(monkeypatch, tmp_path):
-    """A container's folder of limits; empty, as outside of one."""
+    """A container's folder of limits; empty outside of one."""
     monkeypatch.setattr(limits, "CONTAINER", tmp_path)
     return tmp_path
 

@@ -145,7 +145,7 @@ BODIES = st.binary(max_size=40) | st.sampled_from((
 
 
 def sums_right(content: bytes) -> bytes:
-    """A PNG whose chunks' sums are made right again, so that readers look at what is damaged."""
+    """Correct the checksums of a PNG's chunks, so that readers look at the damage."""
     at, made = 8, content[:8]
     while at + 12 <= len(content):
         size = int.from_bytes(content[at:at + 4], "big")
@@ -158,7 +158,7 @@ def sums_right(content: bytes) -> bytes:
 
 @st.composite
 def bad_pictures(draw: st.DrawFn) -> tuple[str, bytes]:
-    """A good file of any kind, damaged, or with a chunk or a segment that says something else."""
+    """Draw a valid file of any kind with damage, or with a changed chunk or segment."""
     name = draw(st.sampled_from(sorted(GOOD)))
     content = GOOD[name]
     if draw(st.booleans()):

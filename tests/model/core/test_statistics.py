@@ -80,7 +80,7 @@ def test_all_right_has_the_exact_bound():
 
 
 def test_null_is_the_exact_distribution_of_all_swaps():
-    """For nine pairs all 512 ways to swap can be written down."""
+    """For nine pairs, all 512 ways to swap can be enumerated."""
     correct = coin_flips(5, 18, 4)
     every = []
     for swaps in itertools.product((False, True), repeat=9):
@@ -92,7 +92,7 @@ def test_null_is_the_exact_distribution_of_all_swaps():
 
 
 def coin_flips(seed: int, cases: int, heads: int) -> np.ndarray:
-    """Which case each head that knows nothing gets right, float64 (case, head)."""
+    """Draw which cases each random head gets right, float64 (case, head)."""
     weights = np.random.default_rng(seed).random((cases, heads, 2), np.float32)
     return (weights[..., 0] > weights[..., 1]).astype(float)
 

@@ -18,7 +18,7 @@ OTHER = "the animal didn ' t cross the street because it was too wide"
 
 
 class Look:
-    """Counts the layers that were about to run, and ends the pass at one of them."""
+    """Count the layers about to run, and stop the pass at one of them."""
 
     def __init__(self, last):
         self.count, self.last = 0, last
@@ -34,7 +34,7 @@ def query(model, text=TEXT, **more):
 
 
 def questions(kind):
-    """{name: function of a model} of every way in which a question runs one."""
+    """Return {name: function of a model} for every way in which a question runs one."""
     return {
         "record": lambda model: model.record(query(model), quiet),
         "patched record": lambda model: model.record(

@@ -6,7 +6,7 @@ from model.core.trace import turned
 
 
 def test_rotary_positions_turn():
-    """Pairs are turned by their own angle at every place, as the vectors before and after say."""
+    """Pairs are rotated by their own angle at every position, as the vectors before and after show."""
     rng = np.random.default_rng(0)
     before, vectors = rng.standard_normal((2, 3, 5, 4))
     angles = np.arange(5)[:, None] * np.array([1.0, 0.1])

@@ -241,7 +241,7 @@ TYPES = st.text(max_size=3) | ODD | st.sampled_from((
 @given(data=st.data())
 def test_any_header_gives_attention_or_one_sentence(data):
     def member() -> bytes:
-        """An NPY file whose header says whatever it likes."""
+        """Return an NPY file with an arbitrary header."""
         fields = {"descr": data.draw(TYPES), "fortran_order": data.draw(ODD), "shape": data.draw(SHAPES)}
         text = repr(data.draw(changed(fields)) if data.draw(st.booleans()) else fields).encode("utf-8", "replace")
         content = data.draw(st.binary(max_size=99) | st.just(np.ones(9, "<f4").tobytes())

@@ -26,7 +26,7 @@ def good(tmp_path_factory) -> bytes:
 
 
 def parts(content: bytes) -> tuple[dict, dict, bytes]:
-    """(header, what is said beside the tensors, data)"""
+    """Return (header, metadata beside the tensors, data)."""
     length = struct.unpack("<Q", content[:8])[0]
     header = json.loads(content[8:8 + length])
     return header, json.loads(header["__metadata__"]["clearhead"]), content[8 + length:]
@@ -38,7 +38,7 @@ def whole(header: dict, about, data: bytes) -> bytes:
 
 
 def opened(content: bytes) -> RecordFile | None:
-    """The record; None where the file is refused, in one sentence."""
+    """Return the record, or None if the file is refused in one sentence."""
     try:
         found = read_record(io.BytesIO(content), "mine.safetensors")
     except UserError as error:

@@ -25,7 +25,7 @@ def saved(seed: int, tokens=("a", "b"), side: int = 100) -> bytes:
 
 @pytest.fixture
 def store(monkeypatch):
-    """A store of two files a session and three in all, which is the one that is asked."""
+    """A store of two files per session and three in all, in place of the real one."""
     kept = Store(2 * ROOM + 25 * KB, 3 * ROOM + 25 * KB)
     monkeypatch.setattr(source, "_store", kept)
     return kept

@@ -34,7 +34,7 @@ def test_window_in_blocks_equals_torch(n, side):
 
 
 def test_multiplications_equal_torch_flops():
-    """torch counts the operations that a layer's products really do: two for each multiplication."""
+    """torch counts the operations of a layer's products: two per multiplication."""
     from torch.utils.flop_counter import FlopCounterMode
 
     n, d_model = 96, 128

@@ -36,7 +36,7 @@ def test_entropy_of_a_smoothed_target_equals_the_floor(words, epsilon):
 
 
 def test_smoothing_matches_torch_up_to_epsilon():
-    """torch spreads ε over all K words, so that K − 1 of its K parts leave the right one."""
+    """torch spreads ε over all K words, so K − 1 of K parts leave the right one."""
     logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     said = logits.softmax(-1).numpy()
     ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1 * 6 / 7), said)

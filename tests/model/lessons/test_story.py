@@ -16,7 +16,7 @@ def asked(model: str, text: str, continuation: tuple[int, ...] = ()):
 
 
 def rows_of(attention, x):
-    """softmax(q kᵀ / √d_k) of the last row, by torch alone."""
+    """Compute softmax(q kᵀ / √d_k) of the last row with torch only."""
     query, key = (attention.split(linear(x)) for linear in (attention.w_query, attention.w_key))
     return (query[:, :, -1:] @ key.transpose(-1, -2) / key.shape[-1] ** 0.5).softmax(-1)[0, :, 0].numpy()
 

@@ -83,7 +83,7 @@ ROUTES = [Fused, ByHand, ByHandThreeAxes, Torchs, TorchsWithWeights]
                         *((route, "rows of heads", "float") for route in ROUTES)],
                 ids=lambda each: f"{each[0].__name__}-{each[1]}-{each[2]}")
 def case(request):
-    """(module, what it is given, which keys each row may see, its weights by numpy)."""
+    """(module, its input, which keys each row may see, its weights by numpy)."""
     route, which, kind = request.param
     torch.manual_seed(0)
     allowed = masks(which)

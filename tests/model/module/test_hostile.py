@@ -15,7 +15,7 @@ STATES = (1, 4, 16)
 
 
 class Attends(nn.Module):
-    """Self-attention, with something done before it and something made of what it puts out."""
+    """Self-attention with something before it and a change of its output."""
 
     def __init__(self, before: Callable[[Any], Any] = lambda module: None, after: Callable = lambda states: states):
         super().__init__()

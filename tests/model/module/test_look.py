@@ -37,7 +37,7 @@ def verified(record: AttentionRecord) -> None:
 
 
 def own_weights(network: nn.Module, call, item: int) -> dict[str, torch.Tensor]:
-    """What nn.MultiheadAttention says itself, asked for its weights: (head, query, key) by the module's name."""
+    """Return the weights that nn.MultiheadAttention itself reports: (head, query, key) by the module's name."""
     found, handles = {}, []
 
     def ask(module, args, kwargs):

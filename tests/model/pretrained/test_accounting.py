@@ -32,7 +32,7 @@ def folder(stock, tmp_path):
 
 
 def change(folder, name="config.json", **keys):
-    """Sets keys of a JSON file, which may not be there yet."""
+    """Set keys of a JSON file, including new ones."""
     path = folder / name
     content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     path.write_text(json.dumps(content | keys), encoding="utf-8")

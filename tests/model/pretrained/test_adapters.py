@@ -28,13 +28,13 @@ def home(tmp_path, monkeypatch):
 
 
 def adapted(network, targets):
-    """The network's modules whose names end so."""
+    """Return the network's modules whose names end with one of these."""
     return {name: module for name, module in network.named_modules()
             if any(name == each or name.endswith(f".{each}") for each in targets) and hasattr(module, "weight")}
 
 
 def write(folder, tensors, dtype="float32", **settings):
-    """An adapter's two files."""
+    """Write an adapter's two files."""
     import torch
 
     folder.mkdir(exist_ok=True, parents=True)
@@ -46,7 +46,7 @@ def write(folder, tensors, dtype="float32", **settings):
 
 
 def low_rank(modules):
-    """Random A and B of each module, by the names that peft gives them."""
+    """Draw random A and B for each module, with peft's names."""
     draw, tensors = np.random.default_rng(7), {}
     for name, module in modules.items():
         across = type(module).__name__ == "Conv1D"
@@ -57,7 +57,7 @@ def low_rank(modules):
 
 
 def merge(network, tensors):
-    """Merges an adapter into the network, in numpy."""
+    """Merge an adapter into the network with numpy."""
     import torch
 
     with torch.no_grad():
@@ -81,14 +81,14 @@ def record_of(folder, report):
 
 
 def difference(one, other):
-    """The largest between two records' queries, keys and values."""
+    """Return the largest difference between two records' queries, keys and values."""
     return max(float(np.abs(getattr(a, part) - getattr(b, part)).max())
                for first, second in zip(one.maps, other.maps, strict=True)
                for a, b in zip(first.layers, second.layers, strict=True) for part in ("query", "key", "value"))
 
 
 def largest_difference(tmp_path, family, report, tensors, **settings):
-    """How far the adapter, beside its base and alone, is from the merged model."""
+    """Return how much the adapter, beside its base and alone, differs from the merged model."""
     network = tiny.network(family)
     base = save(network, tmp_path / "base")
     made = tensors(network)

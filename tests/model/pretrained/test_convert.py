@@ -60,7 +60,7 @@ def written_gguf(path):
 
 
 def test_gguf_file_is_converted_exactly(tmp_path):
-    """What the conversion writes are the numbers that were put into the GGUF file."""
+    """The converted numbers equal those put into the GGUF file."""
     from safetensors.torch import load_file
 
     network = written_gguf(tmp_path / "tiny.gguf")

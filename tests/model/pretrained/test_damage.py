@@ -22,7 +22,8 @@ def opened(folder):
 
 
 def sentence_about(folder: Path) -> str:
-    """What is said about a folder that does not open, or whose model does not answer; empty if it does, and right."""
+    """Return the error for a folder that does not open or whose model does not answer; empty if it answers
+    correctly."""
     try:
         record = opened(folder).record(Query(str(folder), load.revision(str(folder)), TEXT), quiet)
     except UserError as error:
@@ -58,7 +59,7 @@ def test_damaged_folder_opens_or_gives_one_sentence(tmp_path_factory, data):
 
 
 def test_tokenizer_panic_is_one_sentence(tmp_path):
-    """The post-processor of pairs names a token that is not there."""
+    """The post-processor of pairs names a token that does not exist."""
     folder = damage.sound_folder(tmp_path, "word pieces")
     damage.rewrite(folder / "tokenizer.json", lambda content: content | {"post_processor": {
         "type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}],

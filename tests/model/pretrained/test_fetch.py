@@ -108,7 +108,7 @@ def test_damaged_download_is_removed(contents, hub, report):
 
 
 def fetch_and_write_down(log):
-    """Fetches owner/name; what it reports stands in this file."""
+    """Fetch owner/name and write its reports to this file."""
     def report(fraction, text):
         with log.open("a", encoding="utf-8") as file:
             file.write(f"{text}\n")
@@ -193,7 +193,7 @@ def test_missing_network_gives_one_sentence(report, monkeypatch):
 
 @pytest.fixture
 def package(monkeypatch, tmp_path):
-    """SmolLM2's package as one of the test; the hub cannot be reached."""
+    """Replace SmolLM2's package by one of the test; the hub cannot be reached."""
     content = b"GGUF of the test"
     path = tmp_path / "package.whl"
     with zipfile.ZipFile(path, "w") as archive:

@@ -88,7 +88,7 @@ def test_patch_lengths_by_side(opened):
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", Kind.SELF), ("llama", Kind.CAUSAL), ("marian", Kind.CROSS)])
 def test_effect_of_each_head_is_that_of_the_edit(opened, name, kind):
-    """The picture of all heads against asking the model anew with each edit: ln P of the two words, from the record."""
+    """The map of all heads equals asking the model again with each edit: ln P of the two words, from the record."""
     model = opened(name)
     side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}
     found = patch_heads(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)

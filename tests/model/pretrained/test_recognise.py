@@ -19,7 +19,7 @@ EDITED = ("config.json", "model.safetensors")
 
 
 class Cause(NamedTuple):
-    """What is wrong with a folder, what the sentence has to name, and the way out that it offers."""
+    """What is wrong with a folder, what the sentence must name, and its advice."""
 
     plant: Callable[[Path], Any]
     named: tuple[str, ...]
@@ -38,7 +38,7 @@ def sound(tmp_path_factory):
 
 
 def files(folder: Path, *only: str, **contents: Any) -> Path:
-    """The folder with these files alone, and with others written: of a dictionary its JSON."""
+    """Return the folder with only these files, and others written: JSON for a dictionary."""
     for path in list(folder.iterdir()):
         if only and path.name not in only:
             path.unlink()
@@ -86,7 +86,7 @@ def made(kind: str, of: str, **sizes: Any) -> Any:
 
 
 def saved(network: Callable[[], Any], tokenizer: bool = True) -> Callable[[Path], None]:
-    """Plants a model in the folder, with an image processor and perhaps without a tokenizer."""
+    """Write a model into the folder, with an image processor and perhaps without a tokenizer."""
     def plant(folder: Path) -> None:
         files(folder, "")
         network().save_pretrained(folder)

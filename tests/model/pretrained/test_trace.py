@@ -127,7 +127,7 @@ def test_rotary_pairs_are_recognised(neighbours):
 
 
 class Hidden(torch.nn.Module):
-    """A matrix that is no module's weight."""
+    """A matrix that is not a module's weight."""
 
     def __init__(self, linear):
         super().__init__()

@@ -31,7 +31,7 @@ def seed():
 
 
 def shake(module: nn.Module) -> nn.Module:
-    """Biases and gains away from 0 and 1, so that none can be left out unnoticed."""
+    """Move biases and gains away from 0 and 1, so that omitting one is noticed."""
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=0.2)
     return module.eval()

@@ -18,7 +18,7 @@ TRAINED = sorted(set(NAMES) - {"scratch"})
 
 
 def fresh(count: int) -> list[grammar.Sentence]:
-    """Twins with held-out pairs of nouns, drawn apart from those that the scores were made with."""
+    """Draw twins with held-out pairs of nouns, other than those of the stored scores."""
     rng = random.Random("shipped")
     return [sentence for _ in range(count) for sentence in grammar.twins(rng, "test")]
 
@@ -53,7 +53,7 @@ def test_narrow_resolver_has_a_resolving_head():
 
 
 def test_story_decoder_matches_the_grammar():
-    """In stories drawn here, of animals that never met in its training; those that the model is worst at included."""
+    """For stories drawn here, about animals that never met in its training, including those on which it is worst."""
     model, told = models.load(weights_file("stories")[0])
     rng = random.Random("shipped")
     texts = [story_grammar.draw(rng, "test").words for _ in range(150)]

@@ -60,7 +60,7 @@ def test_parts_of_a_logit_sum_to_the_models_own(asked):
 
 
 def test_silenced_head_takes_its_part(tmp_path):
-    """Nothing in the last block but the sum reads its head, so the head's part is the change."""
+    """Only the sum reads the last block's head, so the head's part equals the change."""
     folder = tiny.save(tmp_path / "gpt2", "gpt2")
     query = sources.open_query(str(folder), TEXT)
     record, trace = (sources.ask(question).result() for question in (query, TraceQuery(query)))

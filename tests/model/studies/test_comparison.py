@@ -62,7 +62,7 @@ def test_predictions_equal_the_record():
 
 
 def test_models_differ_by_the_mean_over_texts(tmp_path):
-    """A fine-tuned model has the heads of its base, one of another family has not; batches join to the whole."""
+    """A fine-tuned model has its base's heads, and one of another family does not; batches combine to the whole."""
     base, other, family = (str(tiny.save(tmp_path / name, kind, seed=seed))
                            for name, kind, seed in (("a", "bert", 0), ("b", "bert", 1), ("c", "llama", 0)))
     texts = "a cat sat on mat", "the animal was too tired", "because it was wide"

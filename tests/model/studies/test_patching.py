@@ -27,7 +27,7 @@ FROM, TO = Query("m", "r", "a b"), Query("m", "r", "b b")
 
 
 class OfThreeHeads:
-    """A model of two layers, 0 with two heads and 2 with one; each patched head brings a third of the way."""
+    """A model with two heads in layer 0 and one in layer 2; each patched head causes a third of the change."""
 
     card, vocabulary = SimpleNamespace(title="stub"), SimpleNamespace(name="abc".__getitem__)
 

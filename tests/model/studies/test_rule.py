@@ -19,7 +19,7 @@ def model(tmp_path_factory):
 
 
 def counted(model, text, pairs):
-    """Whether each head is right about each pair of words, one word a token, by the plain definition."""
+    """Return whether each head is right about each pair of words, one token per word, by the plain definition."""
     record = clearhead.open(model)(text)
     weights = record.weights()[:, :, 1:-1, 1:-1].copy()      # the words alone, without [CLS] and [SEP]
     for place in range(weights.shape[-1]):
@@ -76,7 +76,7 @@ def test_marks_in_the_cases_select_words_or_spans():
 
 
 def test_head_made_for_a_rule_beats_its_null(monkeypatch):
-    """One of three heads always looks at the wanted word, which stands anywhere; the others look at random."""
+    """One of three heads always looks at the wanted word, wherever it is; the others look at random."""
     rng, tests = np.random.default_rng(5), []
     for _ in range(60):
         places = np.array([4])

@@ -28,7 +28,7 @@ PATIENCE = 240   # seconds: a machine that does other things too starts torch sl
 
 @pytest.fixture
 def started():
-    """Starts trainings that are ended and forgotten after the test."""
+    """Start trainings that are ended and removed after the test."""
     all_of_them = []
 
     def start(settings):

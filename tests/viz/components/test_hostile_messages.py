@@ -110,7 +110,7 @@ def test_texts_are_sent_unchanged(texts):
 
 
 def test_all_components_are_listed():
-    """A component that sends something back and is not tested above would be a way in."""
+    """A component that sends messages and is not tested above would be an entry point."""
     from pathlib import Path
 
     folder = Path(transformer_diagram.__file__).parents[1]

@@ -85,7 +85,7 @@ def test_same_question_gives_the_same_bytes_in_any_thread(suffix):
 
 @pytest.mark.parametrize("suffix", [".csv", ".html", ".npz", ".svg"])
 def test_any_texts_are_exported(suffix):
-    """Each text is a token of its own, and all of them together the text that was asked."""
+    """Each text is a separate token, and together they are the query's text."""
     @examples(20)
     @given(st.lists(TEXTS, min_size=25, max_size=25), st.sampled_from(("matrix", "lines", "text")), st.booleans())
     def check(texts, lens, transpose):
@@ -100,7 +100,7 @@ def test_any_texts_are_exported(suffix):
 
 
 def written(suffix: str, text: str) -> str:
-    """The text as the format can hold it: what no UTF-8 reader takes stands as its code point."""
+    """Return the text as the format can contain it: characters that UTF-8 cannot encode as code points."""
     lost = [sign for sign in text if sign == "\0" or (suffix == ".csv" and "\ud800" <= sign <= "\udfff")]
     return "".join(f"U+{ord(sign):04X}" if sign in lost else sign for sign in text)
 

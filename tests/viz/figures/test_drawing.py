@@ -9,7 +9,7 @@ from viz.figures.drawing import FigureSpec
 
 
 def unpacked(value):
-    """plotly's typed arrays as float32 lists, everything else as it is."""
+    """Return plotly's typed arrays as float32 lists, and everything else unchanged."""
     if isinstance(value, dict) and "bdata" in value:
         shape = [int(each) for each in str(value["shape"]).split(",")] if "shape" in value else [-1]
         return np.frombuffer(base64.b64decode(value["bdata"]),

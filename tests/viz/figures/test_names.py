@@ -11,7 +11,7 @@ RADII, LABELLED = RNG.uniform(3, 9, 40), [(place, f"name {place}", 11.0) for pla
 
 
 def boxes(at: np.ndarray, found: list[str]) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """(point, middle, half) of every name that has a place."""
+    """Return (point, middle, half) of every placed name."""
     made = []
     for (place, name, size), side in zip(LABELLED, found, strict=True):
         if side:

@@ -59,7 +59,7 @@ def test_caption_describes_the_state():
 
 
 def changed(item: Item, part: str, **header) -> dict:
-    """The item's fields with other words in one of its messages."""
+    """Return the item's fields with other words in one of its messages."""
     said, arrays = unpack(getattr(item, part))
     return {"kind": item.kind, "body": item.body, "state": item.state} | {part: pack(said | header, arrays)}
 

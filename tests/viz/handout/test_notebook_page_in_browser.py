@@ -14,7 +14,7 @@ BEHIND = "getComputedStyle(document.documentElement).backgroundColor"
 
 @pytest.fixture
 def notebook(browser, tmp_path):
-    """notebook(figure, colour) is the page of a notebook with this background; nothing may go wrong on it."""
+    """notebook(figure, colour) is the page of a notebook with this background, which must not have errors."""
     contexts, errors = [], []
 
     def go(figure, colour: str):

@@ -128,7 +128,7 @@ def test_covered_head_is_marked_revealed_and_scored(opened):
 
 
 def nothing_moves(shown):
-    """What a caption says of handles and painted cells stays true, whatever one drags."""
+    """Assert that captions about handles and painted cells stay true, whatever is dragged."""
     svg, square = shown.locator(".drag svg"), shown.locator(".cells .square")
     before = svg.evaluate("each => each.outerHTML"), square.evaluate("each => each.outerHTML")
     for place in (svg.locator(".handle circle").first, square.locator("button").nth(1)):
@@ -221,7 +221,7 @@ def test_presentation_is_dark_and_prints_white(opened):
 
 
 def test_print_is_vector_graphics(opened):
-    """The one image on the paper is the bar of the ramp."""
+    """The only image on paper is the colour bar."""
     asked = make_words("question", "What do the weights of a row sum to?", answer="To one.")
     shown = opened(Handout("Print", (items.head(), asked)))
     reader = pypdf.PdfReader(io.BytesIO(shown.pdf(prefer_css_page_size=True)))
@@ -239,12 +239,12 @@ def test_print_is_vector_graphics(opened):
 
 
 def _strokes(at) -> int:
-    """How many lines are drawn."""
+    """Return the number of lines drawn."""
     return len(re.findall(rb"\sl\b", b"\n".join(part.get_object().get_data() for part in _streams(at))))
 
 
 def _streams(at):
-    """The page's content and that of the forms in it."""
+    """Return the content of the page and of its forms."""
     found = [at["/Contents"]] if "/Contents" in at else []
     for each in (at.get("/Resources", {}).get_object().get("/XObject") or {}).values():
         form = each.get_object()

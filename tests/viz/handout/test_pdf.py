@@ -14,7 +14,7 @@ from viz.handout import pdf
 
 @pytest.fixture
 def bare(monkeypatch, tmp_path):
-    """A machine with nothing on its PATH."""
+    """Empty this machine's PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("BROWSER_PATH", raising=False)
     return tmp_path

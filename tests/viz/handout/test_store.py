@@ -61,7 +61,7 @@ def test_handout_survives_restart_and_oldest_files_are_deleted(tmp_path):
 
 
 def test_figure_has_the_same_name_in_every_process(folder):
-    """What one tab's button names, the other server finds."""
+    """The other server finds what a button in one tab names."""
     wanted = store(folder).change(NAME, add).items[0].id
     assert store(folder).get(NAME).items[0].id == wanted
     twice = Handout("", (CURVE, CURVE))
@@ -87,7 +87,7 @@ def add_some(known: HandoutStore) -> None:
 
 
 def add_some_from(folder) -> None:
-    """What another server of the same person does."""
+    """Do what another server of the same person does."""
     add_some(store(folder))
 
 

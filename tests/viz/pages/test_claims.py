@@ -16,7 +16,7 @@ MEASURED = Measurement((FOUND,), Picture("heads", "minilm", "A text.", "self", (
 
 
 def drawn(measured, missing=(), shipped=False):
-    """The row as the page draws it; what a click asks of the page is written below."""
+    """Draw the row as the page does, and record what a click requests."""
     from types import SimpleNamespace
 
     import streamlit as st

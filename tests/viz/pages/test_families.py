@@ -14,7 +14,7 @@ from viz.pages.families import STANDS_IN, TEXT, hiding_edits, swap_gender
 
 @pytest.fixture(autouse=True)
 def without_the_fetched_decoder(monkeypatch):
-    """Another test may fetch it meanwhile."""
+    """Hide the decoder, which another test may fetch meanwhile."""
     offers = [replace(offer, on_disk=offer.on_disk and offer.id != "smollm2") for offer in sources.catalogue()]
     monkeypatch.setattr(sources, "catalogue", lambda: offers)
 

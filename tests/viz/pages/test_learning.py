@@ -13,7 +13,7 @@ from viz.pages.learning import PRESETS
 
 
 def moments(gradients: np.ndarray, beta2: float, epsilon: float) -> np.ndarray:
-    """Adam's steps by the weighted sums that its means are, not by their recursion."""
+    """Compute Adam's steps from weighted sums instead of recursively."""
     steps = np.arange(len(gradients))
 
     def mean(values: np.ndarray, beta: float) -> np.ndarray:

@@ -40,7 +40,7 @@ def test_least_and_most_equal_those_of_the_heads(means):
 
 
 def gone():
-    """The page of a link to a picture that nobody has."""
+    """The page of a link to a picture that no longer exists."""
     from dataclasses import replace
 
     from viz.page import PageContext

@@ -89,7 +89,7 @@ def test_edit_after_a_head_explains_that_it_is_unchanged(edit, reason):
 @pytest.mark.parametrize("ranked, level, order", [(5, None, True), (4, None, False), (5, "deleted", False),
                                                   (7, "hidden", False), (7, None, True)])
 def test_constant_values_have_no_correlation(ranked, level, order):
-    """level: the definition by which all tokens are worth the same."""
+    """level: the definition by which all tokens have the same value."""
     removed = dict(made(2).removed)
     removed["deleted"] = np.where(np.arange(9) > ranked, np.nan, removed["deleted"])
     if level is not None:

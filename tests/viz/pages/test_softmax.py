@@ -15,7 +15,7 @@ CURVE = tuple(np.round(np.linspace(1, 0, 17), 2))
 
 
 def norm(z: np.ndarray, t: float) -> float:
-    """Of the whole Jacobian, by the differences of scipy's logarithms, which cancel nothing."""
+    """Return the norm of the whole Jacobian from differences of scipy's logarithms, which avoid cancellation."""
     log = special.log_softmax(np.asarray(z) / t)
     rest = np.array([np.exp(special.logsumexp(np.delete(log, place))) if len(log) > 1 else 0.0
                      for place in range(len(log))])

@@ -18,7 +18,7 @@ def test_numbers_follow_what_is_silenced():
 
 
 def test_score_of_a_character_with_itself_equals_the_pass():
-    """Rotary positions cancel where a token looks at itself, so the weights alone give the score."""
+    """Rotary positions cancel if a token looks at itself, so the weights alone give the score."""
     query = sources.open_query(two_heads.MODEL, "a b c d")
     record, trace = (sources.ask(each).result() for each in (query, TraceQuery(query)))
     attention, embedded = trace.attention(Kind.CAUSAL, 0), trace.start(Kind.CAUSAL).output.astype(float)

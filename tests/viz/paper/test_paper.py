@@ -148,7 +148,7 @@ def test_rows_under_a_sink_do_not_claim_to_sum_to_one():
 
 @pytest.fixture
 def without_cjk(monkeypatch):
-    """A machine that has the fonts of matplotlib and no others."""
+    """A machine with only matplotlib's fonts."""
     def forget():
         for cached in (sheet.font, sheet.width, sheet._drawable):
             cached.cache_clear()

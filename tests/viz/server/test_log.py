@@ -11,7 +11,7 @@ SECRET = "a sentence that somebody typed"
 
 @pytest.fixture
 def written():
-    """A logger of its own, whose clock the test moves, and what it wrote."""
+    """A separate logger whose clock the test moves, and its output."""
     class Place:
         now, stream = 0.0, io.StringIO()
         logger = logging.Logger("test")

@@ -23,7 +23,7 @@ print(json.dumps([LIMITS.file_bytes, config.get_option("server.maxUploadSize"),
 
 
 def started(before: str = "", after: str = "", **environment: str) -> subprocess.CompletedProcess:
-    """A process that does what server.py does first."""
+    """Start a process that begins like server.py."""
     code = f"import json\n{before}\nfrom viz.server import settings\nsettings.put({DEFAULTS})\nsettings.hold()\n{after}"
     clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean | environment, capture_output=True,
@@ -66,7 +66,7 @@ os.write(1, f"{{told}}\\n".encode())   # at once: two workers write into one pip
 
 
 def end_with_workers(server: subprocess.Popen) -> None:
-    """On Windows a server that is ended leaves its workers running."""
+    """On Windows, a server that is ended leaves its workers running."""
     workers = psutil.Process(server.pid).children(recursive=True)
     server.kill()
     for worker in workers:

@@ -6,7 +6,7 @@ from viz.text import escape_markdown, strings
 
 
 def erring():
-    """A page of three parts, of which two fail."""
+    """A page of three parts, two of which fail."""
     import streamlit as st
 
     from model.core.query import UserError

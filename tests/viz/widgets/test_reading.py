@@ -22,7 +22,7 @@ CANVAS, PHOTOGRAPH = pictures.offered("marked-digit")[0].sha256, pictures.shippe
 
 @pytest.fixture
 def visit(monkeypatch):
-    """A new session, and what fits its question to a page."""
+    """A new session, and the page's adjustments of its question."""
     def begin(state: State = State()):   # noqa: B008
         now = Session(state=state)
         for room in ("viz.session", "viz.page", "viz.widgets.picture"):

@@ -37,7 +37,7 @@ def _run(name: str, controls: dict, question: dict) -> None:
 
 
 def positions(page: Page) -> Iterator[dict[str, Any]]:
-    """Controls with which a page shows model and text: as opened, or each of its switches that bring them."""
+    """Return the controls with which a page uses model and text: as opened, or each of its switches that use them."""
     yield from ({name: value} for name, value in page.asks_at) if page.asks_at else ({},)
 
 
@@ -46,8 +46,8 @@ BESIDE = [(name, controls) for name, (page, _) in pages().items()
 
 
 def questions(monkeypatch, name: str, controls: dict) -> list[bool]:
-    """Of each question that the page asks as it opens, whether it has the sidebar's model and text, or picture. There
-    is no answer to any."""
+    """Return for each question that the page asks as it opens whether it uses the sidebar's model and text, or picture.
+    None is answered."""
     taken: list[bool] = []
 
     def open_query(model: str, text: str, *_: Any, image: str | None = None, **more: Any) -> Any:
@@ -67,7 +67,7 @@ def test_page_asks_with_the_sidebars_model_and_text(monkeypatch, name, controls)
 
 
 def seen(monkeypatch, name: str, controls: dict, **question: str) -> list:
-    """All words and charts of a lesson beside a sidebar's question."""
+    """Return all words and charts of a lesson beside a sidebar's question."""
     charts: list = []
     monkeypatch.setattr(figure, "chart", lambda spec, *, key, alt="", **_: charts.append((key, spec, alt)))
     app = AppTest.from_function(_run, args=(name, {"guess": "a"} | controls, question), default_timeout=120).run()

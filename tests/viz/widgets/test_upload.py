@@ -14,7 +14,7 @@ GONE = strings("frame")["upload_dropped"]
 
 @pytest.fixture
 def place(monkeypatch):
-    """What the uploader "place" holds in this session."""
+    """Return what the uploader "place" contains in this session."""
     state, visitor = {"place": None}, Session()
     monkeypatch.setattr(upload.st, "session_state", state)
     monkeypatch.setattr("viz.session.session", lambda: visitor)

@@ -59,7 +59,7 @@ def planted(network):
 
 
 def a_map(reshape):
-    """A convolution, and layers that read what `reshape` makes of it."""
+    """Build a convolution, and layers that read its reshaped output."""
     network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8), torch.nn.ModuleList([torch.nn.Identity()]))
     network.forward = lambda pixel_values: network[1][0](reshape(network[0](pixel_values)))
     return network

@@ -32,7 +32,7 @@ def corpus(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def here(corpus):
-    """The files of one process."""
+    """Return the files of one process."""
     subprocess.run(command(corpus, corpus.with_name("here")), cwd=ROOT, check=True, capture_output=True)
     return files_of(corpus.with_name("here"))
 

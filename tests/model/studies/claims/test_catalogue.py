@@ -22,7 +22,7 @@ def test_claim_is_complete(claim):
 
 
 def test_no_verdict_is_stored_text():
-    """The phrases of verdicts stand in one place, and no claim's words have them."""
+    """The phrases of verdicts are in one place, and no claim's text contains them."""
     phrases = words()["verdicts"].values()
     stored = json.dumps(words()["claims"]) + json.dumps(words()["findings"])
     assert not [phrase for phrase in phrases if phrase in stored]

@@ -148,7 +148,8 @@ def test_own_row_of_first_token_does_not_count():
     ((3.0, 5.0, 4.5), Reason.BELOW, "window_restored"), ((3.0, 5.0, 5.5), Reason.BELOW, "window_sinks"),
     ((3.0, 2.5, 2.0), Reason.BELOW, "window_cost")])
 def test_window(losses, expected, decides, monkeypatch):
-    """losses: of the whole text, of a window, of a window with sinks; a little more with each letter of the text."""
+    """losses: of the whole text, with a window, and with a window and sinks; slightly more with each letter of the
+    text."""
     def likelihood(_opened, query, _report):
         edits = {None: losses[0], Window(WIDTH + SINKS): losses[1], Window(WIDTH, SINKS): losses[2]}
         loss = edits[next(iter(query.edits), None)]
@@ -296,7 +297,7 @@ def test_induction_head_looks_at_what_followed(back, expected):
 
 
 def film(drop: int) -> Film:
-    """A loss that falls a little all the time, and by much at one step."""
+    """Return a loss that falls slightly all the time and strongly at one step."""
     step = np.arange(0, 1001, 10)
     loss = 5 - 0.5 * step / 1000 - 4 / (1 + np.exp(-(step - drop) / 8))
     return Film(tuple(range(0, 1001, 50)), step, loss, step / 1000, {})

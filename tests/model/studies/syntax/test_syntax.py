@@ -104,7 +104,7 @@ HEADS = ((0, 0), (0, 1))
 
 
 def choices(number, tree, relations, looked, placed=None):
-    """Of one sentence. tree: numbers of heads from 1, as treebanks write them; looked: [head][word], from 0."""
+    """Build the choices in one sentence. tree: heads' numbers from 1, as in treebanks; looked: [head][word], from 0."""
     count = len(tree)
     return Choices(HEADS, np.array([number]), np.array([count]), np.array(looked, np.int16),
                    np.ones(count, bool) if placed is None else np.array(placed), np.array(tree, np.int16) - 1,
