@@ -4,6 +4,7 @@ Queries, keys and values are float32 (head, n, D_K) with d_model = heads · D_K;
 float32 (n, d_model). There is one text, and no mask except the window's. Time is measured on one torch thread with that
 thread's CPU clock, which ignores other processes (see `clock`).
 """
+import functools
 import json
 import math
 import os
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import FLOAT, LIMITS
+from model.core.limits import FLOAT, LIMITS, seeded
 from model.core.models import Models
 from model.core.query import Progress
 
@@ -254,10 +255,10 @@ class Step:
 
 
 def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
-    """Process one row's scores (key) and values (key, d_v) in tiles of `tile` keys, float64. The last step's `answer`
-    is the output of the row."""
+    """Process one row's scores (key) and values (key, d_v) in tiles of `tile` keys, in their precision. The last
+    step's `answer` is the output of the row."""
     tiles = []
-    m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
+    m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1], values.dtype)
     for start in range(0, len(scores), tile):
         part, there = scores[start:start + tile], values[start:start + tile]
         top = max(m, float(part.max()))
@@ -265,6 +266,20 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
         m, total, mix = top, factor * total + float(raised.sum()), factor * mix + raised @ there
         tiles.append(Step((start, start + len(part)), m, total, mix, factor))
     return tiles
+
+
+@functools.cache
+def agreement(n: int = 1024, tile: int = 64) -> tuple[float, float]:
+    """Return the largest differences of `steps` and of torch's fused kernel from equation (1) in float64, for one tile
+    of float32 queries over n keys."""
+    import torch
+
+    draw = np.random.default_rng(0)
+    query, key, value = (draw.standard_normal((rows, D_K)).astype(np.float32) for rows in (tile, n, n))
+    exact = plain(*(torch.tensor(each, dtype=torch.float64) for each in (query, key, value))).numpy()
+    tiled = [steps(row, value, tile)[-1].answer for row in query @ key.T / np.float32(math.sqrt(D_K))]
+    by_torch = fused(*(torch.tensor(each)[None] for each in (query, key, value)))[0].numpy()
+    return float(np.abs(tiled - exact).max()), float(np.abs(by_torch - exact).max())
 
 
 TYPES = ("attention", "recurrent", "convolution", "restricted")
@@ -289,6 +304,33 @@ def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
     """Return the layer types with the lowest complexity, more than one in a tie."""
     costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
     return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
+
+
+TOKENS, WIDTH, NEAR = 24, 16, 5   # length and width of the shuffled text; keys of restricted attention
+
+
+@functools.cache
+def order_sensitivity(kind: str) -> float:
+    """Return ‖f(P x) − P f(x)‖ / ‖f(x)‖ for one random layer f of this type, without positions, and one shuffle P of
+    TOKENS random tokens: 0 if the layer ignores their order."""
+    import torch
+    from torch import nn
+
+    with seeded(0), torch.inference_mode():
+        x, order = torch.randn(1, TOKENS, WIDTH, dtype=torch.float64), torch.randperm(TOKENS)
+        layer = {"recurrent": lambda: nn.RNN(WIDTH, WIDTH, batch_first=True),
+                 "convolution": lambda: nn.Conv1d(WIDTH, WIDTH, KERNEL, padding=KERNEL // 2),
+                 }.get(kind, lambda: nn.MultiheadAttention(WIDTH, 1, batch_first=True))().double()
+        place = torch.arange(TOKENS)
+        far = (place[:, None] - place).abs() > NEAR // 2 if kind == "restricted" else None
+
+        def run(tokens: "Tensor") -> "Tensor":
+            if kind == "convolution":
+                return layer(tokens.mT).mT
+            return layer(tokens)[0] if kind == "recurrent" else layer(tokens, tokens, tokens, attn_mask=far)[0]
+
+        straight = run(x)
+        return float((run(x[:, order]) - straight[:, order]).norm() / straight.norm())
 
 
 Unit = tuple[int, int]   # (layer, position); layer 0 holds the tokens

@@ -90,6 +90,20 @@ def angle(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.degrees(2 * np.arctan2(np.linalg.norm(a - b), np.linalg.norm(a + b))))
 
 
+def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return (centre (d), axes (2, d), share of variance, 0 to 1) of the plane that preserves most variance of these
+    points (point, d).
+
+    Uses principal components (Pearson 1901). A point's coordinates are (point − centre) · axesᵀ.
+    """
+    centre = points.mean(0)
+    _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
+    two = np.zeros((2, points.shape[1]))
+    two[:len(axes[:2])] = axes[:2]
+    total = float((sizes**2).sum())
+    return centre, two, float((sizes[:2] ** 2).sum() / total) if total else 1.0
+
+
 def hull(points: np.ndarray) -> np.ndarray:
     """Return the indices of the corners of the convex hull of points (point, 2), counter-clockwise. For collinear
     points, returns both ends."""

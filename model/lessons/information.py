@@ -5,9 +5,8 @@ distribution of query and attended position, whose mutual information is I = H(m
 2006, chapter 2). The Jensen–Shannon divergence (Lin 1991) is the square of a metric (Endres & Schindelin 2003). Clark
 et al. 2019, section 6, apply it to the heads of a model.
 """
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
-from model.core.trace import AttentionTrace
+from model.core.trace import AttentionTrace, Projection, turned
 from model.core.view import MAX_UNPOOLED
 
 # maximum count of numbers processed in comparing all pairs of heads on a text; longer texts use evenly spaced rows
@@ -219,9 +218,10 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
     return points, raw
 
 
-def plane(wanted: np.ndarray) -> np.ndarray:
-    """Return points (point, 2) from SMACOF, started from classical scaling."""
-    return smacof(wanted, classical(wanted))[0]
+def planes(wanted: np.ndarray) -> dict[str, np.ndarray]:
+    """Return points (point, 2) from classical scaling, and from SMACOF started there."""
+    start = classical(wanted)
+    return {"smacof": smacof(wanted, start)[0], "classical": start}
 
 
 MATRICES = ("query", "key", "value")
@@ -232,7 +232,7 @@ SEED = 0
 @dataclass(frozen=True)
 class SubspacesQuery:
     """Do the heads of one layer read separate subspaces? Compares their ranges with each other and with slices of
-    d_model."""
+    d_model, to which it also restricts each head on a text."""
 
     query: Query
     kind: Kind
@@ -241,11 +241,12 @@ class SubspacesQuery:
     def answer(self, models: Models, report: Progress) -> "Subspaces":
         """Compute the measures. Raises UserError for a model whose matrices are not accessible."""
         record = models.record(self.query, report)
-        if not isinstance(record[self.kind].layer(self.layer), Layer):
+        layer = record[self.kind].layer(self.layer)
+        if not isinstance(layer, Layer):
             raise UserError(f"{record.card.title} only reports its weights, so its matrices cannot be compared; choose "
                             f"a verified model.")
         with one_thread():
-            return measure(models.trace(self.query, report).plain().attention(self.kind, self.layer))
+            return measure(models.trace(self.query, report).plain().attention(self.kind, self.layer), layer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,6 +272,9 @@ class Subspaces:
     d_model: int
     ranges: dict[str, Ranges]    # {matrix: ranges}; without pairs if all heads share one matrix
     inside: dict[str, float]     # {matrix: share of its squared entries in the head's own slice, mean over heads}
+    own: dict[str, float]        # {"query_key", …: overlap of two matrices of the same head, mean over heads}
+    moved: float                 # share of a row's weight that moves if W_Q and W_K only read the slice, mean
+    same: float                  # share of rows whose largest weight stays on the same key
 
 
 def bases(matrices: np.ndarray) -> np.ndarray:
@@ -311,17 +315,38 @@ def ranges(matrices: np.ndarray) -> Ranges:
     return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
 
 
-def measure(attention: AttentionTrace) -> Subspaces:
+def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
     """Compute all measures of one layer."""
-    parts = {name: getattr(attention, name).weight for name in MATRICES}
-    return Subspaces(attention.x.shape[1], {name: ranges(part) for name, part in parts.items()},
-                     {name: inside_slices(part) for name, part in parts.items()})
+    parts, count = {name: getattr(attention, name).weight for name in MATRICES}, layer.heads
+    inside = {name: float(np.mean((sliced(part)**2).sum((1, 2)) / (part**2).sum((1, 2))))
+              for name, part in parts.items()}
+    spans = {name: bases(part)[np.arange(count) * len(part) // count] for name, part in parts.items()}
+    own = {f"{one}_{other}": float((np.cos(principal_angles(spans[one], spans[other])) ** 2).mean())
+           for one, other in (("query", "key"), ("query", "value"), ("key", "value"))}
+    cut = restricted(attention, layer)
+    rows = [(heads.weights(layer, head), heads.weights(cut, head)) for head in range(count)]
+    return Subspaces(attention.x.shape[1], {name: ranges(part) for name, part in parts.items()}, inside, own,
+                     float(np.mean([np.abs(one - other).sum(1).mean() / 2 for one, other in rows])),
+                     float(np.mean([one.argmax(1) == other.argmax(1) for one, other in rows])))
 
 
-def inside_slices(matrices: np.ndarray) -> float:
-    """Split d_model evenly among the heads. Return the share of the squares of matrices (head, d_model, d_k) that is in
-    each head's own slice, averaged over heads."""
-    squares, count = matrices**2, len(matrices)
-    edges = np.arange(count + 1) * matrices.shape[1] // count
-    own = [squares[head, low:high].sum() for head, (low, high) in enumerate(itertools.pairwise(edges))]
-    return float(np.mean(own / squares.sum((1, 2))))
+def sliced(matrices: np.ndarray) -> np.ndarray:
+    """Split d_model evenly among the heads, and set the entries of matrices (head, d_model, d_k) outside each head's
+    own slice to 0."""
+    count, d_model, _ = matrices.shape
+    owner = np.arange(d_model) * count // d_model
+    return np.where((owner == np.arange(count)[:, None])[..., None], matrices, 0)
+
+
+def restricted(attention: AttentionTrace, layer: Layer) -> Layer:
+    """Return the layer with queries and keys computed from each head's own slice of x. Norms and rotary positions stay
+    the same."""
+    made = {}
+    for name, x, scale in (("query", attention.x, attention.query_scale),
+                           ("key", attention.memory, attention.key_scale)):
+        whole: Projection = getattr(attention, name)
+        before, after = (np.stack([each.apply(x, head) for head in range(len(each.weight))])
+                         * (1 if scale is None else scale.transpose(1, 0, 2))
+                         for each in (whole, Projection(sliced(whole.weight), whole.bias)))
+        made[name] = turned(after, before, getattr(layer, name), attention.pairs).astype(np.float32)
+    return replace(layer, query=made["query"], key=made["key"])

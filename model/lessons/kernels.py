@@ -43,6 +43,15 @@ def nearest_weights(query: np.ndarray, keys: np.ndarray, k: int) -> np.ndarray:
     return weights
 
 
+def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> float:
+    """Return the mean squared error of estimating each point's value from all others; NaN if a point has no other
+    within reach."""
+    others = [np.delete(np.arange(len(keys)), place) for place in range(len(keys))]
+    guesses = [kernel_weights(keys[[place]], keys[rest], h, name)[0] @ values[rest]
+               for place, rest in enumerate(others)]
+    return float(((guesses - values) ** 2).mean())
+
+
 def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
                         bias: np.ndarray | None = None) -> np.ndarray:
     """Return softmax((q · k + bias) / T), (query, key), with the same function as for the Transformer. bias: one number

@@ -37,6 +37,7 @@ class RunQuery:
 
     target: str = "word"         # one of TARGETS
     epsilon: float = 0.1         # ε of label smoothing
+    where: str = "others"        # where ε goes, one of WHERE
     beta2: float = 0.98          # Adam's β₂
     adam_epsilon: float = 1e-9   # Adam's ε
     rate: float = 0.01           # peak learning rate
@@ -105,7 +106,8 @@ def targets(question: RunQuery, step: int, teacher: "Transformer | None", words:
         with torch.no_grad():
             return at_it(cast("Transformer", teacher), ids, places).softmax(-1)
     right = others if question.target == "other" else nouns
-    row = smoothed_target(0, words, question.epsilon if question.target == "smooth" else 0.0)
+    moved = moved_share(question.epsilon, words, question.where) if question.target == "smooth" else 0.0
+    row = smoothed_target(0, words, moved)
     spread = torch.full((len(right), words), row[1], dtype=torch.float32)
     return spread.scatter(1, right[:, None], float(row[0]))
 
@@ -315,9 +317,19 @@ def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
 
 
+WHERE = ("others", "all")
+
+
+def moved_share(epsilon: float, words: int, where: str) -> float:
+    """Return the share of the target that leaves the correct word among K = `words`: ε if it is spread over the K − 1
+    others (tensor2tensor, the code of the paper), and ε (K − 1) / K over all K (Szegedy et al. 2016, section 7; torch's
+    label_smoothing)."""
+    return epsilon if where == "others" else epsilon * (words - 1) / words
+
+
 def smoothed_target(right: int, words: int, epsilon: float) -> np.ndarray:
     """Return the smoothed target for the correct word among K = `words`, float64 (word): 1 − ε for the correct word and
-    ε / (K − 1) for each other word, as in tensor2tensor, the code of the paper."""
+    ε / (K − 1) for each other word. ε: as `moved_share` returns it."""
     target = np.full(words, epsilon / (words - 1))
     target[right] = 1 - epsilon
     return target

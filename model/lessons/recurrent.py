@@ -5,14 +5,40 @@ attention was invented.
 - attention: each step mixes all encoder states with additive scores (Bahdanau et al. 2015, arXiv:1409.0473, equations 4
   to 6, appendix A.1.2), here with a unidirectional encoder.
 
-Uses gated recurrent units. benchmarks/kernels.py trains it.
+Uses gated recurrent units, cross-entropy, Adam with a one-cycle learning rate, and gradients clipped at norm 1.
 """
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+
+from model.core.limits import one_thread, seeded
+from model.core.models import Models
+from model.core.query import Progress
+from model.lessons.kernels import LENGTHS, TRAINED
 
 SYMBOLS = 12                       # alphabet size; one additional id starts every output
 D_MODEL = 48
 WIDER = 96                         # width for the kind "wide", which has one fixed context vector, twice as large
+BATCH, RATE = 64, 4e-3
+TEXTS = 200                        # number of texts per length for measuring accuracy
+SHORT = 250                        # training steps on the page
+Copied = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CopyQuery:
+    """What do the copiers "fixed" and "attention" learn in SHORT steps?"""
+
+    seed: int
+
+    def answer(self, models: Models, report: Progress) -> Copied:
+        """Train them as `copies` does."""
+        with one_thread():
+            return copies(("fixed", "attention"), SHORT, (self.seed,), report)
 
 
 class Copier(nn.Module):
@@ -52,3 +78,57 @@ class Copier(nn.Module):
             seen.append(weights)
             before = logits[-1].argmax(-1) if given is None else given[:, step]
         return torch.stack(logits, 1), torch.stack(seen, 1)
+
+
+def train(kind: str, seed: int, steps: int, report: Progress) -> Copier:
+    """Train on random texts of 1 to TRAINED symbols. All texts in a batch have the same length."""
+    draw = torch.Generator().manual_seed(seed)
+    with seeded(seed):
+        model = Copier(kind)
+    optimiser = torch.optim.Adam(model.parameters(), RATE)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)
+    for step in range(steps):
+        report(step / steps, f"training: {kind}")
+        length = int(torch.randint(1, TRAINED + 1, (), generator=draw))
+        text = torch.randint(SYMBOLS, (BATCH, length), generator=draw)
+        loss = nn.functional.cross_entropy(model(text, text)[0].flatten(0, 1), text.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+    return model.eval()
+
+
+def accuracy(model: Copier, seed: int) -> list[float]:
+    """Return the share of correct symbols in free-running mode at each of LENGTHS, on new random texts."""
+    draw = torch.Generator().manual_seed(10_000 + seed)
+    shares = []
+    with torch.inference_mode():
+        for length in LENGTHS:
+            text = torch.randint(SYMBOLS, (TEXTS, length), generator=draw)
+            shares.append((model(text)[0].argmax(-1) == text).float().mean().item())
+    return shares
+
+
+def copies(kinds: Sequence[str], steps: int, seeds: Sequence[int], report: Progress) -> Copied:
+    """Train copiers of these kinds, the last of which has attention, with each seed. Return the accuracies {kind:
+    (seed, length)}, seconds, parameters, and the alignment of the first copier with attention on one text of TRAINED
+    symbols."""
+    right: dict[str, list] = {kind: [] for kind in kinds}
+    seconds: dict[str, list[float]] = {kind: [] for kind in kinds}
+    models: dict[str, Copier] = {}
+    for kind in kinds:
+        for seed in seeds:
+            begun = time.perf_counter()
+            model = train(kind, seed, steps, report)
+            models.setdefault(kind, model)
+            seconds[kind].append(round(time.perf_counter() - begun, 1))
+            right[kind].append([round(each, 4) for each in accuracy(model, seed)])
+    text = torch.randint(SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seeds[0]))
+    with torch.inference_mode():
+        logits, weights = models[kinds[-1]](text)
+    return {"right": right, "seconds": seconds,
+            "parameters": {kind: sum(each.numel() for each in model.parameters()) for kind, model in models.items()},
+            "alignment": [[round(each, 4) for each in row] for row in weights[0].tolist()], "text": text[0].tolist(),
+            "written": logits[0].argmax(-1).tolist()}

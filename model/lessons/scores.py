@@ -9,10 +9,17 @@ A row contains LENGTH different symbols, each with a random class. The query is 
 target. Queries and keys are initialised with random vectors (symbol, d_k) of unit variance, the same for all scores.
 Because symbols are one-hot, these vectors are W_q and W_k.
 """
+import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from model.core.limits import one_thread
+from model.core.models import Models
+from model.core.query import Progress
+from model.core.statistics import entropy
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -21,6 +28,42 @@ KINDS = ("additive", "scaled", "plain")
 SYMBOLS, LENGTH, CLASSES, D_VALUE = 12, 6, 8, 16
 BATCH, RATE = 64, 1e-2        # rows per batch; Adam's learning rate for all scores
 STEPS = 200
+TIMED = 64                    # number of queries and of keys for timing
+
+
+class Scored(NamedTuple):
+    """One score's training."""
+
+    loss: np.ndarray    # loss of each batch before its update, nats (step)
+    right: np.ndarray   # accuracy on the same batches (step)
+    bits: float         # mean entropy of a row before training
+    seconds: float      # to score TIMED queries with TIMED keys
+
+
+@dataclass(frozen=True)
+class ScoresQuery:
+    """How do the three kinds of scores learn from the same data and the same start?"""
+
+    d_k: int
+    seed: int
+
+    def answer(self, models: Models, report: Progress) -> dict[str, Scored]:
+        """Train all three."""
+        import torch
+
+        from model.lessons.cost import seconds_of
+
+        part, (symbols, _, asked, _) = start(self.d_k, self.seed), next(rows(self.seed, 1))
+        query, key = torch.randn(2, TIMED, self.d_k)
+        found = {}
+        with one_thread():
+            for kind in KINDS:
+                curves = train_kind(kind, self.d_k, self.seed, report)
+                with torch.inference_mode():
+                    before = score(kind, part["query"][asked][:, None], part["key"][symbols], part["v"]).softmax(-1)
+                    seconds = seconds_of(functools.partial(score, kind, query, key, part["v"]))
+                found[kind] = Scored(*curves, float(entropy(before.double().numpy(), base=2).mean()), seconds)
+        return found
 
 
 def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
@@ -81,3 +124,10 @@ def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]"
         done(step)
     losses, rights = np.array(curves).T
     return losses, rights
+
+
+def train_kind(kind: str, d_k: int, seed: int, report: Progress) -> tuple[np.ndarray, np.ndarray]:
+    """Train one kind of score from its random start. Return the loss and the accuracy, (step) each."""
+    part = start(d_k, seed)
+    return train(part, functools.partial(score, kind, v=part["v"]), seed,
+                 lambda step: report(step / STEPS, f"training: {kind}"))

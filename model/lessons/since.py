@@ -361,7 +361,7 @@ def trainings() -> dict:
 
 @dataclass(frozen=True)
 class RealModel:
-    """The sizes of a model, from its config.json."""
+    """The sizes of a model, from its config.json, and the parameters that follow from them."""
 
     name: str
     year: int
@@ -369,6 +369,8 @@ class RealModel:
     heads: int          # query heads
     groups: int         # key and value heads
     head: int           # d_k
+    parameters: int
+    forward: float      # share of the parameters in feed-forward layers
 
     @property
     def bytes_per_token(self) -> int:
@@ -376,9 +378,13 @@ class RealModel:
         return 2 * self.layers * self.groups * self.head * BYTES
 
 
-MODELS = (RealModel("GPT-2", 2019, 12, 12, 12, 64), RealModel("Llama 2 7B", 2023, 32, 32, 32, 128),
-          RealModel("Mistral 7B", 2023, 32, 32, 8, 128), RealModel("Llama 3 8B", 2024, 32, 32, 8, 128),
-          RealModel("SmolLM2 135M", 2024, 30, 9, 3, 64))
+MODELS = (
+    RealModel("GPT-2", 2019, 12, 12, 12, 64, 124_439_808, 0.455),
+    RealModel("Llama 2 7B", 2023, 32, 32, 32, 128, 6_738_415_616, 0.642),
+    RealModel("Mistral 7B", 2023, 32, 32, 8, 128, 7_241_732_096, 0.778),
+    RealModel("Llama 3 8B", 2024, 32, 32, 8, 128, 8_030_261_248, 0.702),
+    RealModel("SmolLM2 135M", 2024, 30, 9, 3, 64, 134_515_008, 0.592),
+)
 
 
 def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:

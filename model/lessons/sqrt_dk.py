@@ -17,6 +17,7 @@ from model.lessons import scores, softmax
 if TYPE_CHECKING:
     from torch import Tensor
 
+KINDS = ("normal", "uniform", "sign")   # distributions of the components
 DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
 FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72, the largest argument of exp in float32
@@ -29,14 +30,24 @@ def draws(n_keys: int) -> int:
     return DRAWS * min(4, max(1, 64 // n_keys))
 
 
-def rows_of(d_k: int, n_keys: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return queries, keys and their products q · k for `draws` rows of normal components, determined by the seed. To
-    limit the time, there are fewer wide heads (200 down to 20), with more queries each. With few keys, the queries of a
-    head use several sets of keys."""
-    rng, fewer = np.random.default_rng([seed, d_k, n_keys, 0]), np.clip(51_200 // d_k, 20, 200)
+def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
+    """Draw independent float32 numbers with mean 0 and variance 1. kind: normal, uniform from −√3 to √3, or sign for −1
+    and 1 with equal probability."""
+    if kind == "normal":
+        return rng.standard_normal(shape, np.float32)
+    if kind == "uniform":
+        return (rng.random(shape, np.float32) - np.float32(0.5)) * np.float32(np.sqrt(12))
+    return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
+
+
+def rows_of(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return queries, keys and their products q · k for `draws` rows of components of one of KINDS, determined by the
+    seed. To limit the time, there are fewer wide heads (200 down to 20), with more queries each. With few keys, the
+    queries of a head use several sets of keys."""
+    rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
     sets = draws(n_keys) // DRAWS
-    queries = np.repeat(rng.standard_normal((fewer, DRAWS // fewer, d_k), np.float32), sets, axis=0)
-    keys = rng.standard_normal((fewer * sets, n_keys, d_k), np.float32)
+    queries = np.repeat(components((fewer, DRAWS // fewer, d_k), rng, kind), sets, axis=0)
+    keys = components((fewer * sets, n_keys, d_k), rng, kind)
     return queries, keys, (queries @ keys.transpose(0, 2, 1)).astype(np.float64)
 
 
@@ -80,9 +91,9 @@ class Survey:
 
 
 @functools.lru_cache(maxsize=64)   # half a megabyte per entry
-def at_width(d_k: int, n_keys: int, seed: int) -> tuple[Survey, np.ndarray]:
+def at_width(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> tuple[Survey, np.ndarray]:
     """Return the measurements at one width, and the products q · k, float64 (head, query, key)."""
-    _, keys, dots = rows_of(d_k, n_keys, seed)
+    _, keys, dots = rows_of(d_k, n_keys, seed, kind)
     apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights = weights_of(dots, divisor)
@@ -93,13 +104,26 @@ def at_width(d_k: int, n_keys: int, seed: int) -> tuple[Survey, np.ndarray]:
 
 
 @functools.lru_cache(maxsize=8)
-def survey(n_keys: int, seed: int) -> Survey:
+def survey(n_keys: int, seed: int, kind: str = "normal") -> Survey:
     """Measure all WIDTHS."""
     with ThreadPoolExecutor() as pool:   # numpy releases the GIL while drawing and multiplying
-        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed)[0], WIDTHS[::-1]))[::-1]
+        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind)[0], WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
               for name in ("entropy", "slope", "gradient")}
     return Survey(np.array([each.variance for each in found]), **curves)
+
+
+@functools.cache
+def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
+    """Return the variance of q · k without the division if W_Q is initialised with the standard deviation
+    (d_model · d_k)^−½ and W_K with d_model^−½, as in T5, (width, start)."""
+    rng, variances = np.random.default_rng(0), np.empty((len(WIDTHS), starts))
+    for place in np.ndindex(variances.shape):
+        d_k = WIDTHS[place[0]]
+        w_q, w_k = rng.standard_normal((2, d_k, d_model), np.float32) * d_model**-0.5
+        token, others = rng.standard_normal(d_model, np.float32), rng.standard_normal((n_keys, d_model), np.float32)
+        variances[place] = (others @ (w_k.T @ (w_q @ token)) * d_k**-0.5).var()
+    return variances
 
 
 def crossing(found: Survey) -> float | None:
@@ -114,6 +138,11 @@ def crossing(found: Survey) -> float | None:
     place = int(below[-1])
     share = ahead[place] / (ahead[place] - ahead[place + 1])
     return float(np.exp(widths[place] + share * (widths[place + 1] - widths[place])))
+
+
+def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+    """Return the entropy in bits of softmax(q · k / T), (temperature, draw). T = √d_k is the usual division."""
+    return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
 
 
 def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -137,12 +166,12 @@ def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
 
 
 @functools.lru_cache(maxsize=64)
-def numbers_at(d_k: int, n_keys: int, seed: int) -> dict[str, float]:
+def numbers_at(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> dict[str, float]:
     """Measure the four reasons given in textbooks at one width, {NAME_plain and NAME_scaled: number}. NAME is entropy,
     slope, gradient or largest (the largest weight), which are medians; gradient_mean; spread, the standard deviation of
     the softmax's input; or output, the root mean square of an output component for values of variance 1."""
-    found, dots = at_width(d_k, n_keys, seed)
-    values = np.random.default_rng(seed + 1).standard_normal((len(dots), n_keys, 64), np.float32)
+    found, dots = at_width(d_k, n_keys, seed, kind)
+    values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
     numbers: dict[str, float] = {}
     for which, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights, gradients = weights_of(dots, divisor), found.gradient[which]
@@ -189,7 +218,7 @@ def head_scale(layer: Layer, head: int) -> HeadScale:
 
 
 DIVISORS = ("none", "root", "width")
-STEPS, EVERY = scores.STEPS, 10     # training steps; steps averaged per point of a curve
+STEPS, EVERY = scores.STEPS, 10     # training steps; steps averaged per point of a curve and between two checkpoints
 LAST = 20                           # number of steps averaged for the final value
 
 
@@ -211,11 +240,15 @@ class Trainings:
     """The training runs by divisor, all with the same initial parameters, float64."""
 
     right: dict[str, np.ndarray]   # accuracy on each batch before its update (step)
-    bits: dict[str, float]         # mean entropy of the weights between all symbols before training
+    film: dict[str, np.ndarray]    # weights between all symbols, every EVERY steps (checkpoint, query, key)
 
     def end(self, which: str) -> float:
         """Return the final accuracy, the mean over the last LAST steps."""
         return float(self.right[which][-LAST:].mean())
+
+    def bits(self, which: str) -> float:
+        """Return the mean entropy of the rows before training, in bits."""
+        return float(entropy(self.film[which][0], base=2).mean())
 
 
 def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
@@ -223,18 +256,22 @@ def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
     stop."""
     import torch
 
-    right, bits = {}, {}
+    right, film = {}, {}
     for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
         part = scores.start(question.d_k, question.seed)
-        with torch.no_grad():
-            weights = torch.softmax((part["query"] @ part["key"].T).double() / divisor, -1).numpy()
-        bits[which] = float(entropy(weights, base=2).mean())
+        frames: list[np.ndarray] = []
 
-        def done(step: int, number: int = number) -> None:
+        def done(step: int, number: int = number, part: dict = part, divisor: float = divisor,
+                 frames: list = frames) -> None:
+            if step % EVERY == 0:
+                with torch.no_grad():
+                    frames.append(torch.softmax((part["query"] @ part["key"].T).double() / divisor, -1).numpy())
             report((number + step / STEPS) / len(DIVISORS), f"model {number + 1} of {len(DIVISORS)}, step {step}")
 
         def score(query: "Tensor", key: "Tensor", divisor: float = divisor) -> "Tensor":
             return query @ key.transpose(1, 2) / divisor
 
+        done(0)
         _, right[which] = scores.train(part, score, question.seed, done)
-    return Trainings(right, bits)
+        film[which] = np.array(frames)
+    return Trainings(right, film)

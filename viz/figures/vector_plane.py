@@ -33,11 +33,15 @@ class Points:
     sizes: np.ndarray | None = None   # (point), 0 to 1: each dot's area; all equal by default
 
 
-def vector_plane(theme: str, points: Points, *, axes: tuple[str, str],
+def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: Sequence[int] = (),
                  arrows: Sequence[tuple[str, np.ndarray]] = (), height: int = 420) -> FigureSpec:
-    """Draw the points on axes with the same scale, so that angles are preserved. arrows: (name, tip (2)) of arrows from
-    the origin."""
+    """Draw the points on axes with the same scale, so that angles are preserved. around: the points at the corners of
+    their hull, in order. arrows: (name, tip (2)) of arrows from the origin."""
     figure = chart(theme, *axes, height=height)
+    if len(around) > 1:
+        edge = points.at[[*around, around[0]]]
+        figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)",
+                           hoverinfo="skip", name="hull", line={"color": MUTED[theme], "width": 1, "dash": "dot"})
     points = replace(points, names=told_apart(tokens_shown(points.names)))
     share = np.ones(len(points.at)) * 0.1 if points.sizes is None else points.sizes
     sizes = 6 + 26 * np.sqrt(share)

@@ -256,23 +256,32 @@ def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Token
 
 def _depth(page: PageContext, lesson: Lesson) -> None:
     """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
-    one depth."""
+    one depth, and the last layer's gradient at every depth with the theoretical curve for pre-LN."""
     runs, about = block.depth_runs()
     layers = min(block.DEPTHS, key=lambda depth: abs(depth - page.controls["depth"]))
     here = {kind: found[layers] for kind, found in runs.items()}
     post, pre = here["post"], here["pre"]
-    six = {f"{kind}_six": found[block.DEPTHS[-1]].gradient[-1] / found[6].gradient[-1] for kind, found in runs.items()}
+    depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)
+    last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
     with lesson.section("depth") as words:
         words.slider("depth", block.DEPTHS, say=str, closed=True)
         words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
                    root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
                    post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],
-                   top=post.gradient[-1] / pre.gradient[-1], **six)
-        for column, name, log in zip(st.columns(2, gap="medium"), ("stream", "gradient"), ("", "y"), strict=True):
+                   top=post.gradient[-1] / pre.gradient[-1],
+                   **{f"{kind}_six": each[-1] / each[at_six] for kind, each in last.items()},
+                   **{f"{kind}_last": each[-1] for kind, each in last.items()})
+        *columns, third = st.columns(3, gap="small")
+        for column, name, log in zip(columns, ("stream", "gradient"), ("", "y"), strict=True):
             words.tell(**{kind: getattr(found, name)[-1] for kind, found in here.items()})
             drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
                           (found.low, found.high) if log else None) for kind, found in here.items()]
             with column:
                 words.figure(lines, np.arange(1, layers + 1), drawn, log=log, kind=name,
                              key=f"block-{name}")
+        ends = [Line(words["names"][kind], each, STYLES[kind][0], "dots") for kind, each in last.items()]
+        ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
+        with third:
+            words.figure(lines, depths, ends, y_range=(0, 1.15 * float(last["post"].max())), kind="last",
+                         marks=[(layers, f"N = {layers}")], key="block-last")
         words.explain(block.depth, block.depth_runs)

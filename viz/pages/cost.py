@@ -16,7 +16,7 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, draw_first, drawn_control, drawn_lines
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines
 from viz.widgets.measured import measured_line
 
 LENGTHS = cost.LENGTHS                   # numbers of tokens counted and measured, each double the previous
@@ -151,8 +151,10 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
                     words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
                                  closed=True)
                 words.button("next", step=(step + 1) % (len(taken) + 1))
-        words.tell(step=step, all=len(taken), seen=seen, keys=len(keys), later=len(taken) - 1, row=row,
-                   corrected=sum(state.kept < 1 for state in taken[1:]),
+        with computing():
+            tiled, by_torch = cost.agreement()
+        words.tell(tiled=tiled, fused=by_torch, step=step, all=len(taken), seen=seen, keys=len(keys), row=row,
+                   later=len(taken) - 1, corrected=sum(state.kept < 1 for state in taken[1:]),
                    off=f"{abs(row - float(taken[-1].answer[0])):.1g}")
         with right:
             rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
@@ -163,7 +165,7 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             if table:
                 table[-1] = [f"**{cell}**" for cell in table[-1]]
             st.markdown(markdown_table(words["table_head"], table))
-        words.explain(cost.steps)
+        words.explain(cost.steps, cost.agreement)
 
 
 def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
@@ -215,6 +217,10 @@ def _types(page: PageContext, lesson: Lesson) -> None:
                             zip(words["orders"][kind], cost.table(kind, n, d, k, r).values(), strict=True))]
             for kind in cost.TYPES]))
         with st.expander(words["assumed"]):
-            st.markdown("\n".join(f"- {names[kind]}: {words['assumes'][kind]}" for kind in cost.TYPES))
+            moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
+            st.markdown(markdown_table(words["assumed_head"], [
+                [names[kind], words["assumes"][kind], f"{off:{'.2f' if off > 0.01 else '.0e'}}"]
+                for kind, off in moved.items()]))
+            st.caption(words["shuffled"].format(tokens=cost.TOKENS, near=cost.NEAR))
             st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
-        words.explain(cost.table)
+        words.explain(cost.table, cost.order_sensitivity)

@@ -14,7 +14,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, format_signed, head_label, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number
+from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
@@ -24,10 +24,12 @@ SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has l
 NEAREST = 5
 ROUNDING = 1e-6    # bits
 LEAST = 3          # fewest heads on a map
+MOST_TEXTS = 50
 PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
-    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set")), Number("bond", 1.5, 0, 4),
-    Number("learnt", 0.5, 0, 3), Choice("matrix", "query", information.MATRICES)))
+    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
+    Choice("method", "smacof", ("smacof", "classical")), Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3),
+    Choice("matrix", "query", information.MATRICES)))
 
 
 def render(page: PageContext) -> None:
@@ -90,14 +92,16 @@ def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
-    """Return the measures on the sidebar's text, or on a set of sentences. Each text is one query, so that a click can
-    stop the run and other visitors are served in between."""
+    """Return the measures on the sidebar's text, a set of sentences, or the reader's texts. Each text is one query, so
+    that a click can stop the run and other visitors are served in between."""
     with lesson.section("texts") as words:
         words.choice("texts", "names")
         _, view = real_head(page, token=False)
-        queries, wrong = [page.query()], []
-        if page.controls["texts"] == "set":
-            queries = [sources.open_query(page.state.model, text) for text in words["set"]]
+        which, wrong = page.controls["texts"], list[str]()
+        if which == "own":
+            words.text("own", 1200, st.text_area)
+        texts = words.get(which) or page.controls["own"].splitlines()[:MOST_TEXTS] if which != "one" else []
+        queries = [sources.open_query(page.state.model, text) for text in texts if text.strip()] or [page.query()]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
                                 on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
@@ -139,18 +143,26 @@ def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
             return
         wanted = np.sqrt(pool.divergence)
         with computing():
-            points = information.plane(wanted)
+            planes = information.planes(wanted)
+        points = planes[page.controls["method"]]
         here, labels = pool.places.index((view.layer, view.head)), [head_label(*head) for head in pool.places]
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
         drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
         words.tell(heads=len(labels), stress=information.stress(points, wanted), head=labels[here], count=len(near),
                    closest=labels[near[0]], distance=wanted[here, near[0]], same=format_signed(same, ".3f") or "–",
-                   other=format_signed(other, ".3f") or "–")
+                   other=format_signed(other, ".3f") or "–",
+                   **{f"stress_{name}": information.stress(each, wanted) for name, each in planes.items()})
         left, right = st.columns([3, 2], gap="medium")
         with left:
+            words.choice("method", "methods")
             words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
                          key="information-map")
         with right:
+            pairs = np.triu_indices(len(wanted), 1)
+            order = wanted[pairs].argsort()
+            words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
+                                                       Line(words["equal"], wanted[pairs][order], None, "dash")],
+                         height=300, kind="kept", key="information-kept")
             st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
                                        [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
                                         for each in near]))
@@ -173,7 +185,8 @@ def _subspaces(page: PageContext, lesson: Lesson) -> None:
         words.tell(layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name], heads=ranges.heads,
                    random=np.degrees(ranges.random).mean(), d_model=found.d_model, draws=information.DRAWS,
                    inside=found.inside[name], slice=1 / ranges.heads, chance=ranges.width / found.d_model,
-                   together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width))
+                   together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width), moved=found.moved,
+                   same=found.same, **found.own)
         left, right = st.columns([3, 2], gap="medium")
         with left:
             drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
@@ -185,7 +198,7 @@ def _subspaces(page: PageContext, lesson: Lesson) -> None:
             st.markdown(markdown_table(words["table_head"], [
                 [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
                 for each, one in found.ranges.items()]))
-        words.explain(information.bases, information.principal_angles)
+        words.explain(information.bases, information.principal_angles, information.restricted)
 
 
 def _angles(name: str, angles: np.ndarray, colour: int) -> Line:

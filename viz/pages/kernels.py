@@ -13,12 +13,12 @@ from viz.components.sketch import Axes
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines, regression
 from viz.figures.matrix import matrix, tiles
-from viz.format import format_share, true_minus
+from viz.format import format_share, markdown_table, true_minus
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers
+from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.widgets.fields import log_steps
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines
 
 # alternating x and y
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
@@ -27,15 +27,19 @@ DRAWN = drawn_control()
 SEEDS = 100
 DRAWS = 200                              # damaged copies of each digit behind the error curve
 DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
+WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # x positions of the curves
+BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
+SMOOTH = 10                              # steps averaged per point of a training curve
 RUNS = ASSETS / "lessons" / "kernels.json"   # written by python -m benchmarks.kernels
 COPIERS = {"fixed": (1, "solid"), "wide": (4, "dash"), "attention": (0, "solid")}   # colour and dash
 SCORE_COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 PAGE = Page("nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
     Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
-    Choice("guess_copy", "", LETTERS),
+    Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), Number("again", 0, 0, SEEDS - 1, whole=True),
     Number("pairs", 8, 2, 8, whole=True), Number("noise", 0.25, min(DAMAGE), max(DAMAGE)), Number("t", 6.3, 0.1, 100),
     Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True),
     DRAWN, Number("k", 3, 1, len(POINTS.start) // 2, whole=True)))
@@ -49,7 +53,7 @@ def render(page: PageContext) -> None:
         lesson.fragment(_copying)
     _regression(page, lesson)
     lesson.fragment(_relabelled)
-    lesson.further("scores", lambda: _scores(lesson))
+    lesson.further("scores", lambda: lesson.fragment(_scores), ("dk", "train"))
     lesson.further("memory", lambda: lesson.fragment(_memory), ("pairs", "noise", "t", "asked"))
     lesson.end()
 
@@ -61,45 +65,53 @@ def shipped_runs() -> dict:
 
 
 def _copying(page: PageContext, lesson: Lesson) -> None:
-    """Draw the encoder–decoders that copy: their accuracy by length, and the attention while copying."""
-    from model.lessons.recurrent import Copier
+    """Draw the encoder–decoders that copy: their accuracy by length, shipped or trained now, and the attention while
+    copying."""
+    from model.lessons.recurrent import SHORT, Copier, CopyQuery
 
-    shipped, lengths = shipped_runs(), np.array(kernels.LENGTHS)
+    shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
     with lesson.section("copying") as words:
         # lecture mode has a separate screen for the question, so the pictures are below it
         left, right = ([st.container(), st.container()] if page.state.present
                        else st.columns([2, 3], gap="medium"))
         with left:
             revealed = lesson.predict("guess_copy")
-        if not (revealed or page.controls["drawn"]):
+        if not (revealed or turned["drawn"]):
             across = [((length - lengths[0]) / (lengths[-1] - lengths[0]), str(length))
                       for length in (1, 4, 8, 12, 16, 20, 24)]
             with right:
                 draw_first(page, DRAWN, Axes(tuple(words["sketch_axes"]), across, [
                     (share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340))
             return
-        part = shipped["copying"]
-        right_by = {kind: np.array(part["right"][kind]) for kind in COPIERS}   # (seed, length)
+        with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            words.toggle("copy")
+            words.button("again", again=(turned["again"] + 1) % SEEDS, copy=True)
+        with right:
+            part = page.ask(CopyQuery(turned["again"])) if turned["copy"] else shipped["copying"]
+        right_by = {kind: np.array(each) for kind, each in part["right"].items()}   # (seed, length)
         alignment = np.array(part["alignment"])
         read, wrote = ([chr(ord("a") + number) for number in part[side]] for side in ("text", "written"))
         words.tell(trained=kernels.TRAINED, longest=lengths[-1], text=" ".join(read), written=" ".join(wrote),
                    off=np.abs(alignment.argmax(1) - np.arange(len(alignment))).mean(),
-                   **{f"{kind}_{name}": runs.mean(0)[kernels.LENGTHS.index(length)] for kind, runs in right_by.items()
+                   **{f"{kind}_{name}": np.mean(runs, 0)[kernels.LENGTHS.index(length)]
+                      for kind, runs in (shipped["copying"]["right"] | part["right"]).items()
                       for name, length in (("short", 4), ("trained", kernels.TRAINED), ("long", 20), ("end", 24))},
-                   **part["parameters"])
+                   **shipped["copying"]["parameters"])
         drawn = [Line(words["names"][kind], runs.mean(0), *COPIERS[kind], (runs.min(0), runs.max(0)))
                  for kind, runs in right_by.items()]
         with right:
             curves, matrices = st.columns([5, 4], gap="small")
             with curves:
-                words.figure(lines, lengths, [*drawn, *drawn_lines(page.controls["drawn"], lengths, (0, 1))],
+                words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
                              y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
                              marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
                              key="kernels-copying")
             with matrices:
                 words.figure(matrix, alignment, wrote, read, height=360, kind="alignment", key="kernels-alignment")
-        st.caption(words["from"].format(date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
-                                        seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
+        seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
+        st.caption(words["own"].format(steps=SHORT, seconds=seconds) if turned["copy"] else words["from"].format(
+            date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
+            seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
         words.explain(Copier.forward, Copier.weights, notices_in=right)
 
 
@@ -131,7 +143,14 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         with right:
             words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
                          y_range=(-3, 3), height=440, key="kernels-regression")
-        words.explain(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights)
+        with st.expander(words["wide"]):
+            error = np.array([kernels.leave_one_out(keys, y, float(each), kernel) for each in BANDWIDTHS])
+            words.figure(lines, BANDWIDTHS, [Line("left out", error)], log="x", marks=[(h, f"h = {h:g}")], height=240,
+                         kind="bandwidth", key="kernels-bandwidth")
+            if np.isfinite(error).any():
+                best = int(np.nanargmin(error))
+                st.markdown(words["best"].format(h=BANDWIDTHS[best], error=error[best]))
+        words.explain(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights, kernels.leave_one_out)
 
 
 def _relabelled(page: PageContext, lesson: Lesson) -> None:
@@ -171,9 +190,9 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
         words.explain(kernels.lift, kernels.dot_product_weights, kernels.length_bias)
 
 
-def _scores(lesson: Lesson) -> None:
-    """Draw three scores that learn a lookup: shipped runs for each d_k."""
-    shipped = shipped_runs()
+def _scores(page: PageContext, lesson: Lesson) -> None:
+    """Draw three scores that learn a lookup: shipped runs for each d_k, and a training now at the chosen one."""
+    d_k, seed, shipped = page.controls["dk"], page.controls["seed"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     starts, chance = runs["additive"][-1], float(np.log(scores.CLASSES))
     with lesson.section("scores") as words:
@@ -182,9 +201,33 @@ def _scores(lesson: Lesson) -> None:
                    widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
         over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
                 for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
-        words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360,
-                     bounds=[(chance, words["guessing"])], key="kernels-widths")
+        guessing = [(chance, words["guessing"])]
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with st.container(width=320):
+                words.slider("dk", WIDTHS)
+            words.toggle("train")
+            words.button("again", seed=(seed + 1) % SEEDS, train=True)
+        left, right = st.columns(2, gap="medium") if page.controls["train"] else (st.container(), None)
+        with left:
+            words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
+                         marks=[(d_k, f"d_k = {d_k}")], key="kernels-widths")
+        if right is not None:
+            with right:
+                _trained(words, page.ask(scores.ScoresQuery(d_k, seed)), guessing)
         words.explain(scores.score, scores.train)
+
+
+def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[tuple[float, str]]) -> None:
+    """Draw the scores' training by step, and a table of what each was before, after, and how long it takes."""
+    words.tell(**{f"{kind}_end": run.loss[-SMOOTH:].mean() for kind, run in trained.items()})
+    curves = [Line(words["names"][kind], run.loss.reshape(-1, SMOOTH).mean(1), SCORE_COLOURS[kind])
+              for kind, run in trained.items()]
+    words.figure(lines, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves, height=360, bounds=guessing, kind="train",
+                 key="kernels-training")
+    st.markdown(markdown_table(words["table_head"], [
+        [words["names"][kind], format_share(run.right[-SMOOTH:].mean(), 0), f"{run.bits:z.2f}",
+         f"{run.seconds * 1e6:,.0f}"] for kind, run in trained.items()]))
+    st.caption(words["table_about"].format(timed=scores.TIMED))
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:

@@ -30,6 +30,7 @@ PAGE = Page("nothing", controls=(
     *QUESTIONS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
     Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
+    Choice("where", "others", learning.WHERE),
     Choice("signal", "spike", learning.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
     Number("rate", 0.01, 1e-4, 0.1), Number("warm", 30, 0, STEPS, whole=True), Switch("decay", True), START,
     Number("limit", 0.3, 0, 100),
@@ -37,6 +38,7 @@ PAGE = Page("nothing", controls=(
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
 SHOWN = 7   # most letters and digits in a picture
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
+EPSILONS = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9)
 PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
@@ -53,7 +55,7 @@ def render(page: PageContext) -> None:
 
 def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Draw label smoothing, Adam and the learning rate, and a training with these settings."""
-    lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size"))
+    lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size", "where"))
     lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
     lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
     lesson.further("cliff", lambda: lesson.fragment(_cliff), ("start", "limit"))
@@ -152,25 +154,35 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Draw the loss over the right word's probability."""
-    epsilon, size = page.controls["eps"], page.controls["size"]
+    """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
+    epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
     with lesson.section("smoothing") as words:
-        left, right = st.columns(2, gap="medium")
-        with left:
-            words.slider("eps", (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9))
-        with right:
+        first, second, third = st.columns([2, 2, 3], gap="medium")
+        with first:
+            words.slider("eps", EPSILONS)
+        with second:
             words.slider("size", (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
+        with third:
+            words.choice("where", "wheres")
         if not revealed:
             lesson.covered("smoothing")
             return
-        floor, peak = learning.floor(size, epsilon), 1 - epsilon
-        words.tell(floor=floor, peak=peak, epsilon=epsilon, gap=_said(learning.gap(size, epsilon)))
+        floors = {kind: [learning.floor(size, learning.moved_share(each, size, kind)) for each in (epsilon, *EPSILONS)]
+                  for kind in learning.WHERE}
+        moved, floor = learning.moved_share(epsilon, size, where), floors[where][0]
+        words.tell(floor=floor, peak=1 - moved, epsilon=epsilon, gap=_said(learning.gap(size, moved)), size=size)
         drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0), None, "dash"),
-                 Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, epsilon))]
-        words.figure(lines, SHARES, drawn, marks=[(peak, words["best"].format(peak=peak))],
-                     bounds=[(floor, words["least"].format(floor=floor))], y_range=(0, 7), height=360,
-                     key="learning-smooth")
-        words.explain(learning.smoothed_target, learning.smooth_loss, learning.floor)
+                 Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, moved))]
+        left, right = st.columns(2, gap="medium")
+        with left:
+            words.figure(lines, SHARES, drawn, marks=[(1 - moved, words["best"].format(peak=1 - moved))],
+                         bounds=[(floor, words["least"].format(floor=floor))], y_range=(0, 7), height=360,
+                         key="learning-smooth")
+        with right:
+            words.figure(lines, np.array(EPSILONS), [Line(words["wheres"][kind], np.array(each[1:]), place) for
+                                                     place, (kind, each) in enumerate(floors.items())],
+                         marks=[(epsilon, f"ε = {epsilon:g}")], height=360, kind="floor", key="learning-floor")
+        words.explain(learning.moved_share, learning.smoothed_target, learning.smooth_loss, learning.floor)
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
@@ -249,7 +261,9 @@ def run_question(controls: dict[str, Any]) -> RunQuery:
     so that equal trainings share a cached answer."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
                         warm_up=controls["warm"], decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
-    return replace(question, epsilon=controls["eps"]) if question.target == "smooth" else question
+    if question.target == "smooth":
+        return replace(question, epsilon=controls["eps"], where=controls["where"])
+    return question
 
 
 def reference_question(question: RunQuery) -> RunQuery:
@@ -278,7 +292,8 @@ def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
             rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
             clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
-            smooth=words["smooth"].format(epsilon=question.epsilon) if question.target == "smooth" else ""))
+            smooth=words["smooth"].format(epsilon=question.epsilon, where=lesson.prose["smoothing"]["wheres"][
+                question.where]) if question.target == "smooth" else ""))
         other = reference_question(question)
         own, reference = page.ask_each([question, other], height=420)
         name = words["fresh" if other.fresh else "paper"]

@@ -8,7 +8,7 @@ from model.lessons import digit_patches
 from model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, SIDE, DigitRun, DigitRunQuery
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import tiles
+from viz.figures.matrix import CellStyle, matrix, tiles
 from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
@@ -24,6 +24,7 @@ SMOOTH = 10     # steps averaged per point of a loss curve
 PAGE = Page("nothing", controls=(
     *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), Number("moved", PATCHES, 0, PATCHES, whole=True),
     Number("draw", 0, 0, DRAWS - 1, whole=True), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
+    Number("place", COLUMNS + 1, 0, PATCHES - 1, whole=True),
     Choice("count", str(COUNTS[0]), tuple(map(str, COUNTS))), Switch("run"),
     Number("seed", 1, 1, digit_patches.SEEDS, whole=True)))
 
@@ -35,7 +36,7 @@ def render(page: PageContext) -> None:
     lesson.fragment(_shuffle)
     if lesson.open():
         lesson.fragment(_cut)
-        _places(lesson)
+        lesson.fragment(_places)
         lesson.fragment(_data)
     lesson.end()
 
@@ -109,16 +110,26 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
         words.explain(digit_patches.cut, digit_patches.numbers)
 
 
-def _places(lesson: Lesson) -> None:
-    """Draw the pairwise similarity of the learned position vectors as maps."""
+def _places(page: PageContext, lesson: Lesson) -> None:
+    """Draw the pairwise similarity of the learned position vectors as maps, one of them large."""
+    place = page.controls["place"]
     with lesson.section("places") as words, computing():
         table = digit_patches.place_vectors()
         similar = cosines(table, table)
         near, far = mean_cosines(similar)
-        words.tell(places=PATCHES, near=near, far=far)
+        best = int(similar[place].argsort()[-2])
+        names = [words["at"].format(row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
+        words.tell(places=PATCHES, near=near, far=far, at=names[place], best=names[best], cosine=similar[place, best])
         maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
-        words.figure(tiles, [[(f"{row},{column}", maps[row, column]) for column in range(COLUMNS)]
-                             for row in range(ROWS)], height=420, key="patches-places")
+        left, right = st.columns(2, gap="medium")
+        with left:
+            words.slider("place", range(PATCHES), say=names.__getitem__)
+            words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), list(map(str, range(ROWS))),
+                         list(map(str, range(COLUMNS))), height=360, style=CellStyle("signed", bound=1), kind="one",
+                         key="patches-place")
+        with right:
+            words.figure(tiles, [[(f"{row},{column}", maps[row, column]) for column in range(COLUMNS)]
+                                 for row in range(ROWS)], height=420, key="patches-places")
         words.explain(digit_patches.place_vectors, cosines)
 
 

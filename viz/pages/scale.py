@@ -8,9 +8,10 @@ from model.lessons import scores, sqrt_dk
 from model.lessons.sqrt_dk import DIVISORS, EVERY
 from viz.figures.bars import bars, histogram
 from viz.figures.lines import Line, lines, standing
+from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Number, Switch
+from viz.page_controls import Choice, Number, Switch
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
 
@@ -21,13 +22,14 @@ STARTS = 5        # trainings per click, each with its own seed
 TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and dash of a training
 BINS = 41
+TEMPERATURES = np.geomspace(0.1, 100, 31)
 OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
 PAGE = Page("head", asks_at=(("real", True),), controls=(
     *QUESTIONS, Number("dk", 512, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
-    Switch("real"), Switch("train"),
+    Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
     Number("width", 256, min(TRAINED_WIDTHS), max(TRAINED_WIDTHS), whole=True),
-    Number("start", 0, 0, SEEDS - 1, whole=True)))
+    Number("start", 0, 0, SEEDS - 1, whole=True), Number("step", sqrt_dk.STEPS, 0, sqrt_dk.STEPS, whole=True)))
 
 
 def render(page: PageContext) -> None:
@@ -40,15 +42,16 @@ def render(page: PageContext) -> None:
         _softmax(page, lesson)
         _reasons(page, lesson)
         lesson.fragment(_training)
+        lesson.further("temperature", lambda: _temperature(page, lesson))
     else:
         lesson.covered("rest")
     lesson.fragment(_real)
     lesson.end()
 
 
-def _rows(page: PageContext) -> tuple[int, int]:
-    """Return the number of keys and the seed."""
-    return page.controls["keys"], page.controls["seed"]
+def _rows(page: PageContext) -> tuple[int, int, str]:
+    """Return the number of keys, the seed, and the distribution of the components."""
+    return page.controls["keys"], page.controls["seed"], page.controls["draw"]
 
 
 def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
@@ -95,6 +98,7 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with lesson.section("variance") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            words.choice("draw", "draws")
             with st.container(width=220):
                 words.slider("keys", KEYS)
             words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
@@ -105,13 +109,15 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
             measured = sqrt_dk.band(sqrt_dk.survey(*rest).variance)
             drawn = [Line(words["line"], widths.astype(float), None, "dash"),
                      Line(words["points"], measured[0], 0, "dots", measured[1:])]
+            t5 = sqrt_dk.band(sqrt_dk.t5_variance())
+            drawn.append(Line(words["t5"], t5[0], 2, "dots", t5[1:]))
             words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")], key="scale-variance")
         for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
             edges, shares, theory = score_histogram(numbers, deviation)
             with place:
                 words.figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]), kind=name,
                              curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}")
-        words.explain(sqrt_dk.rows_of)
+        words.explain(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance)
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -135,8 +141,6 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
             with place:
                 words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
                              marks=[(d_k, f"d_k = {d_k:,}")], kind=name, key=f"scale-{name}", **look)
-        st.button(words["temperature"].format(root=f"{d_k**0.5:.3g}"), key="see-softmax", on_click=page.open_next,
-                  args=("softmax",), kwargs={"t": d_k**0.5})
         words.explain(sqrt_dk.at_width)
 
 
@@ -183,11 +187,39 @@ def _training(page: PageContext, lesson: Lesson) -> None:
                       for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
         words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
                      bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training")
+        _film(page, words, trained[0])
         st.markdown(markdown_table(words["table_head"], [
             [words["names"][which], format_share(each.mean(), 0),
              f"{format_share(each.min(), 0)} – {format_share(each.max(), 0)}",
-             f"{np.mean([training.bits[which] for training in trained]):z.2f}"] for which, each in ends.items()]))
+             f"{np.mean([training.bits(which) for training in trained]):z.2f}"] for which, each in ends.items()]))
         words.explain(scores.train, sqrt_dk.run)
+
+
+def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
+    """Draw the weights of every symbol on all symbols at the slider's step."""
+    words.slider("step", range(0, sqrt_dk.STEPS + 1, EVERY), closed=True)
+    step, names = page.controls["step"], list(map(str, range(scores.SYMBOLS)))
+    for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
+        weights, name = first.film[which][round(step / EVERY)], words["names"][which]
+        words.tell(name=name, step=step, own=np.diag(weights).mean())
+        with place:
+            words.figure(matrix, weights.round(2), names, names, height=300, title=name, angle=0, kind="film",
+                         style=CellStyle(ruler=False), key=f"scale-film-{which}")
+
+
+def _temperature(page: PageContext, lesson: Lesson) -> None:
+    """Draw the entropy over the temperature, with √d_k marked."""
+    d_k, rest = page.controls["dk"], _rows(page)
+    root, dots = d_k**0.5, sqrt_dk.at_width(d_k, *rest)[1]
+    middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
+    with lesson.section("temperature") as words:
+        words.tell(root=root, d_k=d_k, **sqrt_dk.numbers_at(d_k, *rest))
+        words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
+                     marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
+                     bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature")
+        st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
+                  args=("softmax",), kwargs={"t": root})
+        words.explain(sqrt_dk.entropy_over, sqrt_dk.weights_of)
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:

@@ -151,8 +151,7 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
                    own=said_bytes(tokens * since.cache_bytes(this)),
                    paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
                    table="".join("\n  - " + words["line"].format(
-                       name=model.name, year=model.year, heads=model.heads, groups=model.groups,
-                       each=model.bytes_per_token) for model in MODELS))
+                       each=model.bytes_per_token, **asdict(model)) for model in MODELS))
         left, right = st.columns([2, 3], gap="medium")
         with left:
             words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),

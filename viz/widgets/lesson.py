@@ -219,11 +219,11 @@ class Section(dict[str, Any]):
         """Draw a switch."""
         toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
 
-    def text(self, control: str, longest: int, **look: Any) -> str:
-        """Draw a text field and return its text. look: as in `st.text_input`."""
+    def text(self, control: str, longest: int, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
+        """Draw a text field and return its text. look: as in `draw`."""
         value: str = self.page.controls[control]
-        st.text_input(self[control], max_chars=longest, help=self.get(f"{control}_help"),
-                      **bind(self.page.set, control, value), **look)
+        draw(self[control], max_chars=longest, help=self.get(f"{control}_help"),
+             **bind(self.page.set, control, value), **look)
         return value
 
     def button(self, label: str, **changes: Any) -> None:

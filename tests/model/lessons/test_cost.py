@@ -106,3 +106,9 @@ def test_powers_cross_at_the_algebraic_point():
     one, other = {n: 2e-9 * n**2 for n in lengths}, {n: 1e-6 * n for n in lengths}
     assert cost.crossing(one, other) == pytest.approx(500)
     assert cost.crossing(other, one) is None and cost.crossing({64: 1.0}, {64: 2.0}) is None
+
+
+def test_tiles_round_and_only_attention_ignores_order():
+    assert max(cost.agreement()) < 1e-6
+    moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
+    assert moved.pop("attention") < 1e-12 and min(moved.values()) > 0.1

@@ -6,6 +6,7 @@ from scipy.linalg import orth, subspace_angles
 from scipy.optimize import minimize
 from scipy.spatial import procrustes
 from scipy.spatial.distance import jensenshannon
+from scipy.special import softmax
 
 from model.ask import sources
 from model.core import heads
@@ -120,14 +121,24 @@ def test_angles_of_model_heads_equal_scipy(traced):
     assert found.ranges["query"].together == np.linalg.matrix_rank(np.hstack(weights).astype(np.float32))
 
 
+def test_head_restricted_to_its_slice_is_the_formula(traced):
+    layer, attention, found = traced
+    seen = slice(0, attention.x.shape[1] // layer.heads)
+    query, key = (each[:, seen] @ part.weight[0, seen] + part.bias[0] for each, part in
+                  ((attention.x, attention.query), (attention.memory, attention.key)))
+    rows = softmax((query @ key.T) * layer.scale, -1)
+    assert heads.weights(information.restricted(attention, layer), 0) == pytest.approx(rows, abs=1e-4)
+    assert 0 < found.moved < 1 and 0 <= found.same <= 1
+
+
 def test_slices_are_orthogonal():
     rng = np.random.default_rng(1)
     whole = rng.standard_normal((3, 30, 10))
     cut = np.zeros_like(whole)
     for head in range(3):
         cut[head, 10 * head:10 * head + 10] = whole[head, 10 * head:10 * head + 10]
-    assert information.inside_slices(cut) == pytest.approx(1)
-    assert information.inside_slices(whole) == pytest.approx(np.mean((cut**2).sum((1, 2)) / (whole**2).sum((1, 2))))
+    assert information.sliced(cut) == pytest.approx(cut)
+    assert information.sliced(whole) == pytest.approx(cut)
     assert np.degrees(information.ranges(cut).angles) == pytest.approx(90)
     assert information.ranges(cut).together == 30
     same = np.stack([whole[0], whole[0] @ rng.standard_normal((10, 10)), 7 * whole[0]])

@@ -36,10 +36,9 @@ def test_entropy_of_a_smoothed_target_equals_the_floor(words, epsilon):
 
 
 def test_smoothing_matches_torch_up_to_epsilon():
-    """torch spreads ε over all K words, so K − 1 of K parts leave the right one."""
     logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     said = logits.softmax(-1).numpy()
-    ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1 * 6 / 7), said)
+    ours = d.cross_entropy(d.smoothed_target(3, 7, d.moved_share(0.1, 7, "all")), said)
     assert ours == pytest.approx(functional.cross_entropy(logits, torch.tensor(3), label_smoothing=0.1).item())
 
 

@@ -76,7 +76,7 @@ def test_rows_before_training_have_the_initial_entropy(wide):
     part = {name: each.detach() for name, each in scores.start(64, 1).items()}
     for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):
         rows = special.softmax((part["query"] @ part["key"].T / divided_by).numpy(), -1)
-        assert found.bits[which] == pytest.approx(stats.entropy(rows, base=2, axis=-1).mean(), abs=1e-4)
+        assert found.bits(which) == pytest.approx(stats.entropy(rows, base=2, axis=-1).mean(), abs=1e-4)
 
 
 

@@ -50,6 +50,7 @@ def render(page: PageContext) -> None:
             lesson.fragment(_steps, words, here, revealed)
     if here is not None and here.path.weights.any():
         lesson.further("geometry", lambda: _geometry(lesson, here))
+        lesson.further("average", lambda: _average(lesson, here, revealed))
     lesson.end()
 
 
@@ -180,3 +181,20 @@ def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
     return {"close": escape_markdown(here.name(close)), "least": angles[close],
             "weight": format_weight(weights[close]), "top": escape_markdown(here.name(top)), "wide": angles[top],
             "largest": format_weight(weights[top])}
+
+
+def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
+    """Draw the values in a plane, their convex hull, and the output as an arrow from their mean."""
+    path, total = here.path, float(here.path.weights.sum())
+    with lesson.section("average") as words:
+        if not revealed:
+            lesson.covered("average")
+            return
+        values = path.values[path.allowed]
+        centre, axes, share = head_steps.plane(values)
+        at, names = (values - centre) @ axes.T, [here.name(int(key)) for key in np.flatnonzero(path.allowed)]
+        words.tell(values=len(values), share=share, sum=total, token=escape_markdown(here.token),
+                   length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max())
+        words.figure(vector_plane, Points(at, names, path.weights[path.allowed]), around=head_steps.hull(at).tolist(),
+                     arrows=[(words["output"], (path.mixed / total - centre) @ axes.T)], height=460, key="inside-hull")
+        words.explain(head_steps.plane, head_steps.hull)
