@@ -195,7 +195,7 @@ def test_decoder_and_router_equal_a_loop(text, balanced):
     assert since.route(text.split(), balanced).argmax(-1).tolist() == chosen
 
 
-TINY = RealModel("tiny", 2024, 2, 6, 2, 4)
+TINY = RealModel("tiny", 2024, 2, 6, 2, 4, 1000, 0.5)
 
 
 @pytest.mark.parametrize("tokens", [1, 5])
