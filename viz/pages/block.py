@@ -18,7 +18,7 @@ from viz.page_controls import Choice, Number
 from viz.text import escape_markdown
 from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, Section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, split
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
@@ -58,7 +58,7 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecor
     """Draw the block's diagram, the tensors behind its boxes, and the question beside them. Return the trace and record
     for the other sections (None if there are none), and whether the question is answered."""
     with lesson.section("parts") as words:
-        left, right = st.columns([7, 3], gap="medium")
+        left, right = split(7, 3)
         with right:
             revealed = lesson.predict()
         with left:
@@ -101,7 +101,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
                outliers=int((sizes > OUTLIER * sizes.mean()).sum()), before=_length(this_block.before),
                attention=_length(this_block.attentions[0].output), after=_length(this_block.after),
                inner=f"{_length(inner.output):.3g}" if inner else "–")
-    left, right = st.columns([2, 3], gap="medium")
+    left, right = split(2, 3)
     with left:
         drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
         picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(**words.facts),
@@ -158,7 +158,7 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
         if not revealed:
             lesson.covered("norm")
             return
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with controls_row():
             words.choice("which", "whiches")
             columns = columns_switch(page, words)
         norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
@@ -211,7 +211,7 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
         zero, near, relu = inactive[list(known).index(number)]
         words.tell(activation=inner.activation, d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near,
                    relu=relu, model=escape_markdown(model), number=number)
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(histogram, edges, shares, marks=[(0, "0")], height=320, key="block-activations")
         with right:
@@ -242,7 +242,7 @@ def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Token
     drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
     with lesson.section("dropout") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             words.slider("drop", RATES)
             words.button("again", draw=(seed + 1) % DRAWS)
         words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
@@ -269,11 +269,9 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
                    root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
                    post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],
                    top=post.gradient[-1] / pre.gradient[-1],
-                   **{f"{kind}_six": each[-1] / each[at_six] for kind, each in last.items()},
-                   **{f"{kind}_last": each[-1] for kind, each in last.items()})
-        *columns, third = st.columns(3, gap="small")
+                   **{f"{kind}_six": each[-1] / each[at_six] for kind, each in last.items()})
+        *columns, third = split(1, 1, 1)
         for column, name, log in zip(columns, ("stream", "gradient"), ("", "y"), strict=True):
-            words.tell(**{kind: getattr(found, name)[-1] for kind, found in here.items()})
             drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
                           (found.low, found.high) if log else None) for kind, found in here.items()]
             with column:

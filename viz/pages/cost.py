@@ -16,7 +16,17 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines
+from viz.widgets.lesson import (
+    QUESTIONS,
+    Lesson,
+    Section,
+    computing,
+    controls_row,
+    draw_first,
+    drawn_control,
+    drawn_lines,
+    split,
+)
 from viz.widgets.measured import measured_line
 
 LENGTHS = cost.LENGTHS                   # numbers of tokens counted and measured, each double the previous
@@ -65,7 +75,7 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
     shown."""
     names, lengths = lesson.prose["ways"], np.array(LENGTHS, float)
     with lesson.section("held") as words:
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.slider("width", WIDTHS, closed=True)
             revealed = lesson.predict()
@@ -121,7 +131,7 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
     for way in ("plain", "fused"):
         at = cost.crossing(times[way], times["linear"])
         words.tell(**{way: "–" if at is None else f"{at:,.0f}"})
-    for column, field in zip(st.columns(2, gap="medium"), numbers, strict=True):
+    for column, field in zip(split(), numbers, strict=True):
         drawn = [PowerSeries(names[way], lengths[way], each, colour, (*fits[field][way], lengths[way][-cost.FITTED]))
                  for colour, (way, each) in enumerate(numbers[field].items())]
         with column:
@@ -140,13 +150,13 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
     plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     row = float(plain @ np.arange(len(keys)))
     with lesson.section("tiles") as words:
-        left, right = st.columns([5, 6], gap="medium")
+        left, right = split(5, 6)
         with left:
             picture_button(handles(SCORES, page.controls["s"], HandleSet(keys, words["scores"], words["scores"]),
                                    faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set))
             words.presets("s", PRESETS)
             words.slider("tile", TILES)
-            with st.container(horizontal=True, vertical_alignment="bottom"):
+            with controls_row():
                 with st.container():
                     words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
                                  closed=True)
@@ -182,11 +192,11 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
     first, second = (place - 1 for place in chosen)
     steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
     with lesson.section("paths") as words:
-        for column, name in zip(st.columns(2, gap="medium"), ("from", "to"), strict=True):
+        for column, name in zip(split(), ("from", "to"), strict=True):
             with column:
                 words.slider(name, range(1, PATH + 1))
         words.tell(first=chosen[0], second=chosen[1], n=PATH, apart=abs(second - first), **steps)
-        for column, kind in zip(st.columns(3, gap="medium"), PATHS, strict=True):
+        for column, kind in zip(split(1, 1, 1), PATHS, strict=True):
             name, length = words["names"][kind].format(k=cost.KERNEL), words["lengths"][kind].format(steps=steps[kind])
             words.tell(name=name, length=length)
             with column:
@@ -203,7 +213,7 @@ def _types(page: PageContext, lesson: Lesson) -> None:
     n, d, k, r = at.values()
     with lesson.section("types") as words:
         names = words["names"]
-        for place, (name, options) in zip(st.columns(4, gap="medium"), SIZES.items(), strict=True):
+        for place, (name, options) in zip(split(1, 1, 1, 1), SIZES.items(), strict=True):
             with place:
                 words.slider(name, options, say=lambda value: f"{value:,}")
         words.choice("column", "columns")

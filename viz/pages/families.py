@@ -24,7 +24,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, split
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("nothing", controls=(
@@ -78,7 +78,7 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
     """Draw the two stacks with this sentence's shapes, and the question beside them. Return whether it is answered:
     only then does the text say what passes between them."""
     with lesson.section("inputs") as words:
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             words.text("say", 120)
             revealed = lesson.predict()
@@ -104,7 +104,7 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
 
 def _columns() -> list:
     """Return the columns in the order of FAMILIES."""
-    columns = st.columns(3, gap="medium")
+    columns = split(1, 1, 1)
     return [columns[place] for place in PLACES]
 
 
@@ -242,7 +242,7 @@ def _product(words: Section, chains: dict[str, SequenceLikelihood], says: str) -
     words.tell(n=count, says=says, share=smallest / total if total else 0.0, name=name, p=np.exp(smallest),
                least=token_markdown(chain.texts[least]), power=total / np.log(10), perplexity=chain.perplexity,
                mean=-chain.log_probabilities.mean())
-    left, right = st.columns(2, gap="medium")
+    left, right = split()
     with left:
         words.figure(bars, labels, factors, y_range=(0, 1.02), height=340, angle=UPRIGHT, key="families-chances")
     drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]

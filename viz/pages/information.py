@@ -17,7 +17,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
 
 SIZES = (2, 4, 8, 16, 32, 64)
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
@@ -58,7 +58,7 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
     with lesson.section("toy") as words:
         words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
             f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")})
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             if lesson.open():
                 words.slider("size", SIZES)
@@ -67,7 +67,7 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
             revealed = lesson.predict()
         with right:
             words.choice("toy", "names")
-            picture, beside = st.columns(2, gap="small") if revealed else (st.container(), st.container())
+            picture, beside = split() if revealed else (st.container(), st.container())
             with picture:
                 words.figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
                              style=CellStyle(ruler=False), key="information-toy")
@@ -123,7 +123,6 @@ def _layers(page: PageContext, lesson: Lesson, pool: Information) -> None:
         names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
         for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
             values, blank = pool.values[name], pool.blank[name]
-            words.tell(low=values.min(), high=values.max(), even=blank.mean())
             with column:
                 words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
                              line=(words["lines"][name], blank), marked=(view.layer, view.head), kind=name,
@@ -152,7 +151,7 @@ def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
                    closest=labels[near[0]], distance=wanted[here, near[0]], same=format_signed(same, ".3f") or "–",
                    other=format_signed(other, ".3f") or "–",
                    **{f"stress_{name}": information.stress(each, wanted) for name, each in planes.items()})
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = split(3, 2)
         with left:
             words.choice("method", "methods")
             words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
@@ -187,7 +186,7 @@ def _subspaces(page: PageContext, lesson: Lesson) -> None:
                    inside=found.inside[name], slice=1 / ranges.heads, chance=ranges.width / found.d_model,
                    together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width), moved=found.moved,
                    same=found.same, **found.own)
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = split(3, 2)
         with left:
             drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
                      _angles(words["apart"], ranges.random, 1)]
@@ -212,7 +211,7 @@ def _bound(page: PageContext, lesson: Lesson) -> None:
     bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
     proved = bound.entropy - bound.cross_entropy
     with lesson.section("bound") as words:
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.slider("learnt", SHARES[::5].round(2))
         with right:

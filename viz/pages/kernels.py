@@ -18,7 +18,18 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.widgets.fields import log_steps
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines
+from viz.widgets.lesson import (
+    LETTERS,
+    QUESTIONS,
+    Lesson,
+    Section,
+    computing,
+    controls_row,
+    draw_first,
+    drawn_control,
+    drawn_lines,
+    split,
+)
 
 # alternating x and y
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
@@ -73,7 +84,7 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("copying") as words:
         # lecture mode has a separate screen for the question, so the pictures are below it
         left, right = ([st.container(), st.container()] if page.state.present
-                       else st.columns([2, 3], gap="medium"))
+                       else split(2, 3))
         with left:
             revealed = lesson.predict("guess_copy")
         if not (revealed or turned["drawn"]):
@@ -83,7 +94,7 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
                 draw_first(page, DRAWN, Axes(tuple(words["sketch_axes"]), across, [
                     (share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340))
             return
-        with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with left, controls_row():
             words.toggle("copy")
             words.button("again", again=(turned["again"] + 1) % SEEDS, copy=True)
         with right:
@@ -100,7 +111,7 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
         drawn = [Line(words["names"][kind], runs.mean(0), *COPIERS[kind], (runs.min(0), runs.max(0)))
                  for kind, runs in right_by.items()]
         with right:
-            curves, matrices = st.columns([5, 4], gap="small")
+            curves, matrices = split(5, 4)
             with curves:
                 words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
                              y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
@@ -125,7 +136,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
     (x, y), turned = _points(page), page.controls
     with lesson.section("regression") as words:
         words.choice("kernel", "kernels")
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
             picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set))
@@ -162,7 +173,7 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
             "dot": kernels.dot_product_weights(query, keys, h * h)[0],
             "bias": kernels.dot_product_weights(query, keys, h * h, kernels.length_bias(keys))[0]}
     with lesson.section("relabel") as words:
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             revealed = lesson.predict()
         if not revealed:
@@ -178,8 +189,8 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
         lengths = np.linalg.norm(keys, axis=1)
         words.tell(moved=softmax.row_change(rows["kernel"], rows["dot"]), shortest=lengths.min(),
                    biased=softmax.row_change(rows["kernel"], rows["bias"]), longest=lengths.max(),
-                   place=int(rows["dot"].argmax()), kernel=rows["kernel"] @ y, dot=rows["dot"] @ y)
-        left, right = st.columns([2, 3], gap="medium")
+                   place=int(rows["dot"].argmax()))
+        left, right = split(2, 3)
         with left:
             words.figure(bars, [str(place) for place in range(len(x))],
                          {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02), height=380,
@@ -202,12 +213,12 @@ def _scores(page: PageContext, lesson: Lesson) -> None:
         over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
                 for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
         guessing = [(chance, words["guessing"])]
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             with st.container(width=320):
                 words.slider("dk", WIDTHS)
             words.toggle("train")
             words.button("again", seed=(seed + 1) % SEEDS, train=True)
-        left, right = st.columns(2, gap="medium") if page.controls["train"] else (st.container(), None)
+        left, right = split() if page.controls["train"] else (st.container(), None)
         with left:
             words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
                          marks=[(d_k, f"d_k = {d_k}")], key="kernels-widths")
@@ -219,7 +230,6 @@ def _scores(page: PageContext, lesson: Lesson) -> None:
 
 def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[tuple[float, str]]) -> None:
     """Draw the scores' training by step, and a table of what each was before, after, and how long it takes."""
-    words.tell(**{f"{kind}_end": run.loss[-SMOOTH:].mean() for kind, run in trained.items()})
     curves = [Line(words["names"][kind], run.loss.reshape(-1, SMOOTH).mean(1), SCORE_COLOURS[kind])
               for kind, run in trained.items()]
     words.figure(lines, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves, height=360, bounds=guessing, kind="train",
@@ -243,7 +253,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         return name, pixels.reshape(kernels.HEIGHT, kernels.WIDTH)
 
     with lesson.section("memory") as words:
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             words.slider("asked", range(pairs), say=lambda place: kernels.KEYS[place], closed=True)
             words.slider("noise", DAMAGE, say=lambda value: format_share(value, 0))

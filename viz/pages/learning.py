@@ -21,7 +21,7 @@ from viz.page_controls import Choice, Number, Numbers, Switch, Words
 from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
@@ -70,7 +70,7 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
     """Draw the question beside the true distribution. Once it is answered, draw the model's distribution, and the loss
     as lengths for entropy and divergence, also with P and Q swapped. Return whether it is answered."""
     with lesson.section("lengths") as words:
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             revealed = lesson.predict()
         with right:
@@ -112,7 +112,7 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     differ in their targets."""
     known, vocabulary = learning.steps(), learning.vocabulary()
     with lesson.section("targets") as words:
-        first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
+        first, second, third, fourth = split(4, 4, 3, 2)
         with first:
             text = words.text("signs", 60).replace(" ", "")
         with second:
@@ -141,9 +141,8 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         pushes = {name: -learning.slope(target, student)[names] for name, target in wanted.items()}
         words.tell(sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[right],
                    teacher=teacher[right], wish=escape_markdown(wished), word=losses[0], floor=floors[1],
-                   distil=losses[1], tune=losses[2], size=len(logits), guess=np.log(len(logits)), soft=soft,
-                   pushed=pushes[words["rows"][0]][0])
-        left, column = st.columns(2, gap="medium")
+                   distil=losses[1], tune=losses[2], size=len(logits), guess=np.log(len(logits)), soft=soft)
+        left, column = split()
         with left:
             pieces = [(words["floor"], 0, floors), (words["gap"], 1, gaps)]
             words.figure(stacked_bars, list(wanted), pieces, axis=words["axis"], height=320, key="learning-targets")
@@ -157,7 +156,7 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
     epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
     with lesson.section("smoothing") as words:
-        first, second, third = st.columns([2, 2, 3], gap="medium")
+        first, second, third = split(2, 2, 3)
         with first:
             words.slider("eps", EPSILONS)
         with second:
@@ -173,7 +172,7 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         words.tell(floor=floor, peak=1 - moved, epsilon=epsilon, gap=_said(learning.gap(size, moved)), size=size)
         drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0), None, "dash"),
                  Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, moved))]
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(lines, SHARES, drawn, marks=[(1 - moved, words["best"].format(peak=1 - moved))],
                          bounds=[(floor, words["least"].format(floor=floor))], y_range=(0, 7), height=360,
@@ -192,10 +191,10 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
     paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
     after = learning.AT + 20
     with lesson.section("adam") as words:
-        words.tell(kind=words["signals"][kind], step=after + 1, paper=paper[after], own=own[after], beta2=beta2,
+        words.tell(step=after + 1, paper=paper[after], own=own[after], beta2=beta2,
                    memory=1 / (1 - beta2), first=own[0], last=own[-1], last_paper=paper[-1])
         words.choice("signal", "signals")
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.slider("b2", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999))
             words.figure(lines, steps, [Line(words["gradient"], gradients, 7)], log="y" if kind == "fading" else "",
@@ -215,13 +214,13 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
     highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
     with lesson.section("rate") as words:
         words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS, warm=warm_up)
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.slider("warm", (0, 5, 10, 15, 30, 60, 100, STEPS))
         with right:
             words.slider("rate", (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
         words.toggle("decay")
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))], height=300,
                          marks=[(4000, words["mark"].format(highest=highest))], key="learning-rate-paper")
@@ -239,7 +238,7 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
     free, lengths = learning.descend(start, 0.3, 0.0)
     tame, _ = learning.descend(start, 0.3, limit)
     with lesson.section("cliff") as words:
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
             picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set))
@@ -279,7 +278,7 @@ def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     with lesson.section("run") as words:
         st.markdown(words["about"].format(width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)
         words.choice("goal", "goals")
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.slider("clip", (0, 0.1, 0.3, 1.0, 3.0), say=lambda value: f"{value:g}" if value else words["never"])
         with right:
@@ -299,12 +298,11 @@ def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         name = words["fresh" if other.fresh else "paper"]
         runs = [(name, reference, 0, "dash"), (words["yours"], own, 1, "solid")]
         for row in (("right", "nats"), ("loss", "gradient")):
-            for column, field in zip(st.columns(2, gap="medium"), row, strict=True):
+            for column, field in zip(split(), row, strict=True):
                 drawn = [Line(label, getattr(run, field), colour, style) for label, run, colour, style in runs]
                 if field == "loss" and revealed and own.floor.any():
                     drawn.append(Line(words["floor"], own.floor, None, "dot"))
                 x = own.tested.astype(int) if field in ("right", "nats") else np.arange(1, STEPS + 1)
-                words.tell(own=drawn[1].y[-1], reference=drawn[0].y[-1])
                 with column:
                     words.figure(lines, x, drawn, height=280, log="y" if field == "gradient" else "", kind=field,
                                  key=f"learning-run-{field}")

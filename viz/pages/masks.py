@@ -15,7 +15,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, split
 
 N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score
@@ -62,13 +62,13 @@ def _squares(page: PageContext, lesson: Lesson) -> None:
 def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
            scores: np.ndarray) -> None:
     with lesson.section("build") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             with st.container(width=220):
                 words.slider("pad", range(5))
             words.toggle("ahead")
             words.button("clear", flips=())
             words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
-        pictures, right = st.columns([9, 5], gap="small")
+        pictures, right = split(9, 5)
         left, middle = pictures.columns([5, 4], gap="small")
         words.tell(n=N, open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
                    blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
@@ -96,7 +96,7 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
             return
         words.choice("method", "names")
         words.tell(name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min()))
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
         with right:
@@ -133,7 +133,6 @@ def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndar
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
     axes = (words["moved"].format(token=f"{texts[hidden[0]]} ({hidden[0]})"),
             words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
-    words.tell(low=answers["after"].min(), high=answers["after"].max())
     words.figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, kind="leak", key="masks-leak")
 
 
@@ -161,7 +160,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("patterns") as words:
         words.choice("pattern", "names")
         turning = [control for control, (_, patterns) in SLIDERS.items() if name in patterns]
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             for control in ("n", *turning):
                 with st.container(width=200):
                     words.slider(control, LENGTHS if control == "n" else SLIDERS[control][0])
@@ -172,8 +171,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
         words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
-                   dilation=shape.dilation, layers=len(shares[name]))
-        left, right = st.columns([2, 3], gap="medium")
+                   dilation=shape.dilation)
+        left, right = split(2, 3)
         with left:
             words.figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
                          key="masks-pattern")
@@ -208,7 +207,7 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         words.tell(layer=view.layer, head=view.head, name=titles[name], n=n, lost=lost[name][place],
                    share=masking.pattern(name, n, shape).mean(), least=head_label(*least), little=lost[name][least],
                    most=head_label(*most), much=lost[name][most])
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(bars, [titles[kind] for kind in lost],
                          {words["lost"]: np.array([each[place] for each in lost.values()])},

@@ -13,7 +13,7 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.widgets.fields import choice_for
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, controls_row, split
 
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 DIGITS = tuple(map(str, range(10)))
@@ -51,11 +51,11 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
         order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
         shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
         words.tell(patches=PATCHES, swapped=int((order != np.arange(PATCHES)).sum()))
-        left, right = st.columns([6, 5], gap="medium")
+        left, right = split(6, 5)
         with left:
             both = [(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]
             words.figure(tiles, [both], height=205, key="patches-puzzle")
-            with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with controls_row():
                 with st.container(width=260):
                     words.slider("moved", range(PATCHES + 1))
                 words.button("again", draw=(turned["draw"] + 1) % DRAWS)
@@ -97,7 +97,7 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
         patches = counted[side]["tokens"] - 1
         words.tell(height=height, width=width, side=side, patches=patches, blocks=digit_patches.blocks(),
                    **counted[side])
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             words.slider("side", SIDES)
             words.figure(tiles, [[(words["name"].format(patches=patches), gaps(pixels, side))]], key="patches-cut")
@@ -121,7 +121,7 @@ def _places(page: PageContext, lesson: Lesson) -> None:
         names = [words["at"].format(row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
         words.tell(places=PATCHES, near=near, far=far, at=names[place], best=names[best], cosine=similar[place, best])
         maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.slider("place", range(PATCHES), say=names.__getitem__)
             words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), list(map(str, range(ROWS))),
@@ -159,7 +159,7 @@ def _data(page: PageContext, lesson: Lesson) -> None:
         right = [Line(words["names"][kind], run.right, place) for place, (kind, run) in enumerate(runs.items())]
         loss = [Line(words["names"][kind], np.convolve(run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), place)
                 for place, (kind, run) in enumerate(runs.items())]
-        left, beside = st.columns(2, gap="medium")
+        left, beside = split()
         with left:
             words.figure(lines, runs["transformer"].tested.astype(int), right, y_range=(0, 1), height=300,
                          key="patches-right")

@@ -18,7 +18,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
 from viz.text import escape_markdown
 from viz.widgets.fields import choice_for
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, controls_row, split
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output
@@ -64,7 +64,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
     if sorted(order) != list(range(len(WORDS))):
         order = ORDERS["first"]
     with lesson.section("shuffle") as words:
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = split(3, 2)
         with left:
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
@@ -73,7 +73,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                 before, after = positions.shuffle_outputs(order, scheme, causal)
             style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
             sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
-            for place, (name, places, rows) in zip(st.columns(2, gap="medium"), sides, strict=True):
+            for place, (name, places, rows) in zip(split(), sides, strict=True):
                 with place:
                     if name == "after" and not lesson.open():
                         lesson.covered(name)
@@ -108,7 +108,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
     these follow from the formula; for learned vectors, the strongest wave per dimension, at most as long as the
     table."""
     with lesson.section("table") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+        with controls_row():
             words.choice("source", "sources_of")
             if page.controls["source"] == "waves":
                 # sine and cosine need an even number of dimensions
@@ -123,9 +123,9 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
             x = np.arange(len(drawn))
         words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page.controls["source"]],
-                   shortest=drawn[0], longest=drawn[-1], d=width, first=waves[0], last=waves[-1],
+                   d=width, first=waves[0], last=waves[-1],
                    longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = split(3, 2)
         with left:
             words.figure(matrix, table, list(map(str, range(len(table)))), list(map(str, range(table.shape[1]))),
                          height=420, key="positions-table",
@@ -176,7 +176,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
         half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
         words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
                    farthest=len(half) - 1, width=float((high - low).max()))
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
         with right:
@@ -195,7 +195,7 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
     width, place, steps = _wave_width(page), page.controls["p"], page.controls["k"]
     pair = min(page.controls["wave"], width // 2 - 1)
     with lesson.section("shift") as words:
-        left, right = st.columns([1, 2], gap="medium")
+        left, right = split(1, 2)
         with left:
             words.slider("p", range(0, 101), say=str)
             words.slider("k", range(-50, 51), say=str)
@@ -229,7 +229,7 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
         dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
         arrows = [(f"q at {place}", positions.rotate(query, place)[cut]),
                   (f"k at {place + steps}", positions.rotate(key, place + steps)[cut])]
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned", key="positions-turned",
                          axes=(f"dimension {2 * pair}", f"dimension {2 * pair + 1}"))

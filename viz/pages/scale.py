@@ -13,7 +13,7 @@ from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, split
 
 KEYS = (8, 16, 32, 64)
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
@@ -64,7 +64,7 @@ def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]
 def _see(page: PageContext, lesson: Lesson) -> bool:
     """Draw the question beside the crossing curves. Return whether it is answered."""
     with lesson.section("see") as words:
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             revealed = lesson.predict()
             if not revealed:
@@ -97,14 +97,14 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with lesson.section("variance") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             words.choice("draw", "draws")
             with st.container(width=220):
                 words.slider("keys", KEYS)
             words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
         words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
                    divided=(dots / root).var())
-        left, middle, right = st.columns([4, 3, 3], gap="small")
+        left, middle, right = split(4, 3, 3)
         with left:
             measured = sqrt_dk.band(sqrt_dk.survey(*rest).variance)
             drawn = [Line(words["line"], widths.astype(float), None, "dash"),
@@ -137,7 +137,7 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
         looks: dict[str, dict] = {
             "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
             "slope": {"log": "xy", "y_range": (1e-4, 2)}}
-        for place, (name, look) in zip(st.columns(2, gap="small"), looks.items(), strict=True):
+        for place, (name, look) in zip(split(), looks.items(), strict=True):
             with place:
                 words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
                              marks=[(d_k, f"d_k = {d_k:,}")], kind=name, key=f"scale-{name}", **look)
@@ -163,7 +163,7 @@ def _training(page: PageContext, lesson: Lesson) -> None:
     """Draw the settings with start and stop, the curves, snapshots of the first training, and a summary."""
     turned = page.controls
     with lesson.section("training") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             with st.container(width=320):
                 words.slider("width", TRAINED_WIDTHS)
             words.button("stop" if turned["train"] else "go", train=not turned["train"])

@@ -20,7 +20,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, controls_row, split
 
 CHANGES = (*since.SWITCHES, "groups")
 # the change explained by clicking a kind of box
@@ -66,7 +66,7 @@ def render(page: PageContext) -> None:
 def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
     """Draw the block with its switches. Return whether the question beside it is answered."""
     with lesson.section("block") as words:
-        left, middle, right = st.columns([5, 4, 6], gap="medium")
+        left, middle, right = split(5, 4, 6)
         with middle:
             _switches(page, words)
         with left:
@@ -152,7 +152,7 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
                    paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
                    table="".join("\n  - " + words["line"].format(
                        each=model.bytes_per_token, **asdict(model)) for model in MODELS))
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = split(2, 3)
         with left:
             words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),
                          style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
@@ -181,7 +181,7 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """Draw how a router assigns a sentence's tokens to four experts, and how many tokens of many sentences each
     gets."""
     with lesson.section("experts") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             words.choice("routed", "texts")
             words.toggle("balance")
         text, balanced = TEXTS[page.controls["routed"]].split(), page.controls["balance"]
@@ -198,7 +198,7 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
                    **{f"nats_{name}": found["nats"][name] for name in shares},
                    **{f"{what.__name__}_{name}": float(what(found["busiest"][name])) for name in shares
                       for what in (min, np.mean, max)})
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330, key="since-router")
         with right:
@@ -210,7 +210,7 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """Draw the tree of possible continuations of a prompt, and what a strategy keeps of it."""
     with lesson.section("writing") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
             words.choice("how", "hows")
         how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1

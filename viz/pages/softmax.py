@@ -23,7 +23,7 @@ from viz.text import escape_markdown
 from viz.widgets.fields import log_steps, pills_for, toggle
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines, split
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
@@ -80,7 +80,7 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
 
     temperature, keys = page.controls["t"], int(row.allowed.sum())
     with lesson.section("curves") as words:
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = split(3, 2)
         with left, computing():
             weights, here = row.weights(GRID), row.weights([temperature])[0]
             order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
@@ -108,7 +108,7 @@ def _spread(page: PageContext, lesson: Lesson) -> Row:
     """Draw the row's controls, its weights and its effective number of tokens. Return the row."""
     temperature = page.controls["t"]
     with lesson.section("spread") as words:
-        left, middle, right = st.columns([4, 3, 3], gap="medium")
+        left, middle, right = split(4, 3, 3)
         with left:
             words.choice("row", "rows")
             row = (_real_row if page.controls["row"] == "head" else _own_row)(page, words)
@@ -163,7 +163,7 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
     this temperature."""
     temperature = page.controls["t"]
     with lesson.section("slope") as words:
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
         with left:
             if not draw_first(page, DRAWN, Axes(tuple(words["axes"]), decades,

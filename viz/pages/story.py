@@ -15,7 +15,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
 from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, split
 
 DECODERS = ("smollm2", "stories")   # in order of preference, unless another is chosen
 LONGEST, WRITTEN = 160, 24          # most characters of a sentence; most pieces to generate
@@ -55,7 +55,7 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
     if lecture:
         lesson.header()
     else:
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             lesson.header()
             text, model = _sentence(page, words)

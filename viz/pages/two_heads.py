@@ -1,7 +1,6 @@
 """A lesson on how two heads implement a rule: a sequence to break, what each head looks for, and the residual stream
 that they share."""
 import numpy as np
-import streamlit as st
 
 from model.ask import sources
 from model.core.query import Kind
@@ -24,7 +23,7 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
 
 SEEDS = 100
 PAGE = Page("nothing", controls=(*QUESTIONS, Choice("broken", "none", tuple(BROKEN)),
@@ -63,7 +62,7 @@ def _break(page: PageContext, lesson: Lesson) -> None:
     """Draw the induction head on a sequence; once the question is answered, also with either head silenced."""
     turned, (_, copy) = page.controls, sequence(page.controls["seed"])
     with lesson.section("break") as words, computing():
-        left, middle, right = st.columns([5, 4, 5], gap="medium")
+        left, middle, right = split(5, 4, 5)
         with right:
             revealed = lesson.predict()
         broken = turned["broken"] if revealed else "none"
@@ -94,7 +93,7 @@ def _questions(page: PageContext, lesson: Lesson) -> None:
     """Draw which symbol the induction head looks for, directly and through the first head, and which it then writes."""
     with lesson.section("questions") as words, computing():
         found = _asked(page)
-        for column, name in zip(st.columns(3, gap="small"), ("direct", "through", "copies"), strict=True):
+        for column, name in zip(split(1, 1, 1), ("direct", "through", "copies"), strict=True):
             cells = getattr(found, name)
             same, other = float(np.diag(cells).mean()), float(cells[~np.eye(len(cells), dtype=bool)].mean())
             words.tell(name=words["titles"][name], same=same, other=other, **{name: same, f"{name}_off": other})

@@ -20,7 +20,7 @@ from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson, Section
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, split
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn
@@ -77,7 +77,7 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
     """Draw the text as split by WordPiece and by byte-level BPE, and the question beside it. Return whether it is
     answered."""
     with lesson.section("pieces") as words:
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = split(3, 2)
         with right:
             revealed = lesson.predict()
         with left:
@@ -138,23 +138,23 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
         every = len(learnt.pairs)
         done = min(page.controls["done"], every)
         now, before = learnt.lengths[done], learnt.lengths[0]
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             with st.container(width=420):
                 words.slider("done", range(every + 1), closed=True)
             words.button("back", done=max(0, done - 1))
             words.button("on", done=min(every, done + 1))
         # each distinct word after this many merges, with its count
-        split = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
+        shown = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
                   for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
                  for word, times in learnt.words[:WORDS]]
-        st.markdown(" &emsp; ".join(map(" ".join, split)))
+        st.markdown(" &emsp; ".join(map(" ".join, shown)))
         counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
         order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
         names = list(map(_named, order))
         words.tell(done=done, now=now, before=before, all=every, vocabulary=256 + done, pair=names[0] if names else "",
                    times=counts[order[0]] if order else 0,
                    last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
-        left, right = st.columns(2, gap="medium")
+        left, right = split()
         with left:
             if order:
                 axes = words["candidates" if following else "finished"], words["times"]
@@ -184,7 +184,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
     """Draw the embedding table's rows for the text above, and a word's neighbours."""
     model = page.controls["table"]
     with lesson.section("table") as words:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with controls_row():
             words.choice("table", "models")
             words.toggle("open")
         if not vectors.on_disk(model):
@@ -218,7 +218,7 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
     words.tell(word=escape_markdown(word), nearest=escape_markdown(names[0]), cosine=near[0], mean=found.pairs.mean(),
                high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=len(found.cosines) + 1,
                d_model=found.rows.shape[1], above=int((found.cosines > found.luck).sum()))
-    left, right = st.columns(2, gap="medium")
+    left, right = split()
     with left:
         axes = words["near"].format(word=word), words["cosine"]
         words.figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT,

@@ -80,6 +80,16 @@ def computing() -> Iterator[None]:
         yield
 
 
+def split(*widths: float) -> list[DeltaGenerator]:
+    """Draw columns of these relative widths; two equal ones by default."""
+    return st.columns(widths or 2, gap="medium")
+
+
+def controls_row() -> DeltaGenerator:
+    """Draw a row of controls, which wraps in a narrow window."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+
+
 class Lesson:
     """One run of a lesson page."""
 
@@ -200,8 +210,8 @@ class Lesson:
 
 class Section(dict[str, Any]):
     """A section's texts, and the facts that fill them. The text with a control's name is its widget's label, and
-    NAME_help its help. A picture is described by the text `alt`, and its axes are named by `axes`; a section's other
-    pictures have a kind, and the texts alt_KIND and axes_KIND."""
+    NAME_help its help. A picture is described by the text `alt`, or else by its axes, which `axes` names; a section's
+    other pictures have a kind, and the texts alt_KIND and axes_KIND."""
 
     def __init__(self, lesson: Lesson, name: str) -> None:
         super().__init__(lesson.prose[name])
@@ -245,9 +255,11 @@ class Section(dict[str, Any]):
         """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
         "" for the first."""
         which = f"_{kind}" if kind else ""
-        named = {"axes": tuple(self[f"axes{which}"])} if f"axes{which}" in self else {}
-        alt = re.sub(r"\\(.)", r"\1", self[f"alt{which}"].format(**self.facts))   # facts may be escaped for Markdown
-        figure(draw, *given, key=key, alt=alt, **named | options)
+        if f"axes{which}" in self:
+            options = {"axes": tuple(self[f"axes{which}"])} | options
+        alt = self.get(f"alt{which}") or " over ".join(filter(None, reversed(options["axes"])))
+        alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown
+        figure(draw, *given, key=key, alt=alt, **options)
 
     def explain(self, *shown: Callable, notices_in: DeltaGenerator | None = None, **facts: object) -> None:
         """Draw what to notice in the section's pictures, and the tabs below. shown: functions to list under Code.

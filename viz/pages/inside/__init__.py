@@ -20,7 +20,7 @@ from viz.theme import READABLE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import columns_switch
 from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
@@ -128,7 +128,7 @@ def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext,
     sentence_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
                    on_event=lambda event: page.set(to=-1 if event.token is None else event.token))
     place = NAMES.index(step)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with controls_row():
         st.button("←", key="step-back", help=words["back"], disabled=place == 0, on_click=page.set,
                   kwargs={"step": NAMES[place - 1]})
         choice_for(page, "step", words["step"], {name: f"{number} {lesson.prose['steps'][name]['short']}"
