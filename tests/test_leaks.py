@@ -40,5 +40,5 @@ def test_lesson_states_an_answer_only_after_it_is_given(name, table, control):
              for chart in page.charts.values() for trace in chart["data"]]
     assert given_away(prompt, "\n".join([*words, *page.alts.values(), *drawn])) == []
     assert not any(strings(f"lessons/{name}")["remember"][0] in each for each in page.words)
-    told, covered = shown(name, **others), name not in ("softmax", "story", "inside")   # where no section waits
+    told, covered = shown(name, **others), name not in ("softmax", "story")   # where no section waits
     assert ({*page.numbers, *page.charts} < {*told.numbers, *told.charts}) == covered
