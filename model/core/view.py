@@ -13,7 +13,7 @@ from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, To
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
 # subjects take precedence: in "she … her", a page asks about "she"
-SUBJECTS = ("it", "he", "she", "they")
+SUBJECTS = ("it", "he", "she", "they", "它", "他", "她")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
 # English words that a sentence is rarely about
 _FUNCTION_WORDS = """
