@@ -91,7 +91,7 @@ def test_each_head_has_its_largest_weight_beyond_neighbours(kind, token):
 @pytest.mark.parametrize("text, wanted", [
     ("The students failed because it was hard .", "it"), ("The doctor told her that she should take her break", "she"),
     ("Mary gave him a book .", "him"), ("The cat sat on the mat .", "mat"), ("It rained on the river , too .", "river"),
-    ("Le chat dort sur le lit rouge .", "rouge"), ("我 喜欢 苹果 。", "苹果"), ("动物 没 过 马路 ， 因为 它 累 了 。", "它"),
+    ("Le chat dort sur le lit rouge .", "rouge"), ("我 喜欢 苹果 。", "苹果"), ("因为 它 累 了 。", "它"),
     ("to be", "be"), ("! ?", "?")])
 def test_text_opens_on_a_content_word(text, wanted):
     tokens = record(["[CLS]", *text.split(), "[SEP]"])[Kind.SELF].queries
