@@ -13,7 +13,7 @@ from model.studies.atlas.files import atlas_folder
 from model.studies.atlas.measured import principal_components
 from model.studies.atlas.summary import Atlas
 from viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
-from viz.figures.drawing import FigureSpec, Markup, plain
+from viz.figures.drawing import FigureSpec
 from viz.format import format_share, head_label
 from viz.page import PageContext
 from viz.page_controls import Places, Words
@@ -33,7 +33,7 @@ MOST_HEADS = 10_000
 CONTROLS = (*(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300),
             Words("beside", "", 300), Places("heads", MOST_HEADS, 600))
 SMALL, LARGE, LETTERS = 8, 18, 12   # smallest and largest dot, and font size of names, in pixels
-BAR = 112                           # room for the colour bar in pixels
+BAR = 76                             # room for the colour bar above the map in pixels
 OPEN = 4                            # pixels by which the open head's ring exceeds its dot
 
 
@@ -195,21 +195,22 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
     """Draw the map. axes: titles of x and y. colour: title of the colour bar. Dragging a frame selects the dots
     inside."""
     figure = chart(theme, *axes, height=640)
-    figure.update_layout(dragmode="select", margin={"r": BAR, "t": 14})
+    figure.update_layout(dragmode="select", margin={"t": BAR})
     for update, values in ((figure.update_xaxes, dots.x), (figure.update_yaxes, dots.y)):
         update(range=span(values))
     sizes = SMALL + (LARGE - SMALL) * np.nan_to_num(dots.size)
     faded = [bool(dots.chosen) and place not in dots.chosen for place in range(len(dots.names))]
     least, most = number_range(dots.colour)
-    title = Markup(plain(colour).replace(" (", "<br>("))   # the unit has its own line: a bar is short in lecture mode
     figure.add_scatter(
         x=dots.x, y=dots.y, mode="markers", customdata=list(dots.names), name="heads",
         hovertemplate="<b>%{customdata}</b><br>%{x:.3f}<br>%{y:.3f}<br>%{marker.color:.3f}<extra></extra>",
         marker={"color": dots.colour, "colorscale": weight_scale(theme, 2), "cmin": least, "cmax": most, "size": sizes,
                 "opacity": [0.25 if each else 0.95 for each in faded],
                 "line": {"color": MUTED[theme], "width": 1},
-                "colorbar": {"title": {"text": title, "side": "right", "font": {"size": 13}}, "thickness": 10,
-                             "outlinewidth": 0, "x": 1.02, "xanchor": "left"}})
+                # above the map, whose width a phone needs
+                "colorbar": {"title": {"text": colour, "side": "top", "font": {"size": 13}}, "thickness": 10,
+                             "outlinewidth": 0, "orientation": "h", "x": 0, "xanchor": "left", "y": 1,
+                             "yanchor": "bottom"}})
     if dots.open_head is not None:
         _mark(figure, theme, dots, sizes, dots.open_head)
     figure.update_layout(showlegend=False)
