@@ -53,7 +53,8 @@ class HeadDots:
 def draw_map(page: PageContext) -> None:
     """Draw the map, the open head's card, and the links to other corpora."""
     words = strings("atlas")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    with st.container(key="aside-map"):   # hidden in lecture mode
+        st.markdown(words["lead"], width=READABLE_WIDE)
     atlas = _atlas(page, page.controls["folder"])
     axes, beside = _axes(page, atlas), page.controls["beside"]
     left, right = st.columns([1, 1] if beside else [7, 5], gap="large")
