@@ -75,7 +75,7 @@ def list_models(json_wanted: bool) -> None:
     if json_wanted:
         as_json(offers, indent=1)
     for offer in () if json_wanted else offers:
-        size = f"{offer.size / 1e6:,.0f} MB" if offer.size else "made on the spot"
+        size = f"{offer.size / 1e6:,.0f} MB" if offer.size else "created here"
         place = "on disk" if offer.on_disk else "to fetch"
         click.echo(f"{offer.id:<14} {place:<9} {size:>17}  {offer.licence:<14} {offer.title}\n{'':14} {offer.good_for}")
 

@@ -16,10 +16,10 @@ from model.core.record import Card
 WEIGHTS = ASSETS / "weights"
 
 OFFERS = {   # name: (title, description)
-    "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder of one head a layer, trained here: see the head '
-                                            'that finds the noun.'),
-    "resolver-wide": ("Resolver, wide", "The same task with four heads a layer: the work is shared, and no head alone "
-                                        "is the answer."),
+    "resolver-narrow": ("Resolver, narrow", 'What is "it"? An encoder with one head per layer, trained here: see the '
+                                            'head that finds the noun.'),
+    "resolver-wide": ("Resolver, wide", "The same task with four heads per layer, which share the work: no single "
+                                        "head is the answer."),
     "translator": ("Translator, English to French",
                    'The same sentences in French, where "it" becomes il or elle: which part decides?'),
     "induction": ("Induction, random characters", "A decoder of two layers that learned one trick: what came after "
@@ -33,7 +33,7 @@ OFFERS = {   # name: (title, description)
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),
 }
-TRANSLATOR = "translator"   # model on the page Translate
+TRANSLATOR = "translator"   # model on the page Cross-attention
 OF_PICTURES = ("marked-digit",)
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
 # trainings started from a page (model/training/processes.py): name and future weights file
