@@ -19,11 +19,11 @@ def test_every_promise_names_a_test_that_exists():
 
 def test_figures_equal_those_of_server_py():
     words = " ".join(TEXT.split())
-    assert f"A file may have {SETTINGS['CLEARHEAD_FILE_MB']} MB" in words
-    assert f"have {SETTINGS['CLEARHEAD_SESSION_MB']} MB, all {SETTINGS['CLEARHEAD_TOTAL_MB']}," in words
+    assert f"at most {SETTINGS['CLEARHEAD_FILE_MB']} MB (CLEARHEAD_FILE_MB)" in words
+    assert f"may take {SETTINGS['CLEARHEAD_SESSION_MB']} MB, all together {SETTINGS['CLEARHEAD_TOTAL_MB']};" in words
     assert SETTINGS["CLEARHEAD_METRICS"] == "0" and SETTINGS["CLEARHEAD_HANDOUTS"] == "0"
 
 
-def test_every_reader_finds_it():
+def test_readers_are_pointed_to_it():
     for name in ("README.md", "CONTRIBUTING.md", "server.py"):
         assert "SECURITY.md" in (ROOT / name).read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def main() -> None:
 @click.option("--hide-special", is_flag=True, help="Leaves out tokens that the tokenizer added, such as [CLS].")
 @click.option("--transpose", is_flag=True, help="Columns look, rows are looked at.")
 @click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
-@click.option("--zoom", type=whole(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
+@click.option("--zoom", type=whole(1, 8), default=2, show_default=True, help="Pixels per point, for PNG.")
 @click.option("--width", metavar="WIDTH",
               help="For a paper: one-column (84 mm), two-column (174 mm) or millimetres; no title, and the caption is "
                    "printed as text to copy. The default for several heads is two-column.")

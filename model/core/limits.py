@@ -121,7 +121,7 @@ SETTINGS = {
     "trainings": "trainings at once on one server"}
 # units of limits whose names do not end in one
 UNITS = {"corpus_line": "bytes", "link_text": "bytes", "link_unpacked": "bytes",
-         "picture_growth": "pixels a byte",
+         "picture_growth": "pixels per byte",
          "picture_length": "pixels", "picture_kept": "pixels", "handout_items": "figures", "record_cells": "weights",
          "longest_wait": "seconds", **dict.fromkeys(("corpus_text", "handout_title", "handout_caption", "handout_about",
                                                      "handout_source", "handout_text", "longest_text", "link_length"),

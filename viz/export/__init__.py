@@ -32,7 +32,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= 8:
-            raise ValueError(f"Options: expected a zoom from 1 to 8 pixels a point, got {self.zoom}; choose one of "
+            raise ValueError(f"Options: expected a zoom from 1 to 8 pixels per point, got {self.zoom}; choose one of "
                              f"them.")
 
 

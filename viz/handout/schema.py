@@ -167,7 +167,7 @@ def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own
 
 
 def _pixels(arrays: Arrays, most: int) -> tuple[str, tuple[int, ...]]:
-    """Return the type and shape that the array "picture" must have, at most `most` pixels a side."""
+    """Return the type and shape that the array "picture" must have, at most `most` pixels per side."""
     high, wide = arrays["picture"].shape[:2] if "picture" in arrays else (1, 1)
     return "uint8", (min(high, most), min(wide, most), 3)
 

@@ -68,7 +68,7 @@ def test_bomb_is_refused_by_its_header(content, sentence):
 
 
 @pytest.mark.parametrize(("name", "sentence"), [
-    ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels a byte and the limit is 200"),
+    ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels per byte and the limit is 200"),
     ("6,000,000 by 1", "has 6,000,000 pixels and the limit is 65,535")])
 def test_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypatch):
     content = FILES["picture"][name]()
