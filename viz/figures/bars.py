@@ -21,8 +21,7 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
                        marker=bar_fill(theme, place), opacity=0.6,
                        hovertemplate="%{x:.3g}: %{y:.3g}")
     if curve is not None:
-        figure.add_scatter(x=centres, y=curve[1], name=curve[0], mode="lines",
-                           line={"color": MUTED[theme], "width": 2, "dash": "dash"}, hovertemplate="%{y:.3g}")
+        figure.add_line(centres, curve[1], MUTED[theme], dash="dash", name=curve[0], hovertemplate="%{y:.3g}")
     figure.update_layout(barmode="overlay", showlegend=len(figure) > 1, barcornerradius=0)
     annotate(figure, theme, marks)
     return figure

@@ -158,22 +158,18 @@ def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] 
              bounds: Sequence[tuple[float, str]] = (), taken: int = 0) -> None:
     """Add marks (vertical lines at x with labels above the plot) and bounds (dashed horizontal lines at y with labels
     at the end and side furthest from all curves). taken: number of label rows already above the plot."""
-    shapes, words, ink = [], [], ACCENT[theme]
+    ink, muted = ACCENT[theme], MUTED[theme]
     for row, (x, text) in enumerate(marks, taken):
         at = math.log10(x) if figure.axis("xaxis").get("type") == "log" else x
-        shapes.append({"x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1,
-                       "line": {"color": ink, "width": 1.5, "dash": "dot"}})
-        words.append({"x": at, "xanchor": _anchor(figure, at), "y": 1, "yref": "paper", "yanchor": "bottom",
-                      "yshift": ROW * row, "text": text, "font": {"color": ink, "size": LETTER}})
+        figure.add_rule(ink, 1.5, "dot", x=x)
+        figure.add_annotation(x=at, xanchor=_anchor(figure, at), y=1, yref="paper", yanchor="bottom", yshift=ROW * row,
+                              text=text, font={"color": ink, "size": LETTER})
     for y, text in bounds:
         at = math.log10(y) if figure.axis("yaxis").get("type") == "log" else y
         end, side = _emptiest_corner(figure, at)
-        shapes.append({"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
-                       "line": {"color": MUTED[theme], "width": 1, "dash": "dash"}})
-        words.append({"xref": "paper", "x": ("left", "right").index(end), "xanchor": end, "y": at, "yanchor": side,
-                      "text": text, "font": {"color": MUTED[theme], "size": 12}})
-    figure.update_layout(shapes=[{"type": "line"} | shape for shape in shapes],
-                         annotations=[{"showarrow": False} | word for word in words])
+        figure.add_rule(muted, 1, "dash", y=y)
+        figure.add_annotation(xref="paper", x=("left", "right").index(end), xanchor=end, y=at, yanchor=side, text=text,
+                              font={"color": muted, "size": 12})
     if marks:
         _make_room(figure, ROW * (taken + len(marks)))
 

@@ -111,8 +111,7 @@ def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], 
     x = [middle + reach * math.copysign(abs(math.cos(step)) ** 0.5, math.cos(step)) for step in steps]
     y = [foot + (height - foot) * math.sin(step) ** 0.5 if math.sin(step) > 0 else foot for step in steps]
     y[-1] = foot
-    figure.add_scatter(x=x, y=y, mode="lines", hoverinfo="skip", name=arc.said,
-                       line={"color": arc.colour, "width": 2 if arc.bold else 1, "dash": arc.dash})
+    figure.add_line(x, y, arc.colour, 2 if arc.bold else 1, arc.dash, name=arc.said)
     figure.add_scatter(x=[ends[1]], y=[foot + math.copysign(3, height)], mode="markers", hoverinfo="skip", name="end",
                        marker={"symbol": "triangle-down" if height > 0 else "triangle-up", "size": 8,
                                "color": arc.colour})
@@ -131,8 +130,7 @@ def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence
     """Draw the words in a row, and a vertical line to each root."""
     for word, head in enumerate(heads):
         if head == ROOT:
-            figure.add_scatter(x=[middles[word]] * 2, y=[top, WORD * 0.8], mode="lines", hoverinfo="skip", name="root",
-                               line={"color": FADED[theme], "width": 1})
+            figure.add_line([middles[word]] * 2, [top, WORD * 0.8], FADED[theme], 1, name="root")
     _letters(figure, middles, [0] * len(words), words, words, INK[theme], "words", WORD)
 
 
@@ -219,8 +217,7 @@ def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Seq
     for edges, colour, width, name in ((joined, FADED[theme], 1, "joined"), (lit, ACCENT[theme], 3.5, "path")):
         x = [value for low, high in edges for value in (low[1] + 1, high[1] + 1, None)]
         y = [value for low, high in edges for value in (low[0], high[0], None)]
-        figure.add_scatter(x=x, y=y, mode="lines", name=name, line={"color": colour, "width": width}, hoverinfo="skip",
-                           showlegend=False)
+        figure.add_line(x, y, colour, width, name=name, showlegend=False)
     dots = [(layer, place) for layer in range(layers + 1) for place in range(tokens)]
     on_way = {unit for edge in lit for unit in edge} | {(0, place) for place in chosen}
     figure.add_scatter(x=[place + 1 for _, place in dots], y=[layer for layer, _ in dots], mode="markers",
@@ -254,7 +251,7 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
         figure.add_shape(type="rect", x0=x - BOX_WIDTH / 2, x1=x + BOX_WIDTH / 2, y0=y - BOX_HEIGHT / 2,
                          y1=y + BOX_HEIGHT / 2, line_width=2,
                          line_color=faded if number is None else series_colours(theme)[number])
-        figure.add_annotation(x=x, y=y, text=words[name], showarrow=False, font_size=12)
+        figure.add_annotation(x=x, y=y, text=words[name], font_size=12)
     figure.add_shape(type="rect", x0=DECODER_MIDDLE - 2.2, x1=DECODER_MIDDLE + 2.2, y0=2.2, y1=7.85, line_color=faded,
                      line_dash="dot")
     for low, high in (*pairwise(ENCODER), *pairwise(DECODER)):
@@ -268,8 +265,7 @@ def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, heigh
         _arrow(figure, (side, level), (DECODER_MIDDLE - BOX_WIDTH / 2, level), loud, 2)
     for text, x, y, anchor in zip(arrows, (middle, middle, DECODER_MIDDLE + 0.15), (5.69, 4.71, 4.1),
                                   ("center", "center", "left"), strict=True):
-        figure.add_annotation(x=x, y=y, text=text, showarrow=False, xanchor=anchor,
-                              font={"size": 13, "color": loud, "family": MONO})
+        figure.add_annotation(x=x, y=y, text=text, xanchor=anchor, font={"size": 13, "color": loud, "family": MONO})
     figure.add_scatter(x=[x for x, _ in places.values()], y=[y for _, y in places.values()], mode="markers",
                        marker_opacity=0, name="boxes", hovertext=[words[name] for name in places],
                        hovertemplate="%{hovertext}<extra></extra>", showlegend=False)

@@ -7,7 +7,7 @@ tests validate every figure with plotly.
 import base64
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +65,13 @@ class FigureSpec:
         """Add points or a line."""
         self._add("scatter", properties)
 
+    def add_line(self, x: Sequence[float | None] | np.ndarray, y: Sequence[float | None] | np.ndarray, colour: str,
+                 width: float = 2, dash: str | None = None, **properties: object) -> None:
+        """Add a line, which has a tooltip only if it has a hovertemplate."""
+        skipped = {} if "hovertemplate" in properties else {"hoverinfo": "skip"}
+        self.add_scatter(x=x, y=y, mode="lines", line={"color": colour, "width": width, "dash": dash},
+                         **skipped | properties)
+
     def add_bar(self, **properties: object) -> None:
         """Add bars."""
         self._add("bar", properties)
@@ -74,12 +81,24 @@ class FigureSpec:
         self._add("heatmap", properties)
 
     def add_annotation(self, **properties: object) -> None:
-        """Add text at a position."""
-        self._layout.setdefault("annotations", []).append(_nested(properties))
+        """Add text at a position, without an arrow unless `showarrow`."""
+        self._layout.setdefault("annotations", []).append({"showarrow": False} | _nested(properties))
 
     def add_shape(self, **properties: object) -> None:
         """Add a line or a rectangle."""
         self._layout.setdefault("shapes", []).append(_nested(properties))
+
+    def add_rule(self, colour: str, width: float = 1, dash: str | None = None, *, x: float | None = None,
+                 y: float | None = None) -> None:
+        """Add a line through the whole plot: vertical at x, or horizontal at y."""
+        ends = {"xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y} if x is None else {
+            "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1}
+        self.add_shape(type="line", line={"color": colour, "width": width, "dash": dash}, **ends)
+
+    def add_band(self, x0: float, x1: float, colour: str, opacity: float) -> None:
+        """Shade the plot from x0 to x1, behind everything else."""
+        self.add_shape(type="rect", x0=x0, x1=x1, yref="paper", y0=0, y1=1, line_width=0, fillcolor=colour,
+                       opacity=opacity, layer="below")
 
     def update_layout(self, **properties: object) -> None:
         """Change properties of the layout."""

@@ -44,12 +44,11 @@ def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, 
     figure.add_scatter(x=layers, y=values, mode="markers", name=names[0], customdata=labels,
                        marker={"color": colour, "size": 7, "opacity": 0.55},
                        hovertemplate="%{customdata}: %{y:.3f}<extra></extra>")
-    figure.add_scatter(x=levels, y=[float(values[layers == layer].mean()) for layer in levels], mode="lines",
-                       name=names[1], line={"color": colour, "width": 2}, hovertemplate="%{y:.3f}")
+    figure.add_line(levels, [float(values[layers == layer].mean()) for layer in levels], colour, name=names[1],
+                    hovertemplate="%{y:.3f}")
     if line is not None:
-        figure.add_scatter(x=levels, y=[float(line[1][layers == layer].mean()) for layer in levels], mode="lines",
-                           name=line[0],
-                           line={"color": MUTED[theme], "width": 1.5, "dash": "dash"}, hovertemplate="%{y:.3f}")
+        figure.add_line(levels, [float(line[1][layers == layer].mean()) for layer in levels], MUTED[theme], 1.5, "dash",
+                        name=line[0], hovertemplate="%{y:.3f}")
     if marked is not None and marked in places:
         at = list(places).index(marked)
         figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=head_label(*marked),
@@ -72,9 +71,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     figure, names, here = chart(theme, height=520), [head_label(*place) for place in places], places.index(marked)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW}, showlegend=False)
     for other in near:
-        figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines",
-                           line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",
-                           name=f"{names[here]} to {names[other]}")
+        figure.add_line(*at[[here, other]].T, ACCENT[theme], 1, name=f"{names[here]} to {names[other]}")
     order = [here, *near]
     order += [place for place in range(len(names)) if place not in order and len(names) <= NAMED_ON_MAP]
     loud = np.arange(len(names)) == here
@@ -199,8 +196,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     figure, reach = chart(theme, *axes, height=430), ROOM * max(0.05, float(np.abs([x, y]).max()))
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
-    figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
-                       line={"color": FADED[theme], "dash": "dot", "width": 1.5})
+    figure.add_line([-reach, reach], [-reach, reach], FADED[theme], 1.5, "dot")
     loud = [] if chosen is None else [len(names) - 1]
     far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place not in loud]
     named_dots(figure, theme, names, x, y, (loud + far)[:NAMED_TWINS], loud=loud, sizes=5 + 26 * np.sqrt(mass),
@@ -211,7 +207,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
                      layer="below")
     for (right, up), words in zip(((1, 0), (1, 1), (0, 1), (0, 0)), corners, strict=True):
         figure.add_annotation(x=right, y=up, xref="paper", yref="paper", xanchor=("left", "right")[right],
-                              yanchor=("bottom", "top")[up], text=words, showarrow=False,
+                              yanchor=("bottom", "top")[up], text=words,
                               font={"size": 12.5, "color": (ACCENT if right > up else MUTED)[theme]})
     return figure
 
@@ -235,11 +231,9 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     figure.update_layout(margin_l=label_width(DECADES, axes[1]))
     annotate(figure, theme, [*lines, (band[1], band[2])])
-    figure.add_shape(type="rect", x0=band[0], x1=band[1], yref="paper", y0=0, y1=1, line_width=0,
-                     fillcolor=MUTED[theme], opacity=0.15, layer="below")
+    figure.add_band(band[0], band[1], MUTED[theme], 0.15)
     if not np.isnan(interval[0]):
-        figure.add_scatter(x=list(interval), y=[shown[best]] * 2, mode="lines",
-                           line={"color": ACCENT[theme], "width": 2}, hoverinfo="skip")
+        figure.add_line(list(interval), [shown[best]] * 2, ACCENT[theme])
     named_dots(figure, theme, names, accuracy, shown, [best], loud=[best], always=1, customdata=mass,
                hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
     return figure
@@ -266,21 +260,16 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     _dots(figure, np.arange(len(names)), means[1], means[0],
           {"size": 11, "symbol": "diamond",
            "color": [FADED[theme] if name in quiet else ACCENT[theme] for name in names]}, list(names))
-    shapes, words = [], []
+    above = {"y": 1, "yref": "paper", "yanchor": "bottom", "font": {"size": 11.5, "color": MUTED[theme]}}
     if chance is not None:
-        shapes.append({"type": "rect", "x0": -chance[0], "x1": chance[0], "yref": "paper", "y0": 0, "y1": 1,
-                       "line_width": 0, "fillcolor": MUTED[theme], "opacity": 0.13, "layer": "below"})
-        words.append((-chance[0], chance[1], "left"))
+        figure.add_band(-chance[0], chance[0], MUTED[theme], 0.13)
+        figure.add_annotation(x=-chance[0], text=chance[1], xanchor="left", **above)
     if np.isfinite(ceiling[0]):
-        shapes.append({"type": "line", "x0": ceiling[0], "x1": ceiling[0], "yref": "paper", "y0": 0, "y1": 1,
-                       "line": {"color": MUTED[theme], "width": 2, "dash": "dash"}})
-        words.append((ceiling[0], ceiling[1], "center"))
-    shapes.append({"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1,
-                   "line": {"color": FADED[theme], "width": 1}})
-    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
-                         margin_l=label_width(names, ""), annotations=[
-        {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "text": text, "xanchor": side, "showarrow": False,
-        "font": {"size": 11.5, "color": MUTED[theme]}} for x, text, side in words])
+        figure.add_rule(MUTED[theme], 2, "dash", x=ceiling[0])
+        figure.add_annotation(x=ceiling[0], text=ceiling[1], xanchor="center", **above)
+    figure.add_rule(FADED[theme], x=0)
+    figure.update_layout(legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
+                         margin_l=label_width(names, ""))
     lowest = min([-0.25 if chance is None else -chance[0],
                   *(float(np.nanmin(column)) for column in columns.values() if np.isfinite(column).any())])
     figure.update_xaxes(range=[max(lowest - 0.06, -1.04), 1.04], zeroline=False, dtick=0.5, tick0=0, tickangle=0)
@@ -324,11 +313,9 @@ def effect(theme: str, value: float, interval: tuple[float, float], baseline: fl
     figure.update_layout(margin={"l": 20, "r": 20, "t": 8, "b": 26}, showlegend=False)
     for at, dash in ((baseline, "dash"), (luck, "dot")):
         if at is not None and math.isfinite(at):
-            figure.add_shape(type="line", x0=at, x1=at, y0=-1, y1=1,
-                             line={"color": MUTED[theme], "width": 1.5, "dash": dash})
+            figure.add_rule(MUTED[theme], 1.5, dash, x=at)
     if all(map(math.isfinite, interval)):
-        figure.add_scatter(x=list(interval), y=[0, 0], mode="lines", hoverinfo="skip",
-                           line={"color": ACCENT[theme], "width": 3})
+        figure.add_line(list(interval), [0, 0], ACCENT[theme], 3)
     if best is not None and best != value:
         figure.add_scatter(x=[best], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
                            marker={"size": EFFECT_DOT, "symbol": "circle-open", "color": series_colours(theme)[0],

@@ -102,8 +102,7 @@ def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float
     figure = lines(theme, x, drawn, axes=axes, log="xy", marks=marks, y_range=y_range, height=height)
     at, palette = here[0], series_colours(theme)
     if len(here[1]) > 1:
-        figure.add_scatter(x=[at] * len(here[1]), y=list(here[1].values()), mode="lines", showlegend=False,
-                           hoverinfo="skip", name="apart", line={"color": ACCENT[theme], "width": 4})
+        figure.add_line([at] * len(here[1]), list(here[1].values()), ACCENT[theme], 4, showlegend=False, name="apart")
     for symbol, (colour, value) in zip(SYMBOLS, here[1].items(), strict=False):
         figure.add_scatter(x=[at], y=[value], mode="markers", showlegend=False, name="here", hoverinfo="skip",
                            marker={"color": palette[colour], "size": HERE, "symbol": symbol,
@@ -123,8 +122,8 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
     at, values, weights = points
     palette = series_colours(theme)
     for curve in curves:
-        figure.add_scatter(x=x, y=curve.y, mode="lines", name=curve.name, hovertemplate="%{y:.3g}", connectgaps=False,
-                           line={"color": palette[curve.colour or 0], "width": 2.5, "dash": curve.style})
+        figure.add_line(x, curve.y, palette[curve.colour or 0], 2.5, curve.style, name=curve.name, connectgaps=False,
+                        hovertemplate="%{y:.3g}")
     names = [f"{place}" for place in range(len(at))]
     figure.add_scatter(x=at, y=values, mode="markers+text", text=names, textposition="top center", showlegend=False,
                        name="points", customdata=weights,
@@ -165,9 +164,8 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
         colour = palette[line.colour]
         exponent, factor, start = line.fit
         ends = np.array([start, line.x[-1]])
-        figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
-                           opacity=0.3, showlegend=False,
-                           name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
+        figure.add_line(ends, factor * ends**exponent, colour, 9, opacity=0.3, showlegend=False,
+                        name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
         figure.add_scatter(x=line.x, y=line.y, name=line.name, mode="lines+markers", line={"color": colour, "width": 1},
                            marker={"color": colour, "size": 7, "symbol": SYMBOLS[line.colour % len(SYMBOLS)]},
                            hovertemplate="n = %{x:,}: %{y:.4g}")
@@ -218,10 +216,8 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     """
     figure = chart(theme, "step", height=520)
     (step, loss, right), palette = curves, series_colours(theme)
-    figure.add_scatter(x=step, y=loss, name=titles[0], line={"color": palette[0], "width": 2}, mode="lines",
-                       hovertemplate="%{y:.3f} nats")
-    figure.add_scatter(x=step, y=right, name=titles[1], line={"color": palette[2], "width": 2}, mode="lines",
-                       yaxis="y2", hovertemplate="%{y:.0%}")
+    figure.add_line(step, loss, palette[0], name=titles[0], hovertemplate="%{y:.3f} nats")
+    figure.add_line(step, right, palette[2], name=titles[1], yaxis="y2", hovertemplate="%{y:.0%}")
     names = _head_lines(figure, theme, *heads)
     axis = dict(figure.axis("yaxis"))
     share = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
@@ -232,15 +228,13 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     annotate(figure, theme, [] if at is None else [at], taken=1)
     if guessing is not None:   # labelled on the right, because the curve starts there on the left
-        quiet, height_of = {"size": 12, "color": MUTED[theme]}, {"y0": guessing[0], "y1": guessing[0]}
-        figure.add_shape(type="line", xref="paper", x0=0, x1=1,
-                         line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)
+        figure.add_rule(MUTED[theme], 1, "dash", y=guessing[0])
         figure.add_annotation(xref="paper", x=1, y=guessing[0], xanchor="right", yanchor="top", text=guessing[1],
-                              showarrow=False, font=quiet)
+                              font={"size": 12, "color": MUTED[theme]})
     panels = *titles[:2], Markup(plain(titles[2]).format(names=names))
     for title, (_, top) in zip(panels, PANELS, strict=True):
         figure.add_annotation(x=0, xref="paper", xanchor="left", y=top, yref="paper", yanchor="bottom", yshift=3,
-                              align="left", text=title, showarrow=False)
+                              align="left", text=title)
     if formed is not None:
         _band(figure, theme, formed)
     return figure
@@ -267,9 +261,8 @@ def _band(figure: FigureSpec, theme: str, formed: tuple[int, int, str]) -> None:
     phone."""
     start, end, words = formed
     left = start > figure.span("x")[1] / 2
-    figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],
-                     opacity=0.18, layer="below")
-    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", showarrow=False,
-                          align="left", xanchor="right" if left else "left", xshift=-6 if left else 6,
+    figure.add_band(start, end, MUTED[theme], 0.18)
+    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", align="left",
+                          xanchor="right" if left else "left", xshift=-6 if left else 6,
                           font={"color": MUTED[theme]},
                           text=Markup("<br>".join(map(plain, textwrap.wrap(words, 1 + 2 * len(words) // 3)))))

@@ -172,7 +172,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
                         autorange="reversed", ticks="")
     if any(apart):
         figure.add_annotation(x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom",
-                              text=apart_title, showarrow=False, font={"size": 11.5, "color": MUTED[theme]})
+                              text=apart_title, font={"size": 11.5, "color": MUTED[theme]})
     return figure
 
 

@@ -66,7 +66,7 @@ def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: d
     """Draw an arrow from the origin, labelled beyond its tip."""
     name, (x, y) = arrow
     figure.add_annotation(x=x, y=y, ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
-                          arrowcolor=loud["color"])
+                          arrowcolor=loud["color"], showarrow=True)
     figure.add_scatter(x=[x], y=[y], mode="markers+text", text=[name], textposition=side, name=name, hoverinfo="skip",
                        textfont=loud, marker={"size": size, "opacity": 0})
 
