@@ -25,6 +25,9 @@ export function node(tag, name = "", text = undefined, parent = undefined) {
  */
 export const div = (name, parent) => node("div", name, undefined, parent);
 
+/** @returns {Element} the part of Streamlit's window that scrolls a page */
+export const mainOf = () => document.querySelector("[data-testid=stMain]");
+
 /**
  * @param {string} [name]  CSS classes
  * @param {string} [text]

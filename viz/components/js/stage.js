@@ -1,9 +1,9 @@
 // A page in lecture mode: a sequence of screens, one of them visible. In a lesson, each question and section is a
 // screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
 // single screen. Elements are not moved: this module marks the visible ones, and lecture.css hides the rest.
-import { inWindow } from "./shared.js";
+import { inWindow, mainOf } from "./shared.js";
 
-const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
+const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation", CHART = ".clearhead-chart";
 const SCREEN = `[class*='st-key-section-'], [class*='st-key-screen-'], ${PROMPT}`;
 const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
@@ -60,7 +60,7 @@ function mark(name, wanted) {
  *   first: () => void, last: () => void}}
  */
 export function stage(start, { lesson, only }, tell) {
-  const main = document.querySelector(MAIN), scales = new Map();
+  const main = mainOf(), scales = new Map();
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);

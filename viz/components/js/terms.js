@@ -1,7 +1,7 @@
 // Underline the first occurrence of each glossary term in a page's text, using the CSS Custom Highlight API, which
 // leaves Streamlit's elements unchanged. A tap opens the definition.
 import { mountOnce } from "./lifecycle.js";
-import { node } from "./shared.js";
+import { mainOf, node } from "./shared.js";
 import { styles } from "./styles.js";
 
 const PROSE = "p, li";
@@ -40,7 +40,7 @@ function prose(main) {
 }
 
 function begin(parent) {
-  const main = document.querySelector("[data-testid=stMain]"), card = node("div", "", undefined, parent);
+  const main = mainOf(), card = node("div", "", undefined, parent);
   const ended = new AbortController(), { signal } = ended;
   let terms = new Map(), more, marked = [], waiting, tell;
   card.popover = "auto";
