@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks import families_models, families_pictures
 from model.core import heads
-from model.core.masks import Causal, Chunk, Full, Window
+from model.core.attention import Causal, Chunk, Full, Window
 from model.core.query import Kind, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer
 

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -58,7 +57,7 @@ for _commands in (model_commands, viz_commands):
         main.add_command(_command, _name)
 
 
-def console(*_: Any) -> None:
+def console(*_: object) -> None:
     """Run the console script `clearhead`."""
     run(main, "clearhead")
 

@@ -1,20 +1,30 @@
 """Open a model and run it on a text, with or without edits."""
 import tempfile
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from clearhead.record import Record, Token
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core.models import OpenModel
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
+from model.core.query import Edit, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
 from model.core.record import Card
 from model.module import look as module
 from model.studies.mechanisms import Mechanisms, MechanismsQuery
 
+if TYPE_CHECKING:
+    from torch import nn
+
 HeadId = tuple[int, int]
+
+
+class Saves(Protocol):
+    """A model or tokenizer of transformers."""
+
+    def save_pretrained(self, save_directory: Path) -> object:
+        """Write the files of a folder."""
 
 
 class Model:
@@ -56,7 +66,7 @@ class Model:
         silence, patch, hide = [*silence], [*patch], [*hide]
         edits: set[Edit] = set()
         if silence or temper or patch:
-            kind = self._kind(plain, map)
+            kind = Record(answer_to(plain)).map_named(map).kind
             edits |= {Silence(kind, *head) for head in silence}
             edits |= {Temper(kind, *head, float(value)) for head, value in (temper or {}).items()}
             edits |= {Patch(kind, *head, other.answer.query) for head, other in patch}
@@ -70,16 +80,6 @@ class Model:
         if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
             answer = answer_to(sources.CheckQuery(query))
         return Record(answer, self._opened)
-
-    def _kind(self, plain: Query, map: str | None) -> Kind:
-        """Return the kind of attention of the heads in an edit."""
-        kinds = answer_to(plain).kinds
-        if map is not None and map not in kinds:
-            raise UserError(f"{self.card.title} has no {map} attention; choose {' or '.join(kinds)}.")
-        if map is None and len(kinds) > 1:
-            raise UserError(f"{self.card.title} has {len(kinds)} kinds of attention; say with map= which one the heads "
-                            f"belong to: {', '.join(kinds)}.")
-        return Kind(map or kinds[0])
 
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
@@ -99,7 +99,7 @@ def load(path: str | Path) -> Record:
     return Record(answer_to(sources.open_query(*sources.import_file(content, place.name))))
 
 
-def open(model: Any, tokenizer: Any = None) -> Model:
+def open(model: str | Path | Saves, tokenizer: Saves | None = None) -> Model:
     """Open a model, given by its name in the catalogue, its folder, its hub id (if already downloaded), or as a
     transformers model with its tokenizer.
 
@@ -108,8 +108,6 @@ def open(model: Any, tokenizer: Any = None) -> Model:
     how to download it), or if its attention could not be shown correctly.
     """
     if isinstance(model, str | Path):
-        if Path(model).suffix == ".safetensors":
-            raise UserError(f"{model} is a file; clearhead.load opens records, and a model is opened by its folder.")
         return Model(str(model))
     if tokenizer is None or not hasattr(model, "save_pretrained"):
         raise UserError("Give a name, a folder or a hub id, or a transformers model with its tokenizer; for any other "
@@ -122,8 +120,7 @@ def open(model: Any, tokenizer: Any = None) -> Model:
     return Model(str(place), folder)
 
 
-def look(network: Any, inputs: Any, *, tokens: Sequence[str] | tuple[Sequence[str], Sequence[str]] | None = None,
-         batch: int = 0) -> Record:
+def look(network: "nn.Module", inputs: object, *, tokens: module.Names | None = None, batch: int = 0) -> Record:
     """Return the record of one forward pass of any torch module. Every layer is verified against its own output.
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments, such as a tokenizer's output. tokens: a

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from viz.notebook import Figure as LiveFigure
 
 Token = int | str
-MOST_WEIGHTS = 2**28   # maximum count of float32 numbers (1 GB) that `weights()` returns
 
 
 class Record:
@@ -106,10 +105,8 @@ class Record:
             if len(shapes) > 1:
                 raise UserError(f"The layers have different shapes ({', '.join(map_shape(each) for each in shapes)}), "
                                 f"so they do not fit into one array; give a layer.")
-            if len(chosen.layers) * int(np.prod(chosen.layers[0].shape)) > MOST_WEIGHTS:
-                raise UserError("The weights of all heads would take more than 1 GB; give a layer.")
             return np.stack([_all_heads(each) for each in chosen.layers])
-        return _all_heads(self._layer(layer, map)) if head is None else heads.weights(*self._head(layer, head, map))
+        return _all_heads(chosen.layer(layer)) if head is None else heads.weights(*self._head(layer, head, map))
 
     def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the scores before the softmax, float32 (query, key); NaN for masked cells."""
@@ -147,7 +144,7 @@ class Record:
         rows = range(len(chosen.queries)) if query is None else [chosen.queries.index(query)]
         columns = range(len(chosen.keys)) if key is None else [chosen.keys.index(key)]
         if layer is not None:
-            self._layer(layer, map)
+            self.map_named(map).layer(layer)
         parts = []
         for each in (each for each in chosen.layers if layer in (None, each.index)):
             for number in range(each.heads) if head is None else [head]:
@@ -262,24 +259,13 @@ class Record:
         required because there are several."""
         if name is None and len(self.answer.maps) == 1:
             return self.answer.maps[0]
-        if name is None:
-            raise UserError(f"This record has {len(self.maps)} maps; choose one with map=, of {', '.join(self.maps)}.")
         if name not in self.maps:
-            raise UserError(f"This record has no map {quoted(str(name))}; it has {', '.join(self.maps)}.")
+            raise UserError(f"This record has no map {quoted(str(name))}; choose one with map=, of "
+                            f"{', '.join(self.maps)}.")
         return self.answer[Kind(name)]
 
-    def _layer(self, layer: int, map: str | None) -> Layer | Reported:
-        chosen = self.map_named(map)
-        if layer not in [each.index for each in chosen.layers]:
-            raise UserError(f"There is no layer {layer}; choose one of "
-                            f"{', '.join(str(each.index) for each in chosen.layers)}.")
-        return chosen.layer(layer)
-
     def _head(self, layer: int, head: int, map: str | None) -> tuple[Layer | Reported, int]:
-        found = self._layer(layer, map)
-        if isinstance(head, bool) or head not in range(found.heads):
-            raise UserError(f"Layer {layer} has no head {head}; choose one from 0 to {found.heads - 1}.")
-        return found, head
+        return self.map_named(map).of_head(layer, head), head
 
     def _captured(self, layer: int, head: int, map: str | None, what: str) -> Layer:
         found, _ = self._head(layer, head, map)
@@ -291,7 +277,7 @@ class Record:
         return UserError(f"{self.model} reports its weights only, so there are no {what}; choose a verified model.")
 
 
-def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict[str, Any]:
+def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict[str, int | tuple[int, int]]:
     """Return the fields of a view that select a token, or a pair of tokens."""
     if query is None:
         return {}

@@ -1,7 +1,7 @@
 """Score every head of a model on a user's rule."""
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clearhead.models import Model
 from model.ask import sources
@@ -38,8 +38,8 @@ class Score:
         return self.answer.frame().reset_index()
 
 
-def score(model: Model, cases: str | Path | Iterable[str | Mapping[str, Any]], find: tuple[rule.Side, rule.Side] | int,
-          *, untrained: bool = True) -> Score:
+def score(model: Model, cases: str | Path | Iterable[rule.Case], find: tuple[rule.Side, rule.Side] | int, *,
+          untrained: bool = True) -> Score:
     """Score every head on the rule "from words matching A to words matching B": how often the word that A attends to
     most, other than itself, matches B.
 

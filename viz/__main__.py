@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, run, whole
+from model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, run
 from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord
@@ -30,14 +30,14 @@ def main() -> None:
 @click.option("--image", type=READ, help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
-@click.option("--window", nargs=2, type=whole(0), metavar="WIDTH FIRST",
+@click.option("--window", nargs=2, type=click.IntRange(0), metavar="WIDTH FIRST",
               help="An edit inside a decoder: each token sees only its last WIDTH keys and the FIRST ones of the text.")
 @click.option("--record", "file", type=READ,
               help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
                    "instead of a model and a text; never called verified.")
 @click.option("--kind", help="Which attention: self, causal or cross, or such as \"self 2\" for the second stream of a "
                              "record; the model's first one unless given.")
-@click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
+@click.option("--layer", type=click.IntRange(0), default=0, show_default=True, help="The layer, from 0.")
 @click.option("--head", "chosen", multiple=True, metavar="HEAD",
               help="The head of --layer, from 0; or LAYER.HEAD, which may be given several times for one figure.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
@@ -50,7 +50,7 @@ def main() -> None:
 @click.option("--hide-special", is_flag=True, help="Leaves out tokens that the tokenizer added, such as [CLS].")
 @click.option("--transpose", is_flag=True, help="Columns look, rows are looked at.")
 @click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
-@click.option("--zoom", type=whole(1, 8), default=2, show_default=True, help="Pixels per point, for PNG.")
+@click.option("--zoom", type=click.IntRange(1, 8), default=2, show_default=True, help="Pixels per point, for PNG.")
 @click.option("--width", metavar="WIDTH",
               help="For a paper: one-column (84 mm), two-column (174 mm) or millimetres; no title, and the caption is "
                    "printed as text to copy. The default for several heads is two-column.")

@@ -26,7 +26,7 @@ LOST = UserError("The computation ended before there was an answer; ask again, o
 class Job:
     """A question and its computation. `fraction` (0 to 1) and `text` describe its progress."""
 
-    def __init__(self, question: Hashable, lock: Any = None) -> None:
+    def __init__(self, question: Hashable, lock: "threading.Lock | None" = None) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         # a session is counted for each of its runs that waits: when a click starts a new run, the old one still ends

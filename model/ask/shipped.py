@@ -12,15 +12,19 @@ import math
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
 import numpy as np
 
 from model.core.files import ASSETS
 from model.core.files import write as write_file
 from model.core.limits import parse_json
+from model.core.models import NamesModel
 from model.core.query import UserError
 from model.core.record_file import Reader
+
+if TYPE_CHECKING:
+    from model.studies.atlas.summary import Atlas
 
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # recognised by name, because its module is slow to import; its tables are separate files
@@ -39,14 +43,15 @@ class Shipped:
     stale: bool     # whether the local model differs from the one measured
 
 
-def path_of(question: Any) -> Path:
+def path_of(question: NamesModel) -> Path:
     """Return the path of a question's answer, which does not depend on the model's fingerprint."""
+    assert dataclasses.is_dataclass(question) and not isinstance(question, type)
     asked = repr(dataclasses.replace(question, revision=""))
     digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return RESULTS / f"{type(question).__name__}-{question.model.replace('/', '-')[:40]}-{digest}.json"
 
 
-def find(question: Any) -> Shipped | None:
+def find(question: object) -> Shipped | None:
     """Return the shipped answer to a question with a model and a revision, or None."""
     if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
         return None
@@ -71,19 +76,20 @@ def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
         return None
 
 
-def _open_atlas(folder: Path) -> Any:
+def _open_atlas(folder: Path) -> "Atlas":
     from model.studies.atlas.files import open_atlas
 
     return open_atlas(folder)
 
 
-def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> Path:
+def save(question: NamesModel, answer: object, seconds: float, day: str, machine: str) -> Path:
     """Write an answer to the file that `find` reads."""
+    from model.studies.atlas.files import write_atlas
+    from model.studies.atlas.summary import Atlas
+
     place = path_of(question)
     place.parent.mkdir(exist_ok=True)
-    if type(answer).__name__ == ATLAS:
-        from model.studies.atlas.files import write_atlas
-
+    if isinstance(answer, Atlas):
         place.with_suffix("").mkdir(exist_ok=True)
         write_atlas(place.with_suffix(""), answer, {"command": COMMAND})
         answer = None
@@ -94,7 +100,7 @@ def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> 
     return place
 
 
-def encode(value: Any, question: Any = None) -> Any:
+def encode(value: object, question: object = None) -> object:
     """Convert dataclasses, tuples, dictionaries, arrays and numbers to JSON. NaN becomes null, arrays become bytes in
     base 64, and the question itself is replaced by ASKED."""
     if question is not None and type(value) is type(question) and value == question:
@@ -111,13 +117,21 @@ def encode(value: Any, question: Any = None) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def decode(kind: Any, given: Any, question: Any = None) -> Any:
+def decode(kind: Any, given: object, question: object = None) -> Any:
     """Convert `encode`'s output back to a value of this type. Raises ValueError, KeyError or TypeError for anything
     else."""
     return Reader(_array, (ASKED, question)).made(kind, given)
 
 
-def _array(given: Any, _type: str) -> np.ndarray:
+class Packed(TypedDict):
+    """An array in JSON."""
+
+    dtype: str
+    shape: list[int]
+    bytes: str   # in base 64
+
+
+def _array(given: Packed, _type: str) -> np.ndarray:
     dtype = np.dtype(given["dtype"])
     if dtype.kind not in "fiubU":
         raise ValueError(f"{dtype} is neither a numeric nor a string type")

@@ -16,10 +16,9 @@ from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.ask.shipped import Shipped
 from model.ask.shipped import find as find_shipped
 from model.core.limits import LIMITS, byte_cache
-from model.core.models import NamesModel, OpenModel, TraceQuery
+from model.core.models import NamesModel, OpenModel, Trace, TraceQuery
 from model.core.query import Edit, Progress, Query, UnknownModel, UserError, pictures_only, text_only
 from model.core.record import AttentionRecord
-from model.core.trace import Trace
 from model.imported import source as imported_source
 from model.pretrained import catalogue as pretrained_catalogue
 from model.pretrained.catalogue import catalogue_only
@@ -85,7 +84,7 @@ class CachedModels:
         return answer
 
 
-def delay_of(question: Any) -> float:
+def delay_of(question: object) -> float:
     """Return the seconds after which a question becomes due: 1/1000 per character of its text, roughly the time of a
     pass on two cores."""
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
@@ -337,15 +336,6 @@ def untrained(model: str) -> str:
     return model if model == "scratch" else f"{model.split(scratch.SNAPSHOT)[0]}{scratch.SNAPSHOT}0"
 
 
-def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
-    """Return the error for a picture given to a text model, or the reverse."""
-    from model.pretrained import load
-
-    if source_of(model) is load:
-        return load.wrong_input(model)
-    return pictures_only(model) if "image" in reads else text_only(model)
-
-
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
                continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None,
                chat: bool = False) -> Query:
@@ -357,7 +347,7 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     fingerprint = revision(model)
     reads = sides(model)
     if (image is not None and "image" not in reads) or (image is None and reads == {"image"}):
-        raise _wrong_input(model, reads)
+        raise pictures_only(model) if "image" in reads else text_only(model)
     if image is None and not text.strip():
         raise UserError("The text is empty; type a sentence or choose an example.")
     if chat and "chat" not in reads:

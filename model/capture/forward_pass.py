@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
+from model.core.attention import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
 from model.core.limits import on_own_pages, release_free_pages
-from model.core.masks import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
 from model.core.models import check_lengths
 from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, quiet
 from model.core.record import Attends, Layer

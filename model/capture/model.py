@@ -1,7 +1,7 @@
 """Behaviour shared by all networks, ours and those of transformers: turn tokens into a record with one captured forward
 pass."""
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from model.capture import forward_pass, trace, verify
 from model.core import limits
 from model.core.limits import limited_threads
-from model.core.models import ModelInput, Pass, PassAnswer, Vocabulary, check_lengths
+from model.core.models import ModelInput, Pass, PassAnswer, Trace, Vocabulary, check_lengths
 from model.core.query import (
     Edit,
     Hide,
@@ -24,7 +24,6 @@ from model.core.query import (
     quiet,
 )
 from model.core.record import CANDIDATES, AttentionMap, AttentionRecord, Card, Prediction, Verification
-from model.core.trace import Trace
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -114,7 +113,7 @@ class NetworkModel:
         return self.outputs(self.call(tensors))
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
-            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
+            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass; see `model.core.models.OpenModel.run` for the arguments."""
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
@@ -122,11 +121,9 @@ class NetworkModel:
         if rows is not None:
             session.tap = partial(_with_rows, rows)
             tensors = {name: tensor.repeat(len(rows), *[1] * (tensor.ndim - 1)) for name, tensor in tensors.items()}
-        with ExitStack() as block:
-            block.enter_context(self.threads(asked))
-            ends = block.enter_context(trace.last_vectors(self)) if last else {}
+        with self.threads(asked):
             output = forward_pass.run(session, lambda: self.call(tensors, every))
-        return Pass(partial(self.outputs, output), partial(self.answer, asked, output), heads, ends)
+        return Pass(partial(self.outputs, output), partial(self.answer, asked, output), heads)
 
     def session(self, edits: frozenset[Edit], lengths: tuple[int, int | None] | None,
                 report: Progress = quiet) -> forward_pass.Session:
@@ -208,17 +205,16 @@ class NetworkModel:
         if edits and self.wiring is None:
             raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
         counts = dict(zip(("source", "target"), lengths, strict=True))
-        for edit in sorted(edits, key=repr):
-            if isinstance(edit, Hide):
-                if edit.token >= (counts[edit.side] or 0):
-                    raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; choose one "
-                                    f"that is shown.")
-            elif isinstance(edit, Window):
-                if self.wiring is not None and not self.wiring.has(Kind.CAUSAL):
-                    raise no_last_keys(self.card.title)
-            elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
-                raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose "
-                                f"one that the grid shows.")
+        for edit in edits:
+            if self.wiring is not None and isinstance(edit, Window) and not self.wiring.has(Kind.CAUSAL):
+                raise no_last_keys(self.card.title)
+            if self.wiring is None or isinstance(edit, Window):
+                continue
+            there = (edit.token < (counts[edit.side] or 0) if isinstance(edit, Hide)
+                     else edit.head in range(self.wiring.heads(edit.kind, edit.layer)))
+            if not there:
+                raise UserError(f"{self.card.title} has no such head, or this text no such token, as the edit {edit} "
+                                f"names; choose one that is shown.")
 
 
 def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",

@@ -20,8 +20,8 @@ from torch.overrides import TorchFunctionMode
 
 from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
 from model.capture.origins import NOTHING, Origins, Stream, tensors_in
+from model.core.attention import empty_rows
 from model.core.limits import LIMITS
-from model.core.masks import empty_rows
 from model.core.query import UserError, first_line
 
 # maximum number of query rows compared; in longer inputs they are evenly spaced

@@ -7,7 +7,7 @@ output. Everything found is therefore verified, and everything else is refused w
 """
 import itertools
 from collections.abc import Callable, Container, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -15,9 +15,7 @@ import numpy as np
 
 from model.capture.forward_pass import Slot
 from model.core.limits import for_this_thread
-from model.core.query import Kind, Progress, Query, UserError
-from model.core.record import AttentionRecord, Layer
-from model.core.trace import (
+from model.core.models import (
     CLOSE,
     AttentionTrace,
     Block,
@@ -29,7 +27,9 @@ from model.core.trace import (
     Transform,
     Unembedding,
 )
-from model.core.trace import same_numbers as close
+from model.core.models import same_numbers as close
+from model.core.query import Kind, Progress, Query, UserError
+from model.core.record import AttentionRecord, Layer
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -151,27 +151,6 @@ def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
     except Unfollowed as error:
         raise UserError(f"The layers of {title} cannot be traced because {error}; its attention is still shown on the "
                         f"page Heads.") from error
-
-
-@contextmanager
-def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
-    """Yield a dictionary that passes in this thread fill with the output of the last block of each kind, (t, d_model).
-    Cross-attention has no blocks of its own."""
-    found: dict[Kind, np.ndarray] = {}
-    slots = model.wiring.slots.values() if model.wiring else ()
-
-    def watch(kind: Kind) -> Callable[..., None]:
-        def keep(_module: "nn.Module", _arguments: tuple, output: "Tensor | tuple") -> None:
-            found[kind] = _rows(_first(output)).astype(np.float32)
-        return for_this_thread(keep)
-
-    with ExitStack() as hooks:
-        for kind in {slot.kind for slot in slots} - {Kind.CROSS}:
-            last = max((slot for slot in slots if slot.kind is kind), key=lambda slot: slot.index)
-            with suppress(Unfollowed):
-                block = model.network.get_submodule(_block_name(last.module))
-                hooks.callback(block.register_forward_hook(watch(kind)).remove)
-        yield found
 
 
 def _block_name(module: str) -> str:

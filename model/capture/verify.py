@@ -10,8 +10,8 @@ import numpy as np
 from model.capture import forward_pass, trace
 from model.capture.forward_pass import Call, Unsupported
 from model.core import heads
+from model.core.attention import Causal, Full, empty_rows
 from model.core.limits import Shape
-from model.core.masks import Causal, Full, empty_rows
 from model.core.query import Kind, first_line, largest
 from model.core.record import Layer, Reported, Verification
 
@@ -305,12 +305,10 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
     for index, layer in enumerate(weights or ()):
         if layer is None:
             continue
-        if getattr(layer, "ndim", 0) == 4 and len(layer) > 1:
-            raise Unsupported(f"it attends within {len(layer)} windows of {layer.shape[3]} tokens each, not over the "
-                              f"whole input")
-        if not hasattr(layer, "shape") or layer.ndim != 4 or list(layer.shape[2:]) != shape:
-            raise Unsupported(f"it reports weights of {tuple(getattr(layer, 'shape', ()))} for a {kind} layer, not (1, "
-                              f"head, {shape[0]}, {shape[1]})")
+        given = tuple(getattr(layer, "shape", ()))
+        if len(given) != 4 or (given[0], *given[2:]) != (1, *shape):   # such as windows instead of the whole input
+            raise Unsupported(f"it reports weights of {given} for a {kind} layer, not (1, head, {shape[0]}, "
+                              f"{shape[1]})")
         layers.append(Reported(index, layer[0].float().numpy(), Causal() if kind is Kind.CAUSAL else Full()))
     return tuple(layers)
 

@@ -12,7 +12,7 @@ import click
 import psutil
 
 from model.ask import sources
-from model.cli.commands import FOLDER, JSON, MODEL, READ, Commands, as_json, tell, whole
+from model.cli.commands import FOLDER, JSON, KIND, MODEL, READ, Commands, as_json, tell
 from model.core.files import ASSETS, make_folder, refuse_overwriting
 from model.core.query import Kind, UserError, quiet
 from model.studies.atlas import files
@@ -41,12 +41,11 @@ def atlas_command() -> None:
 @click.option("--on", type=click.Choice(ENGINES), default="here", show_default=True,
               help="Run in this process, in several processes, or on Ray.")
 @click.option("--ray", "address", help="Address of a running Ray cluster; default: start one on this machine.")
-@click.option("--workers", type=whole(1, 1024), help="Number of workers; default: one per core.")
-@click.option("--limit", type=whole(1), help="Read only the first N texts.")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Number of workers; default: one per core.")
+@click.option("--limit", type=click.IntRange(1), help="Read only the first N texts.")
 @click.option("--column", "--field", "field", default=FIELD, show_default=True,
               help="The column or JSONL field that holds the texts.")
-@click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
-              help="self, causal or cross; default: the model's first.")
+@KIND
 def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, address: str | None,
                   workers: int | None, limit: int | None, field: str, kind: str | None) -> None:
     """Measure every head over a corpus: means, deciles, detectors, sinks, examples, and grammar if annotated.

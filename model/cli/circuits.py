@@ -3,9 +3,8 @@ weights."""
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, MODEL, answer_to, as_json, echo_table, show, whole
+from model.cli.commands import JSON, KIND, MODEL, answer_to, as_json, echo_table, show
 from model.core.query import Kind, Query, UserError
-from model.core.record import AttentionRecord
 from model.studies import circuits, contributions
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.paths import READS, PathsQuery
@@ -14,20 +13,13 @@ TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
 
 
-def _kind(record: AttentionRecord, wanted: str | None) -> Kind:
-    """Return the requested kind of attention, or the record's first. Raises UserError if the record lacks it."""
-    if wanted is not None and wanted not in record.kinds:
-        raise UserError(f"There is no {wanted} attention; choose {' or '.join(record.kinds)}.")
-    return Kind(wanted) if wanted else record.kinds[0]
-
-
 @click.command("why")
 @MODEL
 @TEXT
 @TARGET
-@click.option("--kind", help="self, causal or cross; default: the model's first.")
-@click.option("--layer", type=whole(0), required=True, help="The layer, from 0.")
-@click.option("--head", type=whole(0), required=True, help="The head, from 0.")
+@KIND
+@click.option("--layer", type=click.IntRange(0), required=True, help="The layer, from 0.")
+@click.option("--head", type=click.IntRange(0), required=True, help="The head, from 0.")
 @click.option("--query", "looking", required=True, help="The token that looks: its position (from 0) or its text.")
 @click.option("--key", "looked_at", required=True, help="The token looked at: its position or its text.")
 @JSON
@@ -43,11 +35,8 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
     """
     query = sources.open_query(model_id, text, target=target)
     record = answer_to(query)
-    chosen = record[_kind(record, kind)]
-    sizes = {each.index: each.heads for each in chosen.layers}
-    if head >= sizes.get(layer, 0):
-        raise UserError(f"There is no head {head} in {chosen.kind} layer {layer}; choose a layer of "
-                        f"{', '.join(map(str, sizes))} and a head from 0 to {max(sizes.values()) - 1}.")
+    chosen = record[Kind(kind) if kind else record.kinds[0]]
+    chosen.of_head(layer, head)
     found = answer_to(circuits.WhyQuery(query, chosen.kind, layer, head, chosen.queries.index(looking),
                                         chosen.keys.index(looked_at)))
     show(found, found.frame(), json_wanted and {"score": found.score, "total": found.total,
@@ -58,7 +47,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=whole(), default=-1, show_default=True, help="The position whose logit is split; "
+@click.option("--position", type=int, default=-1, show_default=True, help="The position whose logit is split; "
               "-1 = last.")
 @click.option("--answer", help="A token of the vocabulary or its id.")
 @click.option("--rival", help="A token whose logit is subtracted.")
@@ -96,7 +85,7 @@ def _position(query: Query, position: int) -> int:
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=whole(), default=-1, show_default=True, help="The position to read; -1 = last.")
+@click.option("--position", type=int, default=-1, show_default=True, help="The position to read; -1 = last.")
 @JSON
 def lens_command(model_id: str, text: str, target: str | None, position: int, json_wanted: bool) -> None:
     """Read the residual stream after every layer with the model's own unembedding (logit lens). Layer -1 is the
@@ -117,11 +106,11 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
 @MODEL
 @TEXT
 @click.option("--twin", required=True, help="The text that supplies the outputs, of equal length.")
-@click.option("--position", type=whole(), default=-1, show_default=True, help="The position to read; -1 = last.")
+@click.option("--position", type=int, default=-1, show_default=True, help="The position to read; -1 = last.")
 @click.option("--answer", required=True, help="A token of the vocabulary or its id.")
 @click.option("--rival", required=True, help="A token whose logit is subtracted.")
-@click.option("--receiver", nargs=2, type=whole(0), metavar="LAYER HEAD", help="The head at the end of the paths; "
-              "default: the logits.")
+@click.option("--receiver", nargs=2, type=click.IntRange(0), metavar="LAYER HEAD",
+              help="The head at the end of the paths; default: the logits.")
 @click.option("--reads", type=click.Choice(READS), help="The receiver's input to patch; default: all three.")
 @JSON
 def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,

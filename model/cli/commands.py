@@ -5,7 +5,6 @@ Exit codes: 0 success, 1 internal error, 2 user error or wrong usage. `python -m
 import errno
 import io
 import json
-import re
 import sys
 import traceback
 from collections.abc import Hashable, Iterator
@@ -18,7 +17,7 @@ import click
 from model.ask import sources
 from model.core import pictures
 from model.core.limits import LIMITS, as_rows
-from model.core.query import UserError
+from model.core.query import Kind, UserError
 from model.core.record_file import plain
 
 if TYPE_CHECKING:
@@ -28,23 +27,11 @@ SHOWN = 10   # number of rows of a table
 READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 WRITE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-LARGEST = 2**63 - 1    # the largest 64-bit integer
 MODEL = click.option("--model", "model_id", required=True,
                      help="A catalogue name, a hub id, a folder or a GGUF file.")
+KIND = click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
+                    help="self, causal or cross; default: the model's first.")
 JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
-
-
-class _Whole(click.IntRange):
-    """An integer of at most 64 bits. The help omits bounds that only express this limit."""
-
-    def _describe_range(self) -> str:
-        low, high = "" if self.min == -2**63 else f"{self.min}<=", "" if self.max == LARGEST else f"<={self.max}"
-        return f"{low}x{high}" if low or high else "64 bits"
-
-
-def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
-    """Return the click type of an integer within these bounds, by default all 64-bit integers."""
-    return _Whole(low, high)
 
 
 class Refused(click.ClickException):
@@ -56,7 +43,7 @@ class Refused(click.ClickException):
         super().__init__(sentence)
         self.usage = usage
 
-    def show(self, file: IO[Any] | None = None) -> None:
+    def show(self, file: IO[str] | None = None) -> None:
         """Print the error to standard error."""
         lines = [f"{self.usage} (-h explains)"] if self.usage else []
         with suppress(OSError):
@@ -108,15 +95,13 @@ class Commands(click.Group):
             return super().make_context(*given, **options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Like click.Group. Raises click.UsageError for arguments that are not valid text."""
-        if any("\0" in word or re.search("[\ud800-\udfff]", word) for word in args):
-            raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; leave them out.", ctx)
+        """Like click.Group, but without arguments it prints the help."""
         if not args:
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Run the command; errors are one sentence long."""
         with errors_as_sentences():
             return super().invoke(ctx)
@@ -133,7 +118,6 @@ def run(commands: Commands, name: str) -> None:
 
 def kept_picture(path: Path) -> str:
     """Store a picture file in this process and return its sha256. Raises UserError if it is not a picture."""
-    LIMITS.refuse_above("picture_bytes", path.stat().st_size, str(path), "make it smaller")
     return pictures.keep(path.read_bytes(), path.name).sha256
 
 

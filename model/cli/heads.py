@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, echo_table, whole
-from model.core.query import Kind, UserError
+from model.cli.commands import JSON, KIND, MODEL, READ, answer_to, as_json, echo_table
+from model.core.query import Kind
 from model.studies import comparison, corpus, rule
 
 
@@ -16,8 +16,8 @@ from model.studies import comparison, corpus, rule
 @click.option("--text", help="The text for both sides, or for the first.")
 @click.option("--text-2", "second", help="The second text.")
 @click.option("--texts", "file", type=READ, help="A file of texts (.txt, .csv or .jsonl) for both models.")
-@click.option("--limit", type=whole(1), help="Read only the first N texts.")
-@click.option("--kind", help="self, causal or cross; default: the model's first.")
+@click.option("--limit", type=click.IntRange(1), help="Read only the first N texts.")
+@KIND
 @JSON
 def compare_command(model_id: str, other: str | None, text: str | None, second: str | None, file: Path | None,
                     limit: int | None, kind: str | None, json_wanted: bool) -> None:
@@ -43,8 +43,6 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
         records = [answer_to(sources.open_query(name, each or ""))
                    for (name, _), each in zip(pair, (text, second or text), strict=True)]
         wanted = chosen or records[0].kinds[0]
-        if any(wanted not in record.kinds for record in records):
-            raise UserError(f"There is no {wanted} attention in both.")
         table = answer_to(comparison.ComparisonQuery(records[0].query, records[1].query, (wanted, wanted))).frame()
     table = table.reset_index()
     if json_wanted:

@@ -3,18 +3,20 @@ import sys
 import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from model.ask import sources
-from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table, whole
+from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, echo_table
 from model.core.files import make_folder
 from model.core.query import UserError
 from model.core.statistics import accuracy_intervals
 from model.studies import coreference, syntax
-from model.studies.claims import catalogue as claims
 from model.studies.claims.claim import Finding, judge
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
 
 SHOWN = 5
 
@@ -96,6 +98,8 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
     python -m model claims
     python -m model claims --only previous --only sink --json
     """
+    from model.studies.claims import catalogue as claims  # it imports every study
+
     if unknown := [name for name in names if name not in claims.BY_NAME]:
         raise UserError(f"There is no claim {unknown[0]!r}; choose from: {', '.join(claims.BY_NAME)}.")
     if listed:
@@ -123,9 +127,11 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
         as_json(results, indent=1)
 
 
-def claim_as_text(result: dict[str, Any], findings: tuple[Finding, ...]) -> str:
+def claim_as_text(result: dict[str, object], findings: tuple[Finding, ...]) -> str:
     """Format a row as text. An asterisk marks the deciding finding."""
-    lines = [result["sentence"] + (f" ({result['model']})" if result["model"] else ""),
+    from model.studies.claims import catalogue as claims
+
+    lines = [f"{result['sentence']}" + (f" ({result['model']})" if result["model"] else ""),
              f"  {result['verdict']}: {result['because']}"]
     for found in findings:
         decides = len(findings) > 1 and found is judge(findings).finding
@@ -172,8 +178,8 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
 @click.command("train")
 @click.argument("task")
 @click.option("--out", type=FOLDER, default=Path("trained"), show_default=True, help="Folder for the weights.")
-@click.option("--steps", type=whole(1), help="Training steps; default: the task's own number.")
-@click.option("--seed", type=whole(), default=1, show_default=True,
+@click.option("--steps", type=click.IntRange(1), help="Training steps; default: the task's own number.")
+@click.option("--seed", type=int, default=1, show_default=True,
               help="Seed for the initial weights and the training sentences.")
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from scratch, in minutes on one core.
@@ -190,7 +196,7 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     for each in tasks_named(task):
         begin = time.perf_counter()
         with click.progressbar(length=steps or each.steps, label=each.name, item_show_func=lambda text: text) as bar:
-            def show(progress: TrainingStep, bar: Any = bar) -> None:
+            def show(progress: TrainingStep, bar: "ProgressBar[str | None]" = bar) -> None:
                 bar.update(progress.step - bar.pos, f"loss {progress.loss:.4f}, right {progress.right:.1%}")
             path = train(each, out, steps, seed, show)
         scores = ", ".join(f"{name} {value:.4g}" for name, value in models.read_metadata(path)["scores"].items())

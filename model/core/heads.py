@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.masks import Mask, empty_rows
+from model.core.attention import Mask, empty_rows
 from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query
 from model.core.record import AttentionMap, Layer, Reported

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import psutil
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 MB = 2**20
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -405,14 +407,14 @@ def _threads(count: int) -> Iterator[None]:
         _most.reset(token)
 
 
-def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
+def for_this_thread(hook: Callable[Arguments, Result]) -> Callable[Arguments, Result | None]:
     """Wrap a module's hook so that it only runs in passes of this thread; other threads may run the same module at the
     same time."""
     owner = threading.get_ident()
 
     @functools.wraps(hook)
-    def owned(*arguments: Any) -> Any:
-        return hook(*arguments) if threading.get_ident() == owner else None
+    def owned(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result | None:
+        return hook(*arguments, **options) if threading.get_ident() == owner else None
     return owned
 
 

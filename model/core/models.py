@@ -1,20 +1,280 @@
-"""The interfaces that questions use: open models, and the answers to other questions.
+"""The interfaces that questions use: open models, the answers to other questions, and the trace, which holds the
+computations around a model's attention: embeddings, residual stream, projections per head, norms and feed-forward.
 
 A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/sources.py;
 `OpenModel` by model/capture/model.py for every network and by model/imported/source.py for imported files.
+
+A `Trace` answers a `TraceQuery`. It comes from the same pass as the query's record, so the two agree to the last bit.
+Rows are tokens and vectors are rows, y = x · W + b; layers and heads count from 0. Weights are read-only views of the
+model's memory; `nbytes` counts only what belongs to the trace.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from model.core.attention import frozen_array
 from model.core.query import Edit, Kind, KindHeadId, Progress, Query, UserError, check_finite, quiet
 from model.core.record import AttentionRecord, Card, Omission, Tokens
-from model.core.trace import LastVectors, Trace
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+
+# largest difference between equal vectors, relative to the largest number; rounding errors are smaller
+CLOSE = 1e-4
+
+
+def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two arrays are equal up to rounding (CLOSE)."""
+    if one.shape != other.shape:
+        return False
+    largest = max(float(np.abs(other).max(initial=0)), 1e-30)
+    return float(np.abs(one - other).max(initial=0)) <= CLOSE * largest
+
+
+def _freeze(owner: object, **axes: int) -> None:
+    """Make the named arrays, float32 with this number of axes, read-only; skip None."""
+    for name, count in axes.items():
+        array = getattr(owner, name)
+        if array is None:
+            continue
+        assert (array.ndim, array.dtype) == (count, np.float32), f"{name} of {type(owner).__name__}: {array.dtype}"
+        object.__setattr__(owner, name, frozen_array(array))
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """A projection matrix, split by head."""
+
+    weight: np.ndarray        # (head, input, output)
+    bias: np.ndarray | None   # (head, output)
+
+    def __post_init__(self) -> None:
+        _freeze(self, weight=3, bias=2)
+
+    def apply(self, x: np.ndarray, head: int) -> np.ndarray:
+        """Compute x · W + b of one head, (…, output), for x (…, input)."""
+        return x @ self.weight[head] + (0 if self.bias is None else self.bias[head])
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionTrace:
+    """The projections around equation (1) in one layer, with their inputs and outputs."""
+
+    kind: Kind                                # kind of attention
+    index: int                                # the layer's number in the model
+    x: np.ndarray                             # (q, d_model): the input of the queries
+    memory: np.ndarray                        # (k, d_model): the input of keys and values; x in self-attention
+    query: Projection                         # W_Q
+    key: Projection                           # W_K
+    value: Projection                         # W_V
+    w_output: np.ndarray                      # (head, d_v, d_model): W_O, split by head
+    b_output: np.ndarray | None               # (d_model)
+    output: np.ndarray                        # (q, d_model): the sub-layer's output
+    pairs: tuple[tuple[int, int], ...] = ()   # pairs of a head's dimensions that rotary positions rotate, fastest first
+    # factors by which a norm scaled queries and keys before they were rotated, (q or k, head, d_k), or None
+    query_scale: np.ndarray | None = None
+    key_scale: np.ndarray | None = None
+    gate: np.ndarray | None = None            # factors on the heads' outputs before W_O, (q, head, d_v or 1), or None
+
+    def __post_init__(self) -> None:
+        _freeze(self, x=2, memory=2, w_output=3, b_output=1, output=2, query_scale=3, key_scale=3, gate=3)
+
+
+def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
+           pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """Apply to vectors (…, d_k) the rotation that rotary positions applied to `before` to get `after`. Each pair of
+    dimensions is treated as a complex number."""
+    found = np.array(vectors, np.float64)
+    for a, b in pairs:
+        turn = (after[..., a] + 1j * after[..., b]) / (before[..., a] + 1j * before[..., b])
+        both = (vectors[..., a] + 1j * vectors[..., b]) * turn
+        found[..., a], found[..., b] = both.real, both.imag
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """One normalisation of t vectors."""
+
+    name: str                 # the module's name in its block
+    kind: str                 # "layer" (Ba et al. 2016) or "rms" (Zhang and Sennrich 2019)
+    input: np.ndarray         # (t, d_model)
+    output: np.ndarray        # (t, d_model)
+    gain: np.ndarray          # (d_model)
+    bias: np.ndarray | None   # (d_model)
+    epsilon: float            # added to the variance or mean square
+
+    def __post_init__(self) -> None:
+        _freeze(self, input=2, output=2, gain=1, bias=1)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """The factor applied to each token before the gain, float64 (t): 1/√(variance + ε), or 1/√(mean square + ε)."""
+        return self._scales(self.input.astype(np.float64))
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """Apply this normalisation to other vectors (…, d_model), with scales computed from them, float64."""
+        x = x.astype(np.float64)
+        centred = x - x.mean(-1, keepdims=True) if self.kind == "layer" else x
+        scaled = centred * self._scales(x)[..., None] * self.gain
+        return scaled if self.bias is None else scaled + self.bias
+
+    def _scales(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(1 / np.sqrt((x.var(-1) if self.kind == "layer" else (x * x).mean(-1)) + self.epsilon))
+
+
+@dataclass(frozen=True, eq=False)
+class FeedForwardTrace:
+    """One feed-forward layer over t vectors."""
+
+    activation: str      # name of the activation function
+    before: np.ndarray   # (t, d_ff): x · W_1 + b_1
+    active: np.ndarray   # (t, d_ff): the activation of `before`
+    hidden: np.ndarray   # (t, d_ff): the input of W_2: `active`, times a second projection in a gated layer
+    output: np.ndarray   # (t, d_model)
+
+    def __post_init__(self) -> None:
+        _freeze(self, before=2, active=2, hidden=2, output=2)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One layer of a stack."""
+
+    kind: Kind  # SELF in an encoder, CAUSAL in a decoder, which includes its cross-attention
+    index: int                               # the layer's number in the stack
+    before: np.ndarray                       # (t, d_model): the residual stream entering the block
+    after: np.ndarray                        # (t, d_model): the residual stream leaving the block
+    attentions: tuple[AttentionTrace, ...]   # self-attention, or self- and cross-attention
+    norms: tuple[Norm, ...]                  # in the order of the pass
+    norm_first: bool                         # pre-LN: the residual stream itself is not normalised
+    feed_forward: FeedForwardTrace | None    # None if its form is unknown (mixture of experts, for example)
+
+    def __post_init__(self) -> None:
+        _freeze(self, before=2, after=2)
+        check_finite(f"behind block {self.index}", self.after)
+
+
+def norm_of(norms: Iterable[Norm], read: np.ndarray) -> Norm | None:
+    """Return the norm that reads these vectors (t, d_model), or None."""
+    return next((norm for norm in norms if same_numbers(norm.input, read)), None)
+
+
+def norm_giving(norms: Iterable[Norm], given: np.ndarray) -> Norm | None:
+    """Return the norm that gives these vectors (t, d_model), or None."""
+    return next((norm for norm in norms if same_numbers(norm.output, given)), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded:
+    """A stack's embedding layer."""
+
+    kind: Kind                                  # kind of the stack's self-attention
+    # (name, (t, d_model)) pairs whose sum is normalised; empty if the embedding is computed differently
+    parts: tuple[tuple[str, np.ndarray], ...]
+    norm: Norm | None                           # norm of the sum
+    output: np.ndarray                          # (t, d_model): the input of the first block
+    learned: np.ndarray | None = None           # (position, d_model): the full table of learned positions
+
+    def __post_init__(self) -> None:
+        _freeze(self, output=2, learned=2)
+        object.__setattr__(self, "parts", tuple((name, frozen_array(part, np.float32)) for name, part in self.parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Unembedding:
+    """The map from the final vectors to the logits: x · weightᵀ · scale + bias. Checked against the logits of the
+    pass."""
+
+    weight: np.ndarray        # W_U, (vocabulary, d_model)
+    bias: np.ndarray | None   # (vocabulary)
+    scale: float              # 1 except in models that scale the final vectors or the logits
+
+    def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
+        """Compute logits of vectors x (…, d_model) for all words or for these ids, float64 (…, id)."""
+        found = x.astype(np.float64) @ self.weight[ids].T.astype(np.float64) * self.scale
+        return found if self.bias is None else found + self.bias[ids]
+
+
+@dataclass(frozen=True, eq=False)
+class Transform:
+    """The layer before the unembedding of a masked-word model: a norm of activation(x · W + b)."""
+
+    weight: np.ndarray        # (d_model, d)
+    bias: np.ndarray | None   # (d)
+    slope: np.ndarray         # (t, d): the activation divided by its input, in this pass
+    norm: Norm
+    activation: Callable[[np.ndarray], np.ndarray]
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """Compute what the unembedding reads for other final vectors (…, d_model), float64 (…, d)."""
+        made = x.astype(np.float64) @ self.weight + (0 if self.bias is None else self.bias)
+        return self.norm.apply(self.activation(made))
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The answer to a TraceQuery: one `Embedded` per stack, every block, the final norms and the unembedding."""
+
+    query: Query
+    embedded: tuple[Embedded, ...]
+    blocks: tuple[Block, ...]
+    final: tuple[Norm, ...] = ()              # norms of each stack's final output
+    unembedding: Unembedding | None = None    # None if the logits are not computed in a known way
+    transform: Transform | None = None        # between the final vectors and the unembedding, if anything
+
+    def plain(self) -> "Trace":
+        """Return this trace. Raises UserError if a norm or a gate inside its attention makes equation (1) between the
+        projections and W_O incomplete."""
+        for attention in (attention for block in self.blocks for attention in block.attentions):
+            if any(each is not None for each in (attention.query_scale, attention.key_scale, attention.gate)):
+                raise UserError("Inside this model's attention, a norm or a gate changes the heads' vectors, which is "
+                                "not computed here; choose a model without one, such as SmolLM2.")
+        return self
+
+    def block(self, kind: Kind, index: int) -> Block:
+        """Return the block that contains this attention layer. Raises KeyError if there is none."""
+        return self.find(kind, index)[0]
+
+    def attention(self, kind: Kind, index: int) -> AttentionTrace:
+        """Return the attention of this kind and layer. Raises KeyError if there is none."""
+        return self.find(kind, index)[1]
+
+    def find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
+        """Return the block and the attention of this kind and layer. Raises KeyError if there is none."""
+        for block in self.blocks:
+            for attention in block.attentions:
+                if (attention.kind, attention.index) == (kind, index):
+                    return block, attention
+        raise KeyError(f"no {kind} attention in layer {index}")
+
+    def start(self, kind: Kind) -> Embedded:
+        """Return the embedding of the stack that the queries belong to; for cross-attention, the decoder."""
+        stack = Kind.CAUSAL if kind is Kind.CROSS else kind
+        return next(embedded for embedded in self.embedded if embedded.kind is stack)
+
+    def last(self, kind: Kind) -> tuple[Block, Norm | None]:
+        """Return the last block of a stack and the norm of its output; for cross-attention, the decoder's."""
+        stack = Kind.CAUSAL if kind is Kind.CROSS else kind
+        block = [block for block in self.blocks if block.kind is stack][-1]
+        return block, norm_of(self.final, block.after)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all activations in bytes, counting shared ones once and leaving out the model's weights."""
+        arrays = [array for embedded in self.embedded
+                  for array in (embedded.output, *(part for _, part in embedded.parts))]
+        for block in self.blocks:
+            arrays += [block.before, block.after]
+            arrays += [array for each in block.attentions for array in (
+                each.x, each.memory, each.output, each.query_scale, each.key_scale, each.gate) if array is not None]
+            arrays += [array for norm in block.norms for array in (norm.input, norm.output)]
+            if block.feed_forward is not None:
+                arrays += [getattr(block.feed_forward, name) for name in ("before", "active", "hidden", "output")]
+        return sum({array.__array_interface__["data"][0]: array.nbytes for array in arrays}.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +313,6 @@ class Pass:
     outputs: "Callable[[], Tensor]"             # returns logits (row, token, vocabulary) or sentence vectors (row, d)
     answer: Callable[[int], PassAnswer]         # returns the answer for a row; raises UserError if there is none
     heads: "dict[tuple[Kind, int], Tensor]"     # every head's output (q, head, d_v), by kind and layer
-    last: dict[Kind, np.ndarray]                # (t, d_model), the output of the last block of each kind, if requested
 
 
 class Vocabulary(Protocol):
@@ -132,12 +391,11 @@ class OpenModel(Protocol):
         """Return the query as the network's input."""
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
-            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
+            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None) -> Pass:
         """Run one captured pass.
 
         every: compute logits of all tokens, where a decoder would only compute the last. rows: run one copy of the text
-        per entry, with the outputs (q, d_v) of some heads replaced. last: keep the output of the last block of each
-        kind.
+        per entry, with the outputs (q, d_v) of some heads replaced.
         """
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
@@ -179,20 +437,3 @@ class TraceQuery:
     def answer(self, models: Models, report: Progress) -> Trace:
         """Return the trace of the pass that the query's record comes from."""
         return models.open(self.query, report).trace(self.query, report)
-
-
-@dataclass(frozen=True)
-class LastVectorsQuery:
-    """A request for the output of the last block of one kind, at the cost of a plain pass."""
-
-    query: Query
-    kind: Kind
-
-    def answer(self, models: Models, report: Progress) -> LastVectors:
-        """Return the vectors. Raises UserError if the model has no such block or its blocks cannot be identified."""
-        opened = models.open(self.query, report)
-        done = opened.run(opened.tokens(self.query, report), self.query.edits, report, last=True)
-        if self.kind not in done.last:
-            raise UserError(f"{opened.card.title} has no block of {self.kind} attention that can be followed here; "
-                            f"choose another kind, give a target, or choose a verified model.")
-        return LastVectors(done.last[self.kind])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from model.core.files import ASSETS
-from model.core.limits import LIMITS, MB
+from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
 from model.core.session_store import SessionStore
 
@@ -54,7 +54,8 @@ def _upright(content: bytes, name: str) -> "Image":
             size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
             scans = content.count(SCAN) if image.format == "JPEG" else 1
             LIMITS.refuse_above("picture_scans", scans, name, "save it again")
-            _refuse_work(round(pixels * bytes_a_pixel(image, scans)), f"{name} ({image.width:,} × {image.height:,})")
+            LIMITS.refuse_above("picture_work_bytes", pixels * bytes_a_pixel(image, scans), f"{name}, decoded,",
+                                "make it smaller or save it as JPEG")
             if scale < 1:
                 image.draft("RGB", size)   # decode a JPEG at 1/2, 1/4 or 1/8 of its size if that is enough
             orientation = image.getexif().get(0x0112)
@@ -96,13 +97,6 @@ def bytes_a_pixel(image: "Image", scans: int) -> float:
     if image.format == "WEBP":
         return 21 if image.mode == "RGBA" else 16
     return 2 if image.mode in ("1", "L", "P") else 3 if image.mode.startswith("I;16") else 6
-
-
-def _refuse_work(amount: int, whose: str) -> None:
-    most = LIMITS.picture_work_bytes
-    if amount > most:
-        raise UserError(f"{whose} would take about {amount // MB:,} MB of memory to decode and the limit is "
-                        f"{most // MB:,}; make it smaller or save it as JPEG.")
 
 
 def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":

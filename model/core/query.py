@@ -1,6 +1,9 @@
 """Queries and their parts: kinds of attention, edits and the `Query` itself, built from primitives so that it can be a
-cache key and part of a URL. Also type aliases used in many signatures, and the errors that users can act on."""
+cache key and part of a URL. Also type aliases used in many signatures, the errors that users can act on, and the words
+of a text, whose spans count code points of the typed text, which is not normalised."""
+import functools
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -190,8 +193,8 @@ def no_last_keys(title: str) -> UserError:
 
 def text_only(title: str) -> UserError:
     """Return the error for a picture given to a text model."""
-    return UserError(f"{title} reads text and no pictures; choose a model of pictures, such as dinov2-small, or leave "
-                     f"the picture out.")
+    return UserError(f"{title} is shown with text only; choose a model of pictures, such as dinov2-small, or leave the "
+                     f"picture out.")
 
 
 def pictures_only(title: str) -> UserError:
@@ -223,12 +226,8 @@ class Query:
             raise UserError("A head's output can only be copied from the same model; choose the same "
                             "model for both texts.")
         outputs = [(edit.kind, edit.layer, edit.head) for edit in self.edits if isinstance(edit, Silence | Patch)]
-        for kind, layer, head in outputs:
-            if outputs.count((kind, layer, head)) > 1:
-                raise UserError(f"Layer {layer} head {head} ({kind}) has two edits of its output, but only one can "
-                                f"apply; remove one.")
-        if sum(isinstance(edit, Window) for edit in self.edits) > 1:
-            raise UserError("Only one window can be applied at a time; remove the other.")
+        if len({*outputs}) < len(outputs) or sum(isinstance(edit, Window) for edit in self.edits) > 1:
+            raise UserError("Only one edit of a head's output, and only one window, can apply; remove the others.")
 
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
         """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if the model cannot answer."""
@@ -289,3 +288,46 @@ def largest(errors: Iterable[float]) -> float:
     ignore."""
     numbers = np.array([0.0, *errors])
     return float(numbers.max()) if np.isfinite(numbers).all() else float("inf")
+
+
+APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
+
+
+@functools.lru_cache(1 << 14)
+def sort_of(character: str) -> str:
+    """Return the character's class: word, mark (attached to its predecessor), space or sign (a separate word)."""
+    if character.isspace() or character == "\ufeff":
+        return "space"
+    skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
+    category = unicodedata.category(character)[0]
+    if category == "M" or character in (JOINER, NON_JOINER) or skin_tone:
+        return "mark"
+    if "\u2e80" <= character <= "\u9fff" or "\uf900" <= character <= "\ufaff" or character >= "\U00020000":
+        return "sign"   # Chinese and Japanese are written without spaces, so each character is a word
+    return "word" if category in "LN" or character == "_" else "sign"
+
+
+def word_spans(text: str) -> list[Span]:
+    """Return (start, end) of each word and each symbol. "don't" is one word. Combining marks, emoji joiners and skin
+    tones stay with the character that they modify."""
+    spans: list[Span] = []
+    before = "space"
+    for i, character in enumerate(text):
+        sort = sort_of(character)
+        if character in APOSTROPHES and before == "word" and sort_of(text[i + 1:i + 2] or " ") == "word":
+            sort = "word"
+        joined = before != "space" and (sort == "mark" or (text[i - 1] == JOINER and sort == "sign"))
+        if joined or sort == before == "word":
+            spans[-1] = (spans[-1][0], i + 1)
+        elif sort != "space":
+            spans.append((i, i + 1))
+        before = before if joined and sort == "mark" else sort
+    return spans
+
+
+def word_numbers(text: str) -> list[int]:
+    """Return each character's word number, -1 for white space."""
+    numbers = [-1] * len(text)
+    for number, (start, end) in enumerate(word_spans(text)):
+        numbers[start:end] = [number] * (end - start)
+    return numbers

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 import numpy as np
 
 from model.core import record_file
-from model.core.masks import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
+from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
 from model.core.query import Box, Kind, Query, Span, UserError, check_finite, quoted
 
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
@@ -48,18 +48,12 @@ class Tokens:
     boxes: tuple[Box | None, ...] = ()   # the patches' boxes in the picture; () if no token is a patch
 
     def __post_init__(self) -> None:
-        lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__
-                   if name != "boxes" or self.boxes}
-        if len(set(lengths.values())) != 1 or not self.texts:
-            raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one "
-                             f"entry per token.")
-        for box in filter(None, self.boxes):
-            if not (0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1):
-                raise ValueError(f"Tokens: expected boxes as shares of the picture, from 0 to 1, got {box}; divide by "
-                                 f"its width and height.")
-        if len(set(self._corners)) != len(self._corners):
-            raise ValueError("Tokens: expected one token per patch, got two with the same corner; give each its "
-                             "own box.")
+        lengths = {len(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes" or self.boxes}
+        inside = all(0 <= box.left < box.right <= 1 and 0 <= box.top < box.bottom <= 1
+                     for box in filter(None, self.boxes))
+        if lengths != {len(self.texts) or 1} or not inside or len(set(self._corners)) < len(self._corners):
+            raise ValueError(f"expected one entry per token in each field, and a box of its own for each patch, inside "
+                             f"the picture; got {self}")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -68,25 +62,19 @@ class Tokens:
         """Return a token's position. `wanted` is a position, a token's text, or text#2 for the second token with this
         text. Raises UserError if no token matches, or more than one."""
         if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
-            if 0 <= (place := wanted.__index__()) < len(self):
-                return place
-            raise UserError(f"There is no token {wanted}; choose a position from 0 to {len(self) - 1}.")
-        if not isinstance(wanted, str):
-            raise UserError(f"A token is named by its position or its text, not by {quoted(repr(wanted))}; choose "
-                            f"a position from 0 to {len(self) - 1}.")
-        text, _, number = wanted.rpartition("#")
-        found = [token for token, own in enumerate(self.texts) if own == wanted]
-        if not found and number.isdecimal() and len(number) < 10:
-            same = [token for token, own in enumerate(self.texts) if own == text]
-            found = same[int(number) - 1:int(number)] if int(number) else []
+            found = [wanted.__index__()] if 0 <= wanted.__index__() < len(self) else []
+        else:
+            text, _, number = str(wanted).rpartition("#")
+            found = [token for token, own in enumerate(self.texts) if own == wanted]
+            if not found and number.isdecimal() and int(number[:9]):
+                found = [token for token, own in enumerate(self.texts) if own == text][int(number[:9]) - 1:][:1]
         if len(found) == 1:
             return found[0]
-        if found:
-            raise UserError(f"{len(found)} tokens are {quoted(wanted)}, at positions {', '.join(map(str, found))}; "
-                            f"choose a position, or one of {wanted}#1 to {wanted}#{len(found)}.")
-        if wanted.isdecimal() and len(wanted) < 10:
-            return self.index(int(wanted))
-        raise UserError(f"There is no token {quoted(wanted)}; choose from: {' '.join(self.texts)[:500]}")
+        if not found and isinstance(wanted, str) and wanted.isdecimal():
+            return self.index(int(wanted[:9]))
+        known = f"{wanted}#1 to {wanted}#{len(found)}" if found else f"{' '.join(self.texts)[:500]}"
+        raise UserError(f"{len(found) or 'No'} tokens are {quoted(repr(wanted))}; choose a position from 0 to "
+                        f"{len(self) - 1}, or one of: {known}")
 
     @cached_property
     def patches(self) -> tuple[int, ...]:
@@ -309,35 +297,24 @@ class Layer(Attends):
             object.__setattr__(self, name, _check_array(owner, name, getattr(self, name), 3))
         for name in ("sink", "temperature"):
             if getattr(self, name) is not None:
-                array = _check_array(owner, name, getattr(self, name), 1)
-                if len(array) != self.heads:
-                    raise ValueError(f"{owner}: expected {name} for {self.heads} heads, got {len(array)}; give one "
-                                     f"number per head.")
-                object.__setattr__(self, name, array)
+                object.__setattr__(self, name, _check_array(owner, name, getattr(self, name), 1))
         if self.gate is not None:
             object.__setattr__(self, "gate", _check_array(owner, "gate", self.gate, 2))
-        self._check_shapes(owner)
+        if not self._fits():
+            raise ValueError(f"{owner}: expected a query (head, q, d_k), a key (kv_head, k, d_k), a value (kv_head, k, "
+                             f"d_v), heads a multiple of kv_heads, and all other arrays of these sizes, got "
+                             f"{self.query.shape}, {self.key.shape} and {self.value.shape}")
 
-    def _check_shapes(self, owner: str) -> None:
-        (heads, _, d_k), (kv_heads, n_keys, key_d_k) = self.query.shape, self.key.shape
-        if heads % kv_heads or d_k != key_d_k or self.value.shape[:2] != (kv_heads, n_keys):
-            raise ValueError(f"{owner}: expected query (head, q, d_k), key (kv_head, k, d_k), value (kv_head, k, d_v) "
-                             f"with heads a multiple of kv_heads, got {self.query.shape}, {self.key.shape}, "
-                             f"{self.value.shape}; transpose to this order.")
-        shape = (heads, self.query.shape[1], n_keys)
-        if self.gate is not None and self.gate.shape != shape[:2]:
-            raise ValueError(f"{owner}: expected a gate of {shape[:2]}, got {self.gate.shape}; give one number per "
-                             f"head and query.")
-        for name in ("allowed", "bias"):
-            part = getattr(self, name)
-            if isinstance(part, Dense) and part.values.shape not in (shape, shape[1:]):
-                raise ValueError(f"{owner}: expected {name} of {shape} or {shape[1:]}, got {part.values.shape}; give "
-                                 f"one row per query.")
-        distances = shape[1] + shape[2] - 1
-        if isinstance(self.bias, Relative) and (*self.bias.by_offset.shape, self.bias.n_queries) != (
-                heads, distances, shape[1]):
-            raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {distances} distances, "
-                             f"got {self.bias.by_offset.shape}; give one column per distance.")
+    def _fits(self) -> bool:
+        """Return whether the shapes of all arrays fit together."""
+        (heads, queries, d_k), (kv_heads, keys, key_d_k) = self.query.shape, self.key.shape
+        shapes = ((heads, queries, keys), (queries, keys))
+        return (heads % kv_heads == 0 and d_k == key_d_k and self.value.shape[:2] == (kv_heads, keys)
+                and all(part is None or part.shape == (heads,) for part in (self.sink, self.temperature))
+                and (self.gate is None or self.gate.shape == (heads, queries))
+                and all(part.values.shape in shapes for part in (self.allowed, self.bias) if isinstance(part, Dense))
+                and (not isinstance(self.bias, Relative) or (*self.bias.by_offset.shape, self.bias.n_queries)
+                     == (heads, queries + keys - 1, queries)))
 
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:
@@ -368,19 +345,14 @@ class Reported:
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
         object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
-        if not 0 < self.tolerance <= 0.01:
-            raise ValueError(f"{owner}: expected a tolerance of at most 0.01, got {self.tolerance}; these are not "
-                             f"softmax weights.")
-        if self.sink_share is not None:
-            share = _check_array(owner, "sink_share", self.sink_share, 2)
-            if share.shape != self.weights.shape[:2] or share.min() < 0:
-                raise ValueError(f"{owner}: expected a sink's share for each head and query, got {share.shape}; give "
-                                 f"one number per row.")
-            object.__setattr__(self, "sink_share", share)
-        if self.weights.min() < 0 or self.weights.max() > 1 + self.tolerance:
-            raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to "
-                             f"{self.weights.max()}; these are not softmax weights.")
-        taken = 0 if self.sink_share is None else self.sink_share
+        share, taken = self.sink_share, np.zeros(self.weights.shape[:2], np.float32)
+        if share is not None:
+            taken = _check_array(owner, "sink_share", share, 2)
+            object.__setattr__(self, "sink_share", taken)
+        if (taken.shape != self.weights.shape[:2] or min(taken.min(), self.weights.min()) < 0
+                or self.weights.max() > 1 + self.tolerance or not 0 < self.tolerance <= 0.01):
+            raise ValueError(f"{owner}: expected weights from 0 to 1, with a sink's share of each row if there is one, "
+                             f"got {self.weights.min()} to {self.weights.max()}")
         error = float(np.abs(self.weights.sum(-1) + taken - 1)[~self.sees_nothing].max(initial=0))
         if error > self.tolerance:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
@@ -418,24 +390,25 @@ class AttentionMap:
     layers: tuple[Layer | Reported, ...]
 
     def __post_init__(self) -> None:
-        wanted = (len(self.queries), len(self.keys))
-        if not self.layers:
-            raise ValueError(f"{self.kind}: expected at least one layer, got none; the model has no softmax attention "
-                             f"of this kind.")
-        for layer in self.layers:
-            if layer.shape[1:] != wanted:
-                raise ValueError(f"{self.kind}: layer {layer.index} of {layer.shape} does not fit {wanted[0]} queries "
-                                 f"and {wanted[1]} keys; capture and tokens come from different texts.")
-        if len({layer.index for layer in self.layers}) != len(self.layers):
-            raise ValueError(f"{self.kind}: expected each layer once, got {[layer.index for layer in self.layers]}; "
-                             f"number them as the model does.")
+        shapes, numbers = {layer.shape[1:] for layer in self.layers}, {layer.index for layer in self.layers}
+        if shapes != {(len(self.queries), len(self.keys))} or len(numbers) < len(self.layers):
+            raise ValueError(f"{self.kind}: expected layers, each once, over {len(self.queries)} queries and "
+                             f"{len(self.keys)} keys, got {shapes}")
 
     def layer(self, index: int) -> Layer | Reported:
-        """Return the layer with this number in the model. Raises KeyError if it has no softmax attention."""
-        for layer in self.layers:
-            if layer.index == index:
-                return layer
-        raise KeyError(f"no attention layer {index}")
+        """Return the layer with this number in the model. Raises UserError if it has no softmax attention."""
+        numbers = [layer.index for layer in self.layers]
+        if index not in numbers:
+            raise UserError(f"There is no layer {index} of {self.kind} attention; choose one of "
+                            f"{', '.join(map(str, numbers))}.")
+        return self.layers[numbers.index(index)]
+
+    def of_head(self, layer: int, head: int) -> Layer | Reported:
+        """Return the layer of a head, by layer and head number. Raises UserError if there is no such head."""
+        found = self.layer(layer)
+        if isinstance(head, bool) or head not in range(found.heads):
+            raise UserError(f"Layer {layer} has no head {head}; choose one from 0 to {found.heads - 1}.")
+        return found
 
     def has(self, layer: int, head: int) -> bool:
         """Return whether the model has this head, by layer and head number."""
@@ -536,19 +509,18 @@ class AttentionRecord:
 
     def __post_init__(self) -> None:
         if not self.maps or len(set(self.kinds)) != len(self.maps):
-            raise ValueError(f"record: expected each kind once and at least one, got {list(self.kinds)}; merge maps of "
-                             f"one kind.")
+            raise ValueError(f"record: expected each kind once and at least one, got {list(self.kinds)}")
         if self.picture is not None:
-            if self.picture.dtype != np.uint8 or self.picture.ndim != 3 or self.picture.shape[2] != 3:
+            if self.picture.dtype != np.uint8 or self.picture.shape[2:] != (3,):
                 raise ValueError(f"record: expected a picture as uint8 (height, width, 3), got {self.picture.dtype} "
-                                 f"{self.picture.shape}; undo the normalisation first.")
+                                 f"{self.picture.shape}")
             object.__setattr__(self, "picture", frozen_array(self.picture))
 
     def __getitem__(self, kind: Kind) -> AttentionMap:
         for attention_map in self.maps:
             if attention_map.kind == kind:
                 return attention_map
-        raise KeyError(f"this model has no {kind} attention")
+        raise UserError(f"This model has no {kind} attention; choose {' or '.join(self.kinds)}.")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

@@ -13,14 +13,21 @@ from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from model.core import files
+from model.core.attention import Mask
 from model.core.limits import LIMITS
-from model.core.masks import Mask
-from model.core.query import UserError
+from model.core.query import Query, UserError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from model.core.record import AttentionRecord
+
+Made = TypeVar("Made")
 
 SUFFIX = ".safetensors"
 FORMAT = "Clearhead record 1"
@@ -45,7 +52,7 @@ class _Arrays:
         return {"array": known}
 
 
-def save(record: Any, path: str | Path) -> Path:
+def save(record: "AttentionRecord", path: str | Path) -> Path:
     """Write the record and return the path. Raises UserError for a name without the file extension, for a record too
     large to be opened again, or if the file cannot be written."""
     place = Path(path)
@@ -57,10 +64,10 @@ def save(record: Any, path: str | Path) -> Path:
     return place
 
 
-def encode(record: Any, **more: Any) -> bytes:
+def encode(record: "AttentionRecord", **more: object) -> bytes:
     """Return the file's content. `more`: other parts of the record, by name."""
     arrays = _Arrays()
-    about = {"format": FORMAT, "query": query_of(record.query), "maps": [
+    about: dict[str, object] = {"format": FORMAT, "query": query_of(record.query), "maps": [
         {"kind": str(part.kind), "queries": plain(part.queries), "keys": plain(part.keys),
          "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
         for part in record.maps]}
@@ -69,20 +76,20 @@ def encode(record: Any, **more: Any) -> bytes:
     return _packed(about, arrays)
 
 
-def _packed(about: dict[str, Any], arrays: _Arrays) -> bytes:
+def _packed(about: dict[str, object], arrays: _Arrays) -> bytes:
     import safetensors.numpy
 
     text = json.dumps(about, ensure_ascii=True, allow_nan=False)
     return safetensors.numpy.save(arrays.by_name, {"clearhead": text})
 
 
-def pack(value: Any, about: Any) -> bytes:
+def pack(value: object, about: object) -> bytes:
     """Return the content of a file with any dataclass of values and arrays, for `unpack`. about: JSON."""
     arrays = _Arrays()
     return _packed({"about": about, "value": _value(value, "value", arrays)}, arrays)
 
 
-def unpack(content: bytes, kind: type, about: Any) -> Any:
+def unpack(content: bytes, kind: type[Made], about: object) -> Made | None:
     """Return the value of this type in a file of our own, or None if it was packed with another `about`. Raises any
     error for a damaged file."""
     import safetensors.numpy
@@ -94,29 +101,29 @@ def unpack(content: bytes, kind: type, about: Any) -> Any:
     return reader.made(kind, said["value"]) if said["about"] == about else None
 
 
-def query_of(query: Any) -> dict[str, Any]:
+def query_of(query: Query) -> dict[str, object]:
     """Return the query's texts and a description of its edits, since a file cannot be queried again."""
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
     edits = sorted(repr(edit)[:300] for edit in query.edits)
     return {name: getattr(query, name, None) for name in names} | {"edits": edits}
 
 
-def _typed(value: Any, name: str, arrays: _Arrays) -> dict[str, Any]:
+def _typed(value: "DataclassInstance", name: str, arrays: _Arrays) -> dict[str, object]:
     """Return a dataclass as its type's name and its fields."""
     fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
               for field in dataclasses.fields(value)}
     return {"type": type(value).__name__, **fields}
 
 
-def _value(value: Any, name: str, arrays: _Arrays) -> Any:
+def _value(value: object, name: str, arrays: _Arrays) -> object:
     if isinstance(value, np.ndarray):
         return arrays.add(name, value)
-    if dataclasses.is_dataclass(value):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _typed(value, name, arrays)
     return plain(value)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Convert to JSON types: dataclasses to objects, arrays to lists, tables to lists of rows. NaN, which means "not
     measured", becomes null."""
     if dataclasses.is_dataclass(value):
@@ -183,8 +190,8 @@ class Reader:
         return given if kind is Any else typed(given, kind)
 
 
-def typed(value: Any, kind: type) -> Any:
+def typed(value: object, kind: type[Made]) -> Made:
     """Return the value. Raises ValueError unless it has exactly this type."""
-    if type(value) is not kind:
+    if not isinstance(value, kind) or type(value) is not kind:
         raise ValueError(f"expected {kind.__name__}, got {str(value)[:40]!r}")
     return value

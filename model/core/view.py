@@ -200,11 +200,8 @@ def overlaid_heads(record: AttentionRecord, view: View) -> list[DisplayedHead]:
 def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
     """Return the view's open head. Raises UserError if the record has no such head or the filters leave nothing to
     show."""
-    if view.kind not in record.kinds or not record[view.kind].has(view.layer, view.head):
-        raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a "
-                        f"head from the grid.")
     attention_map = record[view.kind]
-    layer = attention_map.layer(view.layer)
+    layer = attention_map.of_head(view.layer, view.head)
     if max(layer.shape[1:]) > MAX_UNPOOLED:
         return _pooled(attention_map, layer, view)
     all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)

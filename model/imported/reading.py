@@ -19,8 +19,8 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
+from model.core.attention import Causal, Full
 from model.core.limits import LIMITS
-from model.core.masks import Causal, Full
 from model.core.query import Kind, NotFinite, UserError, first_line
 from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens, tokens_of_texts
 
@@ -72,15 +72,7 @@ class Arrays:
         if array not in self:
             raise self.refused(f"there is no array named {array}; save it with the attention")
         with self._readable(), self._archive.open(self._entries[array]) as file:
-            try:
-                values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
-            except ValueError as error:
-                if "Object arrays" not in str(error):
-                    raise
-                raise self.refused(f"{array} holds Python objects, which are never opened; save it as "
-                                   f"np.array({array}, dtype={WANTED[kinds]})") from error
-            if file.read(1):
-                raise ValueError(f"{array} has more bytes than its header says")
+            values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
         if values.dtype.kind not in kinds:
             raise self.refused(f"{array} holds {str(values.dtype)[:60]}; save it as np.array({array}, "
                                f"dtype={WANTED[kinds]})")

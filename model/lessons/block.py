@@ -9,8 +9,8 @@ import numpy as np
 
 from model.core.files import ASSETS
 from model.core.limits import seeded
+from model.core.models import Block, Norm
 from model.core.query import Kind
-from model.core.trace import Block, Norm
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)

@@ -4,9 +4,9 @@ from typing import cast
 
 import numpy as np
 
+from model.core.models import Trace
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Layer
-from model.core.trace import Trace
 
 
 def allowed(attention_map: AttentionMap) -> np.ndarray:

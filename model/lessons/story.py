@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models
+from model.core.models import Block, FeedForwardTrace, Models, Trace
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import Card, Tokens
-from model.core.trace import Block, FeedForwardTrace, Trace
 from model.studies.predictions import NextWord, NextWordQuery
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.models import Models
+from model.core.models import AttentionTrace, Models
 from model.core.query import HeadId, Kind, Progress, Query, Silence
-from model.core.trace import AttentionTrace
 
 MODEL = "induction"
 PREVIOUS: HeadId = (0, 1)                      # attends to the previous token

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.core.models import Models
+from model.core.models import Models, Trace
 from model.core.query import Progress, Query, UserError
 from model.core.record import Tokens
 from model.core.statistics import cosines
-from model.core.trace import Trace
 from model.pretrained.inputs import plain_ids
 from model.pretrained.tokens import visible
 

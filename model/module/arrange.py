@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.masks import Causal, Full
+from model.core.attention import Causal, Full
 from model.core.query import MOST_STREAMS, Kind, UserError
 from model.core.record import AttentionMap, Layer, Reported, Tokens, tokens_of_texts
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 MERGE = "merge it with peft's merge_and_unload, save the result and open that"
 BESIDE = f"copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} beside the weights of its base"
-# kinds of adapters that add tokens or whole modules, which peft cannot merge
-NEVER_MERGED = frozenset({"PROMPT_TUNING", "MULTITASK_PROMPT_TUNING", "P_TUNING", "PREFIX_TUNING", "ADAPTION_PROMPT",
-                          "CPT", "CARTRIDGE", "XLORA"})
 # LoRA settings that are applied, and settings that only affect training
 APPLIED = frozenset({
     "r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "rank_pattern", "alpha_pattern", "target_modules",
@@ -89,23 +86,18 @@ class Adapter:
     @property
     def obstacle(self) -> str:
         """Two clauses that say why it cannot be applied and what to do; empty if it can be applied."""
-        settings, lora = self.settings, self.kind == "LORA"
-        unknown = sorted(name for name in set(settings) - APPLIED - OF_TRAINING if settings[name])
-        begun = settings.get("init_lora_weights", True)
-        if not self.kind:
-            return f"no {ADAPTER_CONFIG} gives its peft_type; merge it with the package that made it, or remove it"
-        if self.kind in NEVER_MERGED:
-            return (f"only LoRA adapters are, and peft cannot merge this kind; to see the base, open a folder of it "
-                    f"without {ADAPTER_CONFIG}")
-        if lora and not (self.folder / ADAPTER_WEIGHTS).is_file():
+        others = sorted(name for name in set(self.settings) - APPLIED - OF_TRAINING if self.settings[name])
+        begun = self.settings.get("init_lora_weights", True)
+        if self.kind != "LORA":
+            return (f"only LoRA adapters of peft are; merge it with the package that made it, or open a folder of the "
+                    f"base without {ADAPTER_CONFIG}")
+        if not (self.folder / ADAPTER_WEIGHTS).is_file():
             return (f"there is no {ADAPTER_WEIGHTS}, and pickled weights (adapter_model.bin) can run code when they "
                     f"are opened; save it again with a current version of peft")
-        if lora and not unknown and begun in KEEPS_BASE:
-            return ""
-        if lora and unknown:
-            return f"{quoted(unknown[0])} in its {ADAPTER_CONFIG} is not supported here; {MERGE}"
-        changes = f"its training began with {quoted(str(begun))}, which changes the base"
-        return f"{changes if lora else 'only LoRA adapters are'}; {MERGE}"
+        if others or begun not in KEEPS_BASE:
+            return (f"{quoted(str(others[0] if others else begun))} in its {ADAPTER_CONFIG} changes what is not "
+                    f"computed here; {MERGE}")
+        return ""
 
     def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
         """Return the base model's files together with this adapter. Raises UserError if the adapter cannot be applied,

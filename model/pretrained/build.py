@@ -3,11 +3,9 @@ import copy
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from model.capture import forward_pass, verify
 from model.capture.forward_pass import Unsupported
@@ -24,7 +22,7 @@ from model.core import limits
 from model.core.limits import stop_between_layers
 from model.core.query import Kind, NotFinite, Progress, UserError, first_line
 from model.core.record import Card
-from model.pretrained import accounting, files
+from model.pretrained import files, load
 from model.pretrained.adapters import Adapter
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import (
@@ -42,6 +40,8 @@ from model.pretrained.model import PretrainedModel, pooling_of
 from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from model.pretrained import Config, Network, Output, Tokenizer
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; different lengths identify the two sides of an encoder–decoder
@@ -59,7 +59,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     report(0.7, "verifying against the model's own attention")
-    place = replace(place, unapplied=place.unapplied + loaded.unapplied + accounting.unread(loaded.network.config))
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied + load.unread(loaded.network.config))
     with blame(place.folder / "config.json", "the configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
@@ -84,8 +84,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     limits.refuse_weights(weights.parameters, place.title)
     adapter = None if place.adapter is None else Adapter(place.adapter)
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
-        accounting.check_inputs(place.title, config, argument)
-        network_class = accounting.architecture_of(config) or transformers.AutoModel
+        load.check_inputs(place.title, config, argument)
+        network_class = load.architecture_of(config) or transformers.AutoModel
         if adapter is not None:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
                 named = adapter.architecture(network_class.__name__, config)
@@ -96,7 +96,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
                # keep transformers from applying an adapter on its own, which it does if peft is installed
                "adapter_kwargs": {"subfolder": "none"}}
-    with _quantised(place, config), blame(weights.files[0], "the weights of what config.json describes"):
+    with blame(weights.files[0], "the weights of what config.json describes"):
         try:
             network, info = network_class.from_pretrained(
                 place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
@@ -114,7 +114,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     if adapter is not None:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
-        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
+        clauses = load.unapplied(place.folders, config, network, info["unexpected_keys"])
     stored = weights.dtypes
     dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)
@@ -129,7 +129,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokeniz
     forward, lengths = probe_of(network)
     examined = examine(place, network, head, forward, lengths)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
-    card = card_of(place, fingerprint, network, tokenizer, examined, lengths[0], dtype)
+    card = card_of(place, fingerprint, network, tokenizer, examined, dtype)
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
                            names, plan_of(network, card, head, examined), pooling, examined.looks_ahead)
@@ -149,6 +149,9 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
             lengths: tuple[int, int | None]) -> Examined:
     """Examine whether the network's attention can be verified or at least reported. Raises UserError if it can be
     neither."""
+    if not load.has_attention(network):
+        raise UserError(f"{place.title}, of the type {network.config.model_type}, has no attention to show; choose a "
+                        f"Transformer.")
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
     looks_ahead = False
@@ -165,7 +168,7 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
         wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
         shapes = _shapes_of(network)
     causal = not looks_ahead if wiring is None else wiring.has(Kind.CAUSAL)
-    reasons += place.unapplied + accounting.follows_is_causal(network.config, causal)
+    reasons += place.unapplied + load.follows_is_causal(network.config, causal)
     return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons)), shapes)
 
 
@@ -205,10 +208,8 @@ def _config(folder: Path) -> "Config":
     from transformers import AutoConfig
 
     with blame(folder / "config.json", "the configuration of a Transformer"):
-        accounting.check_type(folder, files.read_json(folder / "config.json"))
+        load.check_type(folder, files.read_json(folder / "config.json"))
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
-    if config.model_type in ATTENTIONLESS:
-        raise accounting.no_attention(folder.name, config.model_type)
     config.use_cache = config.get_text_config().use_cache = False
     return config
 
@@ -230,21 +231,6 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
     limits.refuse_weights(needed, title)
 
 
-@contextmanager
-def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
-    """Explain loading errors of quantised weights within the block."""
-    try:
-        yield
-    except UserError as error:
-        how = getattr(config, "quantization_config", None)
-        if how is None or error.__cause__ is None:
-            raise
-        method = how.get("quant_method", "in no way that is named") if isinstance(how, dict) else how
-        raise UserError(f"{place.title} is quantised ({str(method)[:40]}, says the quantization_config of its "
-                        f"config.json), and quantised weights cannot be opened here "
-                        f"({first_line(error.__cause__, 160)}); choose the unquantised model.") from error
-
-
 def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
             lengths: tuple[int, int | None]) -> bool:
     """Switch to the weights that the model itself reports, check them on the probe, and return whether tokens attend to
@@ -263,27 +249,11 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             verify.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
-        if not accounting.has_attention(network):
-            raise accounting.no_attention(place.title, network.config.model_type) from error
-        if not _runs(forward) and ids is not None:
-            raise accounting.not_shown(place.title, network.config.model_type, type(network)) from error
         found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
         said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
         raise UserError(f"{place.title} was refused because its picture cannot be trusted: {said}; choose another "
                         f"model.") from error
     return ahead
-
-
-def _runs(forward: Probe) -> bool:
-    """Return whether the network runs on text alone."""
-    import torch
-
-    try:
-        with torch.inference_mode():
-            forward()
-    except Exception:
-        return False
-    return True
 
 
 def _shapes_of(network: "Network") -> list[limits.Shape]:
@@ -309,20 +279,19 @@ def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> li
 
 UNLIMITED = 1_000_000  # for models with unlimited positions, limited only by memory and time
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
-ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 
 def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
-            probe: int, dtype: str) -> Card:
+            dtype: str) -> Card:
     """Build the card of a loaded network. tokenizer: from transformers, or a description of how a picture is split;
-    probe: number of tokens that the network was tested on; dtype: how the weights are stored and computed."""
+    dtype: how the weights are stored and computed."""
     config = network.config.get_text_config()
     slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
     heads, kv_heads, d_head = max((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes)
     notes = (place.entry.note if place.entry else "", source_of(place),
              Adapter(place.adapter).note() if place.adapter else "",
              others_of(config, frozenset(slot.index for slot in slots)),
-             side_of(network.config, frozenset(slot.kind for slot in slots)), window_of(config, probe))
+             side_of(network.config, frozenset(slot.kind for slot in slots)))
     return Card(
         id=place.id, title=place.title, revision=fingerprint,
         architecture=f"{type(network).__name__} ({config.model_type})",
@@ -371,15 +340,6 @@ def side_of(config: "Config", shown: frozenset[Kind]) -> str:
         return ""
     return (f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's "
             f"and the cross-attention are.")
-
-
-def window_of(config: "Config", probe: int) -> str:
-    """Return a sentence about a window too long to be tested at load time, or ""."""
-    window = smallest_window(config)
-    if window is None or window < probe:
-        return ""
-    return (f"Its window of {window:,} tokens is longer than the probe at load ({probe} tokens); longer texts are "
-            f"checked on every answer.")
 
 
 def _layers(config: "Config", probed: int) -> int:
@@ -439,7 +399,7 @@ def longest(network: "Network") -> int:
                or UNLIMITED)
 
 
-def _reach(embedding: Any, config: "Config") -> int:
+def _reach(embedding: "nn.Embedding", config: "Config") -> int:
     """Return how many rows of a position table a text can use: BART starts at row 2, RoBERTa after the padding row."""
     if "Sinusoidal" in type(embedding).__name__:
         return int(getattr(config, "max_position_embeddings", embedding.num_embeddings))
@@ -460,7 +420,7 @@ def smallest_window(config: "Config") -> int | None:
     return min((reach for reach in settings if isinstance(reach, int) and reach > 0), default=None)
 
 
-def _setting(config: "Config", name: str) -> Any:
+def _setting(config: "Config", name: str) -> object:
     """Return a configuration value, or None if it is missing or differs between layers, for which transformers raises a
     RuntimeError."""
     try:

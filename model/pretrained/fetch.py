@@ -118,13 +118,9 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
             write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))
         old = folder.with_name(f"{folder.name}.old")
         clear(old)
-        try:
-            if folder.exists():
-                put(folder, old)
-            put(partial, folder)
-        except UserError as error:
-            raise UserError(f"{folder} could not be replaced because a model in it is open; close Clearhead and fetch "
-                            f"the model again.") from error
+        if folder.exists():
+            put(folder, old)
+        put(partial, folder)
         clear(old)
         return folder
 

@@ -29,7 +29,6 @@ ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetens
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm", ".py")
 # the weights, or the index of their parts
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-LFS = b"version https://git-lfs"   # start of a Git LFS pointer
 PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
 LONGEST = 200              # maximum number of characters of another package's message
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
@@ -71,7 +70,6 @@ class Weights:
 
         found = {}
         for path in self.files:
-            _refuse_pointer(path)
             with blame(path, "weights"), safe_open(path, "np") as file:
                 for name in file.keys():   # noqa: SIM118 (it is no dictionary)
                     part = file.get_slice(name)
@@ -156,7 +154,7 @@ def read_json(path: Path) -> dict:
         return content
 
 
-def parsed(path: Path) -> Any:
+def parsed(path: Path) -> object:
     """Return the file's JSON content, or None if it is invalid, which code that needs the file will report."""
     try:
         return json.loads(path.read_bytes())
@@ -207,27 +205,15 @@ def licence_of(folder: Path) -> str:
 def weights_of(folder: Path) -> Weights:
     """Return the safetensors weights of a folder, from one file or its index. Raises UserError if there are none or the
     index names files elsewhere."""
-    index = folder / INDEX
-    names = [WEIGHTS]
+    index, names = folder / INDEX, [WEIGHTS]
     if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
-        named = read_json(index).get("weight_map", {})
-        names = sorted(set(map(str, named.values()))) if isinstance(named, dict) else []
-        if not names or any(not name.isprintable() or Path(name).name != name for name in names):
-            raise UserError(f"{index} is not a valid index because weight_map must name the file of each tensor "
-                            f"in the same folder; copy or download it again.")
-    paths = tuple(folder / name for name in names)
-    missing = next((path for path in paths if not path.is_file()), None)
+        with blame(index, "an index of weights"):
+            names = sorted({str(name) for name in read_json(index)["weight_map"].values()}) or names
+    missing = next((name for name in names if not (folder / name).is_file()), None)
     if missing is not None:
-        raise UserError(f"{folder} has no {missing.name[:100]}; give a folder with all of a model's weights as "
-                        f"safetensors.")
-    return Weights(paths)
-
-
-def _refuse_pointer(path: Path) -> None:
-    with path.open("rb") as file:
-        if file.read(len(LFS)) == LFS:
-            raise UserError(f"{path} is a Git LFS pointer to weights that were not downloaded; run git lfs pull "
-                            f"in its folder.")
+        raise UserError(f"{folder} has no {quoted(missing)}; give a folder with all of a model's weights as "
+                        f"safetensors, or a GGUF file.")
+    return Weights(tuple(folder / name for name in names))
 
 
 def is_fault(error: BaseException) -> bool:

@@ -3,7 +3,7 @@ best candidates, never full logits."""
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -12,18 +12,21 @@ from model.capture.forward_pass import Unsupported
 from model.capture.model import NetworkModel, maps_of
 from model.core import limits
 from model.core.models import ModelInput, PassAnswer
-from model.core.query import Progress, Query, UserError, largest, quiet
+from model.core.query import Progress, Query, UserError, largest, quiet, text_only
 from model.core.record import AttentionMap, Prediction, Tokens, Verification
 from model.pretrained import files
-from model.pretrained.accounting import MODULES, wrong_input
 from model.pretrained.files import blame
 from model.pretrained.inputs import parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
+from model.pretrained.load import MODULES
 from model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from model.pretrained import Config, Output, Tokenizer
+
+
+Numbers = TypeVar("Numbers", np.ndarray, "Tensor")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def pooling_of(folder: Path) -> Pooling | None:
     return None if {*names} - {*MODULES} else Pooling(mode, "Normalize" in names)
 
 
-def pool(hidden: Any, pooling: Pooling) -> Any:
+def pool(hidden: Numbers, pooling: Pooling) -> Numbers:
     """Pool the last layer's states (text, token, d_model), which contain no padding, into sentence vectors (text,
     d_model). Accepts arrays or tensors."""
     vectors = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
@@ -121,7 +124,7 @@ class PretrainedModel(NetworkModel):
         cannot answer it."""
         report(0.02, "reading the text")
         if query.image is not None:
-            raise wrong_input(self.card.title, self.network.config.model_type, type(self.network))
+            raise text_only(self.card.title)
         if query.continuation and self.task != "next":
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; "
                             f"choose a decoder such as SmolLM2.")

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.capture.transformers_internals import vocabulary_files
-from model.core.query import Span, UserError
+from model.core.query import JOINER, NON_JOINER, Span, UserError, word_numbers
 from model.core.record import Tokens
-from model.core.words import JOINER, NON_JOINER, word_numbers
-from model.pretrained.files import blame, read_json
+from model.pretrained.files import blame
 
 if TYPE_CHECKING:
     from model.pretrained import Tokenizer
@@ -104,8 +103,6 @@ LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
 # every tokenizer has one of these, except byte and character tokenizers (ByT5, CANINE)
 VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
                 "tekken*")
-# tokenizer files that may be damaged
-OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
 
 
 def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
@@ -117,11 +114,8 @@ def open_tokenizer(folder: Path) -> "Tokenizer":
     """Open the folder's tokenizer and test it once. Raises UserError, naming the file, if it is missing or damaged."""
     from transformers import AutoTokenizer
 
-    for name in OBJECTS:
-        if (folder / name).exists():
-            read_json(folder / name)
     try:
-        with blame(folder / "tokenizer.json", "a tokenizer"):
+        with blame(folder, "the folder of a tokenizer"):
             tokenizer = AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
     except UserError as error:
         if (folder / "tokenizer.json").is_file():

@@ -3,7 +3,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -16,10 +16,9 @@ from model.capture.model import NetworkModel
 from model.capture.verify import Wiring
 from model.core import files, pictures
 from model.core.limits import Plan, Shape, seeded, stop_between_layers
-from model.core.models import ModelInput
+from model.core.models import Embedded, ModelInput, Trace
 from model.core.query import Progress, Query, UserError, quiet
 from model.core.record import Card, Omission, Tokens, patch_tokens
-from model.core.trace import Embedded, Trace
 from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
 from model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
@@ -42,7 +41,7 @@ def read_metadata(path: Path) -> dict:
         return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
 
 
-def open_file(path: Path) -> Any:
+def open_file(path: Path) -> safe_open:
     """Open the file to read tensors by name. Raises UserError if it is missing or damaged."""
     try:
         return safe_open(path, "pt")

@@ -6,9 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
-from model.core.query import Span
+from model.core.query import APOSTROPHES, Span, sort_of, word_spans
 from model.core.record import Tokens
-from model.core.words import APOSTROPHES, sort_of, word_spans
 
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")

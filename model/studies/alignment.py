@@ -1,6 +1,8 @@
 """Align the tokens of two records by their characters, across changed words, inserted words and different
 tokenizers."""
 import difflib
+import itertools
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,14 +70,9 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
         down = both or (i > 0 and costs[i, j] == costs[i - 1, j] + 1)
         i, j = i - int(down), j - int(both or not down)
         steps.append((bool(both and one[i] == other[j]), i, j))
-    blocks: list[tuple[bool, tuple[int, int], tuple[int, int]]] = []
-    i_end, j_end = len(one), len(other)
-    for equal, i, j in steps:   # steps run from the end
-        if blocks and blocks[-1][0] == equal:
-            _, (_, i_end), (_, j_end) = blocks.pop()
-        blocks.append((equal, (i, i_end), (j, j_end)))
-        i_end, j_end = i, j
-    return blocks[::-1]
+    runs = [next(run) for _, run in itertools.groupby(reversed(steps), operator.itemgetter(0))]   # steps are backwards
+    ends = [(i, j) for _, i, j in runs[1:]] + [(len(one), len(other))]
+    return [(equal, (i, i_end), (j, j_end)) for (equal, i, j), (i_end, j_end) in zip(runs, ends, strict=True)]
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:

@@ -10,11 +10,10 @@ from typing import cast
 import numpy as np
 
 from model.core import heads, statistics
-from model.core.masks import frozen_array
-from model.core.models import Models
+from model.core.attention import frozen_array
+from model.core.models import Models, Trace
 from model.core.query import Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
-from model.core.trace import Trace
 from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 
@@ -46,19 +45,19 @@ class AttributionQuery:
 
     def answer(self, models: Models, report: Progress) -> "Attribution":
         """Compute every measure. Raises UserError if the model has no answer to explain."""
-        return attribute(self, *self.explained(models, report), report)
-
-    def explained(self, models: Models, report: Progress) -> tuple[ExplainedAnswer, AttentionRecord, Trace | str]:
-        """Return the prepared answer, the record of the pass, and the trace or a sentence saying why there is none."""
-        report(0.0, "reading the text")
-        explained = explained_answer(models.open(self.query, report), self.query, self.at,
-                                     (self.word, self.rival, self.other), LONGEST)
+        explained = self.explained(models, report)
         trace: Trace | str
         try:
             trace = models.trace(explained.query, report).plain()
         except UserError as error:
             trace = str(error)
-        return explained, models.record(explained.query, report), trace
+        return attribute(self, explained, models.record(explained.query, report), trace, report)
+
+    def explained(self, models: Models, report: Progress) -> ExplainedAnswer:
+        """Return the prepared answer."""
+        report(0.0, "reading the text")
+        return explained_answer(models.open(self.query, report), self.query, self.at,
+                                (self.word, self.rival, self.other), LONGEST)
 
 
 @dataclass(frozen=True, eq=False)

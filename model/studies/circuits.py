@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.heads import allowed_cells, ranked_frame
-from model.core.models import Models
-from model.core.query import Kind, Progress, Query, UserError, head_label
-from model.core.record import AttentionRecord, Layer
-from model.core.trace import (
+from model.core.models import (
     CLOSE,
     AttentionTrace,
     Block,
+    Models,
     Norm,
     Projection,
     Trace,
@@ -35,6 +33,8 @@ from model.core.trace import (
     same_numbers,
     turned,
 )
+from model.core.query import Kind, Progress, Query, UserError, head_label
+from model.core.record import AttentionRecord, Layer
 from model.studies.rollout import apply_norm
 
 if TYPE_CHECKING:

@@ -203,8 +203,7 @@ class ModelsQuery:
         records cannot be compared."""
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
-        for number, text in enumerate(self.texts):
-            report(number / len(self.texts), f"text {number + 1} of {len(self.texts)}")
+        for _, text in counted(self.texts, report, "text"):
             try:
                 one, other = (models.record(Query(*model, text), quiet) for model in (self.first, self.second))
                 kind = self.kind or one.kinds[0]

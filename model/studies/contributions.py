@@ -12,11 +12,10 @@ import numpy as np
 
 from model.core.attention import softmax
 from model.core.heads import ranked_frame
-from model.core.models import Models, OpenModel
+from model.core.models import Models, OpenModel, Trace, norm_of, same_numbers
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord
 from model.core.statistics import entropy
-from model.core.trace import Trace, norm_of, same_numbers
 from model.studies.circuits import BEFORE, BIAS, REST, Stream, Walk
 
 if TYPE_CHECKING:

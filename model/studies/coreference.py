@@ -10,17 +10,29 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from model.core import heads
+from model.core.attention import Mask
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
-from model.core.masks import Mask
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, counted, head_label, quiet
+from model.core.query import (
+    Edit,
+    Kind,
+    KindHeadId,
+    Progress,
+    Query,
+    Span,
+    UserError,
+    counted,
+    head_label,
+    quiet,
+    quoted,
+)
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import (
     HeldOut,
@@ -80,7 +92,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
     asked = _pronoun(sentence, pronoun, start, candidates)
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
     if chosen[0] == chosen[1] or asked in chosen:
-        raise UserError(f"Pronoun, correct and wrong must be three different words of the sentence {_short(sentence)}, "
+        raise UserError(f"Pronoun, correct and wrong must be three different words of the sentence {quoted(sentence)}, "
                         f"but two of them are the same; give two nouns that differ.")
     return Case(sentence, asked, chosen[0], chosen[1], **more)
 
@@ -88,7 +100,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
 def _found(sentence: str, words: str, name: str) -> list[Span]:
     spans = occurrences(sentence, words) if words.strip() else []
     if not spans:
-        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it appears "
+        raise UserError(f"The {name} word {words!r} is not in the sentence {quoted(sentence)}; write it as it appears "
                         f"there.")
     return spans
 
@@ -96,16 +108,12 @@ def _found(sentence: str, words: str, name: str) -> list[Span]:
 def _pronoun(sentence: str, pronoun: str, start: int | None, candidates: list[list[Span]]) -> Span:
     if start is not None:
         if sentence[start:start + len(pronoun)].lower() != pronoun.lower() or not pronoun:
-            raise UserError(f"There is no {pronoun!r} at character {start} of {_short(sentence)}; pronoun_start counts "
+            raise UserError(f"There is no {pronoun!r} at character {start} of {quoted(sentence)}; pronoun_start counts "
                             f"characters from 0.")
         return start, start + len(pronoun)
     spans = _found(sentence, pronoun, "pronoun")
     behind = max(candidate[0][1] for candidate in candidates)
     return next((span for span in spans if span[0] >= behind), spans[-1])
-
-
-def _short(sentence: str) -> str:
-    return repr(sentence if len(sentence) < 80 else sentence[:77] + "…")
 
 
 class CaseFile(NamedTuple):
@@ -132,7 +140,7 @@ def read_cases(content: bytes, name: str) -> CaseFile:
     return CaseFile(pair_twins(cases), tuple(left_out))
 
 
-def _case(row: dict[str, Any]) -> Case:
+def _case(row: dict[str, object]) -> Case:
     missing = [name for name in REQUIRED if name not in row]
     if missing:
         raise UserError(f"There is no column {', '.join(missing)}; name at least {', '.join(REQUIRED)}.")
@@ -389,7 +397,10 @@ class AnswersQuery:
 
     def answer(self, models: Models, report: Progress) -> "Answers":
         """Compute the answer to each case. Raises UserError for a model without a comparable answer."""
-        return run_answers(self, models.open(self, report), report)
+        model = models.open(self, report)
+        ask = _labels if _way(model) == "label" else _likelihoods
+        scores = [ask(self, model, case) for _, case in counted(self.cases, report, "answer")]
+        return Answers(_way(model), np.array(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,14 +417,6 @@ class Answers:
     def share(self) -> np.ndarray:
         """The correct candidate's share of the probability of both, float64 (case)."""
         return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
-
-
-def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
-    """Compute an open model's answer to every case. Raises UserError for a model without a comparable answer."""
-    scores = []
-    for _, case in counted(question.cases, report, "answer"):
-        scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
-    return Answers(_way(model), np.array(scores))
 
 
 def _way(model: OpenModel) -> str:
@@ -567,7 +570,7 @@ class Report:
                 f"reaches {self.luck.mean:.1%} (p = {self.luck.p_value:.4f}); baselines: "
                 + ", ".join(f"{name} {value:.1%}" for name, value in self.baselines.items()))
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return the report without its cases and the table of all heads; `held_out` names its heads."""
         held_out = self.held_out and {"accuracy": self.held_out.accuracy, "chosen": self.chosen}
         names = ("rows", "n", "pairs", "frames", "best", "luck", "baselines")
@@ -589,12 +592,8 @@ class Report:
 
 def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
     """Score all heads on one set. The head for held-out accuracy is the best one on `select`, by default on the other
-    half of this set.
-
-    Raises ValueError unless both sets were answered by the same model.
+    half of this set; both sets are answered by the same model.
     """
-    if select is not None and (select.heads, select.query.revision) != (answer.heads, answer.query.revision):
-        raise ValueError("report: expected both sets answered by the same model; ask the model for both.")
     cases, weights = answer.query.cases, getattr(answer, rows)
     correct, frames, pairs = correctness(weights), frames_of(cases), pairs_of(cases)
     scores = _scores(answer.heads, weights, correct, correctness(answer.received).mean(0), frames, pairs)

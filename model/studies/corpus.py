@@ -3,7 +3,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
@@ -38,7 +38,7 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
         raise UserError(f"{name} contains no text; write one text per line.")
 
 
-def rows(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def rows(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield (line from 1, row) for every row of a CSV file (RFC 4180), value of a JSONL file or line of a text file,
     except blank ones; a value without columns is {FIELD: value}. A row with a multi-line cell has the number of its
     last line. Raises UserError for any other extension and for invalid content."""
@@ -56,7 +56,7 @@ def rows(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in numbered:   # a CSV file has no lines left
         if not line.strip():
             continue
-        value: Any = line.rstrip("\r\n")
+        value: object = line.rstrip("\r\n")
         if suffix == ".jsonl":
             try:
                 value = parse_json(line.encode(), f"{name}, line {number}: the line")
@@ -73,9 +73,9 @@ def columns(file: BinaryIO, name: str) -> list[str]:
         return []
 
 
-def _columns(rows: Iterable[tuple[int, dict[str, Any]]]) -> tuple[list[str], list[str]]:
+def _columns(rows: Iterable[tuple[int, dict[str, object]]]) -> tuple[list[str], list[str]]:
     """Return all columns, and those that have a cell with text rather than a number."""
-    cells: dict[str, list[Any]] = {}
+    cells: dict[str, list[object]] = {}
     for _, row in rows:
         for column, cell in row.items():
             if column is not None:   # cells beyond the header

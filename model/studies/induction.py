@@ -93,11 +93,7 @@ def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozense
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
-    usable = usable_tokens(tokenizer)
-    if length > len(usable):
-        raise UserError(f"{opened.card.title} has only {len(usable)} different tokens; choose a shorter "
-                        f"repeat.")
-    chosen = random.Random(seed).sample(usable, length)
+    chosen = random.Random(seed).sample(usable_tokens(tokenizer), length)
     record = opened.record(Query(opened.card.id, opened.card.revision, START, continuation=(*chosen, *chosen),
                                  edits=edits), quiet)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
@@ -120,9 +116,6 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """Score a causal map whose last 2 · `length` tokens are a sequence and its repetition."""
     begin = len(attention_map.queries) - 2 * length
-    if begin < 1 or length < 2:
-        raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
-                         f"{len(attention_map.queries)} tokens and length {length}; use `repeated`.")
     previous, prefix, duplicate = [], [], []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token has no successor to match
     rows = np.arange(begin, begin + 2 * length)

@@ -7,12 +7,11 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
+from model.core.query import HeadId, Kind, Progress, Query, Silence, counted, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
 from model.studies.contributions import WritesQuery
 from model.studies.induction import START, mean_scores, usable_tokens
@@ -64,9 +63,7 @@ class KnownCircuitsQuery:
     revision: str
 
     def answer(self, models: Models, report: Progress) -> KnownCircuits:
-        """Measure the findings. Raises UserError for any other model."""
-        if self.model not in MODELS:
-            raise UserError(f"The circuits of {self.model} are unknown; choose one of {', '.join(MODELS)}.")
+        """Measure the findings."""
         return KnownCircuits(tuple(finding for measure in MODELS[self.model]
                                    for finding in measure(self, models, report)))
 
@@ -160,7 +157,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
     plain = opened.run(given, every=True)
     begin = plain.outputs().shape[1] - SHORT
 
-    def loss(logits: Any) -> np.ndarray:
+    def loss(logits: torch.Tensor) -> np.ndarray:
         read = torch.log_softmax(logits[:, begin:-1].float(), -1)
         return -read[:, torch.arange(SHORT - 1), torch.tensor(chosen[1:])].mean(1).numpy()
 
@@ -176,8 +173,7 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
 def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
     """Measure indirect-object identification: accuracy, logit difference, and the heads that write or move the name."""
     rng, differences, controls, grids, moved, flipped = random.Random(1), [], [], [], [], []
-    for number in range(PAIRS):
-        report(number / PAIRS, f"sentence {number + 1} of {PAIRS}")
+    for number, _ in counted(range(PAIRS), report, "sentence"):
         a, b, *others = rng.sample(NAMES, 4)
         subject, receiver = (a, b) if number % 2 else (b, a)
         template = TEMPLATES[number % len(TEMPLATES)]

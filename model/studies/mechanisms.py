@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads as core_heads
-from model.core.models import Models, OpenModel
+from model.core.models import AttentionTrace, Block, Models, OpenModel, Trace, norm_giving
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.statistics import SEED
-from model.core.trace import AttentionTrace, Block, Trace, norm_giving
 from model.studies.induction import LENGTH, leaning, mean_scores
 
 if TYPE_CHECKING:

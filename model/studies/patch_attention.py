@@ -151,12 +151,3 @@ def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:
     """Return the patches whose vector is longer than OUTLIER times the median length over all patches."""
     limit = OUTLIER * float(np.median(norms[list(patches)]))
     return tuple(patch for patch in patches if norms[patch] > limit)
-
-
-def similarities(vectors: np.ndarray, token: int) -> np.ndarray:
-    """Return the cosine of one token's vector with every vector, float64 (token), from vectors (token, d); NaN for
-    vectors of length 0."""
-    sizes = lengths(vectors)
-    scale = sizes * sizes[token]
-    return np.divide(vectors.astype(np.float64) @ vectors[token].astype(np.float64), scale,
-                     out=np.full(len(vectors), np.nan), where=scale > 0)

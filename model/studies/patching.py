@@ -29,11 +29,10 @@ class PatchQuery:
     kind: Kind
 
     def __post_init__(self) -> None:
-        if self.first.edits or self.second.edits:
-            raise UserError("Each head is patched alone, in a pass without other edits; remove the edits.")
-        if (self.first.model, self.first.revision) != (self.second.model, self.second.revision):
-            raise UserError("A head's output can only be copied from the same model; choose the same "
-                            "model for both texts.")
+        models = {(each.model, each.revision, each.edits) for each in (self.first, self.second)}
+        if len(models) > 1 or self.first.edits:
+            raise UserError("Each head is patched alone, in a pass of the same model without other edits; remove the "
+                            "edits, or choose one model for both texts.")
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
         """Compute each patch's effect. Raises UserError if the texts differ in length or the model has no answer."""
@@ -98,11 +97,9 @@ def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> Pa
     plain, taken = opened.run(asked), opened.run(other)
     first, second = plain.answer(0), taken.answer(0)
     outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is question.kind}
-    if not outputs:
-        raise UserError(f"{opened.card.title} has no {question.kind} attention that can be patched here; choose a kind "
-                        f"that the page offers, or a verified model.")
-    if (question.kind, min(outputs)) not in plain.heads:
-        raise UserError("Only one of the two texts has a target; give the other one a target, too.")
+    if not outputs or (question.kind, min(outputs)) not in plain.heads:
+        raise UserError(f"{opened.card.title} has no {question.kind} attention in both texts that can be patched here; "
+                        f"give both a target or neither, choose another kind, or choose a verified model.")
     looking = len(next(iter(outputs.values())))
     check_lengths(question.second, looking, len(plain.heads[question.kind, min(outputs)]))
     if min(len(first.numbers), len(second.numbers)) == 0:

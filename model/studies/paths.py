@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, OpenModel, Pass, check_lengths
-from model.core.query import HeadId, Kind, Progress, Query, UserError, head_label, quiet
+from model.core.models import Models, OpenModel, Pass, Trace, check_lengths, norm_giving, norm_of, turned
+from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, head_label, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
-from model.core.trace import Trace, norm_giving, norm_of, turned
 from model.studies.contributions import token_id
 
 if TYPE_CHECKING:
@@ -68,33 +67,23 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
           report: Progress) -> Paths:
     """Patch every path alone."""
     trace, kind = traces[0], Kind.CAUSAL
-    if kind not in records[0].kinds:
-        raise UserError(f"Path patching needs a decoder, but {opened.card.title} is not one; choose one such "
-                        f"as SmolLM2.")
-    if trace.unembedding is None:
-        raise UserError(f"The logits of {opened.card.title} cannot be traced, so paths to them cannot be patched; "
-                        f"choose another decoder.")
-    lengths = [len(record[kind].queries) for record in records]
-    if lengths[0] != lengths[1]:
-        raise UserError(f"The twin has {lengths[1]} tokens and the sentence {lengths[0]}, and a path is patched token "
-                        f"by token; choose a twin of as many tokens.")
+    if kind not in records[0].kinds or trace.unembedding is None:
+        raise UserError(f"Path patching needs a decoder whose logits can be traced, and {opened.card.title} is none; "
+                        f"choose one such as SmolLM2.")
+    check_lengths(asked.twin, *(len(record[kind].queries) for record in records[::-1]))
     ids = [token_id(opened, each) for each in (asked.token, asked.rival)]
     heads, receiver = head_ids(records[0][kind]), asked.receiver
-    if missing := {*asked.senders, *([] if receiver is None else [receiver])} - {*heads}:
-        raise UserError(f"{opened.card.title} has no head {head_label(*min(missing))}; choose one from "
-                        f"{head_label(*heads[0])} to {head_label(*heads[-1])}.")
     earlier = tuple(head for head in heads if receiver is None or head[0] < receiver[0])
     senders = asked.senders or earlier
-    if receiver is not None and not (senders and {*senders} <= {*earlier}):
-        raise UserError(f"No path leads into {head_label(*receiver)} from its own layer or a later one; choose a "
-                        f"receiver in a later layer than the sender.")
+    if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
+        raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} to "
+                        f"{head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
     given = opened.tokens(asked.query)
     plain, twin = (float(_differences(opened.run(opened.tokens(each), every=True), ids, asked.position)[0])
                    for each in (asked.query, asked.twin))
     outputs: dict[int, np.ndarray] = {}
     patched = np.empty(len(senders))
-    for number, (layer, head) in enumerate(senders):
-        report(number / len(senders), f"path {number + 1} of {len(senders)}")
+    for number, (layer, head) in counted(senders, report, "path"):
         if layer not in outputs:
             outputs[layer] = _change(kind, layer, records, traces)
         change = _carried(trace, kind, layer, asked.receiver, outputs[layer][head])
@@ -190,8 +179,7 @@ class AblationQuery:
         given = opened.tokens(self.query)
         own, other = (opened.run(opened.tokens(each), every=True) for each in (self.query, self.twin))
         found = np.empty((len(self.heads), len(WAYS)))
-        for number, (layer, head) in enumerate(self.heads):
-            report(number / len(self.heads), f"head {number + 1} of {len(self.heads)}")
+        for number, (layer, head) in counted(self.heads, report, "head"):
             out, resampled = (done.heads[Kind.CAUSAL, layer][:, head] for done in (own, other))
             check_lengths(self.twin, len(resampled), len(out))
             changed = (out * 0, out.mean(0, keepdim=True).expand_as(out), resampled)

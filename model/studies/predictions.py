@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.core.masks import frozen_array
+from model.core.attention import frozen_array
 from model.core.models import Models, OpenModel
 from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite
 from model.core.record import AttentionMap, AttentionRecord, Tokens
@@ -74,9 +74,6 @@ class SequenceLikelihood:
     log_probabilities: np.ndarray   # ln P(y_t | y_<t, x) in nats, float64 (t)
 
     def __post_init__(self) -> None:
-        if not len(self.texts) == len(self.ids) == len(self.log_probabilities):
-            raise ValueError(f"SequenceLikelihood: expected one number per token, got {len(self.texts)} texts, "
-                             f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; give one per token.")
         check_finite("in its answer", np.exp(self.log_probabilities))  # −∞ is valid: some tokens are never predicted
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
 

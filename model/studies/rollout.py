@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.masks import Mask
+from model.core.attention import Mask
+from model.core.models import AttentionTrace, Block, Norm, norm_of
 from model.core.record import Layer
-from model.core.trace import AttentionTrace, Block, Norm, norm_of
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
 

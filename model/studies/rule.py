@@ -22,9 +22,8 @@ import numpy as np
 
 from model.core.heads import head_frame, head_ids
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Progress, Query, Span, UserError, head_label, quiet, quoted
+from model.core.query import HeadId, Progress, Query, Span, UserError, counted, head_label, quiet, quoted, word_spans
 from model.core.record import AttentionRecord
-from model.core.record_file import plain
 from model.core.statistics import (
     SEED,
     HeldOut,
@@ -35,7 +34,6 @@ from model.core.statistics import (
     held_out_accuracy,
     interval_columns,
 )
-from model.core.words import word_spans
 from model.studies.coreference import map_of
 from model.studies.corpus import rows, texts
 from model.studies.syntax import SUFFIX, Sentence, pieces_of, read_treebank, spans_of, word_weights
@@ -50,6 +48,7 @@ MOST_PAIRS = 300_000                  # maximum number of pairs times the larges
 OFFSETS = (*range(-10, 0), *range(1, 11))   # distances in words from source to target
 SPAN = re.compile(r"(\d+):(\d+)")       # a span in a table, start:end
 Side = str | re.Pattern[str] | Sequence[str] | int
+Case = str | Mapping[str, object] | Sentence
 
 
 @dataclass(frozen=True)
@@ -110,23 +109,23 @@ class RuleReport:
         table = head_frame(self.heads, interval_columns("accuracy", self.accuracy) | {"weight": self.weight})
         return table.sort_values(["accuracy", "weight"], ascending=False, kind="stable")
 
-    def as_object(self) -> dict[str, Any]:
-        """Return the report as a JSON object with a table of all heads. Missing values are null."""
+    def as_object(self) -> dict[str, object]:
+        """Return the report for JSON, with a table of all heads."""
         names = ("pairs", "sentences", "left_out", "held_out", "chosen", "best", "offset", "null")
-        return plain({name: getattr(self, name) for name in names} | {"heads": self.frame().reset_index()})
+        return {name: getattr(self, name) for name in names} | {"heads": self.frame().reset_index()}
 
 
-def read_cases(file: BinaryIO, name: str) -> Sequence[str | Mapping[str, Any] | Sentence]:
+def read_cases(file: BinaryIO, name: str) -> Sequence[Case]:
     """Read cases from a treebank (.conllu), texts (.txt) or a table with a column "text" (.csv, .jsonl). Raises
     UserError if the file cannot be read."""
     suffix = PurePath(name).suffix.lower()
     if suffix == SUFFIX:
         return read_treebank(file, name)
-    read: Callable[..., Iterator[tuple[int, Any]]] = texts if suffix == ".txt" else rows
+    read: Callable[[BinaryIO, str], Iterator[tuple[int, Case]]] = texts if suffix == ".txt" else rows
     return [case for _, case in read(file, name)]
 
 
-def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
+def mark(cases: Iterable[Case], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
     """Mark the pairs of a rule in every case.
 
     cases: texts, mappings, or sentences of a treebank. A mapping has the key "text" and a key for each marked side,
@@ -156,7 +155,7 @@ def _refuse_many(looking: int, wanted: int) -> None:
                         f"is {MOST_PAIRS:,} pairs; name fewer words, or give fewer or shorter texts.")
 
 
-def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | int, number: int) -> Marked:
+def _marked(case: Case, find: tuple[Side, Side] | int, number: int) -> Marked:
     if isinstance(case, Sentence):
         found = spans_of(case) or (None,) * len(case.words)
         words = tuple(span or (0, 0) for span in found)
@@ -186,7 +185,7 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
     return Marked(text, words, tuple(pairs))
 
 
-def read_side(typed: str, cases: Sequence[str | Mapping[str, Any] | Sentence]) -> Side:
+def read_side(typed: str, cases: Sequence[Case]) -> Side:
     """Parse a side of a rule: an offset (-1), a regular expression between slashes, "word", a column of the cases, or a
     part of speech or relation of their trees. Anything else is a comma-separated list of words. Raises UserError for
     empty input and for an invalid regular expression."""
@@ -218,8 +217,7 @@ def _linked(sentence: Sentence, place: int, other: int, find: tuple[Side, Side])
     return from_dependent or (_is_relation(find[1]) and sentence.words[other].head == place + 1)
 
 
-def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span, ...], side: Side,
-          number: int) -> set[int]:
+def _side(case: Case, text: str, words: tuple[Span, ...], side: Side, number: int) -> set[int]:
     """Return the indices of the words that one side of a rule selects."""
     if isinstance(side, re.Pattern):
         return _over(words, [found.span() for found in side.finditer(text)])
@@ -229,10 +227,8 @@ def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span
         return set(range(len(words)))
     if isinstance(side, str) and isinstance(case, Sentence):   # tags are in capitals, relations are not
         return {place for place, word in enumerate(case.words) if side in (word.tag, word.relation)}
-    if isinstance(side, str) and isinstance(case, Mapping):
-        raise UserError(f"Case {number} has no {quoted(side)}; it has {', '.join(map(str, case))}.")
     if isinstance(side, str | int) or not all(isinstance(word, str) for word in side):
-        raise UserError(f"{quoted(repr(side))} is not a side of a rule for these cases; give a key of the cases, a "
+        raise UserError(f"{quoted(repr(side))} is not a side of a rule for case {number}; give a key of the cases, a "
                         f"list of words, or a compiled regular expression.")
     wanted = {word.casefold() for word in side}
     return {place for place, (start, end) in enumerate(words) if text[start:end].casefold() in wanted}
@@ -277,8 +273,7 @@ class _Tests:
 def run(sentences: Sequence[Marked], model: OpenModel, report: Progress) -> RuleReport:
     """Run every marked sentence on an open model and score its heads."""
     tests, left_out, groups = [], 0, []
-    for number, sentence in enumerate(sentences):
-        report(0.9 * number / len(sentences), f"sentence {number + 1} of {len(sentences)}")
+    for number, sentence in counted(sentences, lambda done, text: report(0.9 * done, text), "sentence"):
         if not sentence.pairs:
             continue
         try:

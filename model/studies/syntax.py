@@ -25,20 +25,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from model.core import heads
+from model.core.attention import Mask
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
-from model.core.masks import Mask
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Progress, Query, Span, UserError, quiet
+from model.core.query import HeadId, Progress, Query, Span, UserError, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
-from model.core.record_file import plain
-from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals
+from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
 from model.studies.coreference import map_of
 from model.studies.corpus import lines
 
@@ -287,10 +286,8 @@ def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
 
 
 def join(parts: Sequence[Choices]) -> Choices:
-    """Concatenate choices in order. Raises ValueError unless they have the same heads."""
+    """Concatenate one model's choices in order."""
     full = [each for each in parts if len(each.numbers)]
-    if len({each.heads for each in full}) > 1:
-        raise ValueError("join: expected choices of the same heads, got others; ask one model for all sentences.")
     not_found, too_long = sum(each.not_found for each in parts), sum(each.too_long for each in parts)
     if not full:
         return left_out(not_found=not_found, too_long=too_long)
@@ -407,9 +404,7 @@ def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
 
 
 def merge(first: Counts, second: Counts) -> Counts:
-    """Merge two counts, in any order. Raises ValueError unless they have the same heads."""
-    if first.heads and second.heads and first.heads != second.heads:
-        raise ValueError("merge: expected counts of the same heads, got others; ask one model for all sentences.")
+    """Merge two counts of one model, in any order."""
     names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
     n, near = np.zeros((len(names), 2), np.int64), np.zeros((len(names), 2, len(OFFSETS)), np.int64)
     right, possible = np.zeros((len(names), 2, 2, len(heads)), np.int64), np.zeros((len(names), 2, 2), np.int64)
@@ -456,36 +451,6 @@ def choice(counts: Counts, number: int) -> Choice:
     """Return the direction and head at this index over (direction, head)."""
     direction, head = divmod(number, len(counts.heads))
     return Choice(DIRECTIONS[direction], *counts.heads[head])
-
-
-def chosen(right: np.ndarray) -> tuple[int, int]:
-    """Return the indices of the best candidates on even and on odd sentences. right: (half, candidate)."""
-    return int(right[0].argmax()), int(right[1].argmax())
-
-
-def judged(right: np.ndarray, n: np.ndarray) -> float | None:
-    """Return the accuracy if each half is scored with the candidate that is best on the other half, or None if a half
-    has no test. right: (half, candidate). n: (half)."""
-    if not n.all():
-        return None
-    on_even, on_odd = chosen(right)
-    return float((right[0, on_odd] + right[1, on_even]) / n.sum())
-
-
-def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: int,
-                      numbers: tuple[int, int]) -> MeanInterval:
-    """Return the accuracy of `judged` with its interval over sentences. numbers: indices over (direction, head) of the
-    candidates chosen on even and on odd sentences."""
-    answers, sentences = [], []
-    for half in (0, 1):
-        direction, head = divmod(numbers[1 - half], len(choices.looked))
-        some = slice(*np.searchsorted(pairs.group, (2 * relation + half, 2 * relation + half + 1)))
-        looking, wanted = pairs.ends[direction]
-        answers.append(choices.looked[head, looking[some]] == wanted[some])
-        sentences.append(trees.sentence[pairs.dependent[some]])
-    groups = np.unique(np.concatenate(sentences), return_inverse=True)[1]
-    draws = min(DRAWS, DRAWN // (int(groups.max()) + 1))
-    return accuracy_intervals(np.concatenate(answers).astype(np.float64)[:, None], groups, draws)[0]
 
 
 def exchanged(lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -577,12 +542,11 @@ class SyntaxReport:
         numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
         return heads.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
 
-    def as_object(self) -> dict[str, Any]:
-        """Return the report as a JSON object. Missing values are null, such as the held-out accuracy of a relation that
-        only occurs in one half."""
+    def as_object(self) -> dict[str, object]:
+        """Return the report for JSON. The held-out accuracy of a relation that only occurs in one half is missing."""
         names = ("sentences", "not_found", "too_long", "unplaced")
-        return plain({name: getattr(self.counts, name) for name in names}
-                     | {"alone": self.alone, "relations": {score.name: score for score in self.relations}})
+        return {name: getattr(self.counts, name) for name in names} | {
+            "alone": self.alone, "relations": {score.name: score for score in self.relations}}
 
 
 def _row(score: RelationScore) -> dict:
@@ -596,9 +560,8 @@ def _row(score: RelationScore) -> dict:
 
 def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxReport:
     """Run every sentence on an open model. `report` may raise an exception to stop."""
-    parts, size, count = [], 0, len(question.sentences)
-    for number, sentence in enumerate(question.sentences):
-        report(READING * number / count, f"sentence {number + 1} of {count}")
+    parts, size = [], 0
+    for number, sentence in counted(question.sentences, lambda done, text: report(READING * done, text), "sentence"):
         try:
             record = model.record(Query(question.model, question.revision, sentence.text), quiet)
         except UserError as error:
@@ -632,15 +595,21 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
 
 
 def _score(choices: Choices, trees: Forest, pairs: Pairs, counts: Counts, relation: int, luck: Luck) -> RelationScore:
-    n, right = counts.n[relation], counts.right[relation].reshape(2, -1)
+    some = pairs.group // 2 == relation
+    right = np.concatenate([choices.looked[:, looking[some]] == wanted[some] for looking, wanted in pairs.ends]).T
+    even, total = pairs.group[some] % 2 == 0, right.sum(0)
     held_out: MeanInterval | None = None
     picked: tuple[Choice, ...] = ()
-    if n.all():
-        numbers = chosen(right)
-        held_out = held_out_interval(choices, trees, pairs, relation, numbers)
+    offset: float | None = None
+    if even.any() and not even.all():
+        scored, numbers = on_other_half(right, even, lambda part: int(right[part].sum(0).argmax()))
+        groups = np.unique(trees.sentence[pairs.dependent[some]], return_inverse=True)[1]
+        draws = min(DRAWS, DRAWN // (int(groups.max()) + 1))
+        held_out = accuracy_intervals(scored[:, None].astype(np.float64), groups, draws)[0]
         picked = tuple(choice(counts, number) for number in numbers)
-    best = int(right.sum(0).argmax())
-    possible = counts.possible[relation].sum(0) / n.sum()
-    return RelationScore(counts.names[relation], int(n.sum()), held_out, judged(counts.near[relation], n),
-                         luck, picked, choice(counts, best), float(right.sum(0)[best] / n.sum()),
-                         (float(possible[0]), float(possible[1])))
+        near = (pairs.head_place[some].astype(np.int64) - pairs.dependent_place[some])[:, None] == OFFSETS
+        offset = float(on_other_half(near, even, lambda part: int(near[part].sum(0).argmax()))[0].mean())
+    best = int(total.argmax())
+    possible = counts.possible[relation].sum(0) / len(right)
+    return RelationScore(counts.names[relation], len(right), held_out, offset, luck, picked, choice(counts, best),
+                         float(total[best] / len(right)), (float(possible[0]), float(possible[1])))

@@ -2,7 +2,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from model.studies.predictions import pronoun_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+    from torch.utils.hooks import RemovableHandle
 
 # decimals of effects in nats and in cosines; further digits are float32 rounding errors
 DIGITS = {"word": 5, "vector": 6}
@@ -89,15 +90,6 @@ class ExplainedAnswer:
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
         done = self.opened.run(asked, frozenset([Hide("source", token)]))
         return self._answers(done.outputs(), self.place)
-
-    def output_projection(self, output: np.ndarray) -> "nn.Module":
-        """Return the module whose weights share memory with `output`. Raises UserError if none does."""
-        for module in self.opened.network.modules():
-            weight = getattr(module, "weight", None)
-            if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
-                return module
-        raise UserError(f"{self.opened.card.title} stores its output matrices in an unknown way; choose "
-                        f"another model.")
 
     def value(self, outputs: "Tensor") -> "Tensor":
         """Compute the answer (variant) from outputs (variant, width): ln P(word) − ln P(rival), or the cosine with the
@@ -182,24 +174,19 @@ class ExplainedAnswer:
         network = self.opened.network if self.target is None else self.opened.network.get_encoder()
         return network.get_input_embeddings()
 
-    def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
-                         report: Progress) -> np.ndarray:
+    def with_head_values(self, head: KindHeadId, mixes: np.ndarray, report: Progress) -> np.ndarray:
         """Replace a head's output by `mixes` (variant, token, d_v) and return the distance between the model's old and
-        new output, float64 (variant). output: the layer's W_O (head, d_v, d_model)."""
+        new output, float64 (variant)."""
         import torch
 
-        size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
-        parts, module = slice(head[2] * width, (head[2] + 1) * width), self.output_projection(output)
+        size, others = max(1, CELLS // len(self.tokens)), []
+        asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
+        for start in range(0, len(mixes), size):
+            report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
+            rows = [{head: mix} for mix in torch.tensor(mixes[start:start + size], dtype=torch.float32)]
+            others.append(self._answers(self.opened.run(asked, rows=rows).outputs(), self.place))
         with torch.inference_mode():
-            outputs = [self.forward(self.tensors, self.place)]
-            for start in range(0, len(mixes), size):
-                report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
-                some = torch.tensor(mixes[start:start + size], dtype=torch.float32)
-                exchange = for_this_thread(_exchange(parts, some))
-                with _hooked(module.register_forward_pre_hook(exchange)):
-                    outputs.append(self.forward({name: tensor.repeat(len(some), 1)
-                                                 for name, tensor in self.tensors.items()}, self.place))
-            return self._distances(outputs[0], torch.cat(outputs[1:]))
+            return self._distances(self.forward(self.tensors, self.place), torch.cat(others))
 
     def _distances(self, plain: "Tensor", others: "Tensor") -> np.ndarray:
         """Return 1 − cosine of sentence vectors, or the total variation distance of probabilities, (variant)."""
@@ -210,17 +197,8 @@ class ExplainedAnswer:
         return ((others.double().softmax(-1) - plain.double().softmax(-1)).abs().sum(-1) / 2).numpy()
 
 
-def _exchange(parts: slice, mixes: "Tensor") -> "Callable[[nn.Module, tuple[Tensor]], Tensor]":
-    """Return a forward pre-hook for W_O that replaces one head's output by `mixes` (variant, token, d_v)."""
-    def before_output(module: "nn.Module", inputs: "tuple[Tensor]") -> "Tensor":
-        changed = inputs[0].clone().view(len(mixes), mixes.shape[1], -1)
-        changed[..., parts] = mixes
-        return changed.view(inputs[0].shape)
-    return before_output
-
-
 @contextmanager
-def _hooked(*hooks: Any) -> Iterator[None]:
+def _hooked(*hooks: "RemovableHandle") -> Iterator[None]:
     try:
         yield
     finally:
@@ -239,12 +217,9 @@ def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tup
     if query.edits:
         raise UserError("Tokens can only be removed without other edits; remove the edits.")
     asked = opened.tokens(query)
-    if "input_ids" not in asked.tensors:
-        raise UserError(f"{title} reads pictures, but this page removes words from a text; hide a patch on the page "
-                        f"Compare instead.")
-    if opened.task == "none" or (opened.task == "label" and not opened.ours):
-        raise UserError(f"{title} has no answer to explain, neither a word nor a sentence vector; "
-                        f"choose MiniLM, SmolLM2 or BERT.")
+    if "input_ids" not in asked.tensors or opened.task == "none" or (opened.task == "label" and not opened.ours):
+        raise UserError(f"{title} has no answer to a text to explain, neither a word nor a sentence vector; choose "
+                        f"MiniLM, SmolLM2 or BERT.")
     if len(asked.source) > longest:
         raise UserError(f"Each token is removed three times, so this page allows at most {longest} tokens "
                         f"but this text has {len(asked.source)}; shorten it.")
@@ -266,7 +241,7 @@ def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
     tokens = asked.source
     wanted = _token_at(tokens, last_word(tokens, query.text) if at is None else at)
     last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
-    place = last if wanted is None else wanted - 1
+    place = last if wanted is None else max(wanted - 1, 0)
     first = replace(asked, source=first_tokens(tokens, place + 1),
                     tensors={name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()})
     return ExplainedAnswer(opened, query, first, place), None if wanted is None else tokens.ids[wanted]
@@ -370,9 +345,7 @@ def _answer_of(explained: ExplainedAnswer) -> Answer:
 
 
 def first_tokens(tokens: Tokens, count: int) -> Tokens:
-    """Return the first `count` tokens. Raises UserError for fewer than FEWEST."""
-    if count < FEWEST:
-        raise UserError(TOO_FEW)
+    """Return the first `count` tokens."""
     return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
 
 

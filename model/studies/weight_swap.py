@@ -8,7 +8,6 @@ from model.core import heads, statistics
 from model.core.models import Models
 from model.core.query import Progress, UserError
 from model.core.record import AttentionRecord, Layer
-from model.core.trace import Trace
 from model.studies.attribution import AttributionQuery, kind_of
 from model.studies.token_removal import ExplainedAnswer
 
@@ -23,8 +22,9 @@ class SwapQuery:
     draws: int = 100                # number of permutations
 
     def answer(self, models: Models, report: Progress) -> "Swapped":
-        """Compute the distances. Raises UserError for a model whose heads cannot be changed this way."""
-        return swap_weights(self, *self.attribution.explained(models, report), report)
+        """Compute the distances. Raises UserError for a model that only reports its weights."""
+        explained = self.attribution.explained(models, report)
+        return swap_weights(self, explained, models.record(explained.query, report), report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +38,12 @@ class Swapped:
     entropy: float                # entropy of that row in bits
 
 
-def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
+def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord,
                  report: Progress) -> Swapped:
     """Run the model with uniform and with permuted weights in all rows of one head, within the mask.
 
-    Raises UserError for a model whose heads cannot be changed this way.
+    Raises UserError for a model that only reports its weights.
     """
-    if not isinstance(trace, Trace):
-        raise UserError(f"{record.card.title}'s head weights cannot be replaced: {trace}")
     kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
     layer = record[kind].layer(question.layer)
     if not isinstance(layer, Layer):
@@ -56,9 +54,7 @@ def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: Attent
     others = [may / np.maximum(may.sum(-1, keepdims=True), 1),
               *(permute_rows(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
-    output = trace.attention(kind, question.layer).w_output
-    distances = explained.with_head_values((kind, question.layer, question.head), output, np.stack(others) @ value,
-                                           report)
+    distances = explained.with_head_values((kind, question.layer, question.head), np.stack(others) @ value, report)
     row = explained.rows @ weights
     return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 

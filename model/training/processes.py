@@ -14,7 +14,7 @@ import uuid
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -103,6 +103,14 @@ class Status:
     failure: str = ""                                # a sentence that says why it failed, or ""
 
 
+class Told(TypedDict):
+    """The content of progress.json."""
+
+    step: int
+    curves: list[tuple[float, float, float]]   # (step, loss, right)
+    failure: str
+
+
 class Training:
     """One training and its process. `name` is the model id of its snapshots. Raises UserError if its folder cannot be
     created or written."""
@@ -115,7 +123,7 @@ class Training:
         self.name = f"{settings.task}-{uuid.uuid4().hex[:12]}"
         source.RUNS[self.name] = self.weights
         self._stopped = False
-        self._told: dict[str, Any] = {"step": 0, "curves": [], "failure": ""}
+        self._told: Told = {"step": 0, "curves": [], "failure": ""}
         try:
             files.write(self.folder / "settings.json", json.dumps(asdict(settings)).encode("utf-8"))
             self.renew()
@@ -162,7 +170,8 @@ class Training:
         failure = ""
         if state == "failed":
             failure = progress["failure"] or self._failure()
-        return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
+        curves = tuple((step, loss, right) for step, loss, right in progress["curves"])
+        return Status(state, progress["step"], self.settings.steps, curves, failure)
 
     def _failure(self) -> str:
         """Return a sentence that says why the process ended, if it could not report this itself."""

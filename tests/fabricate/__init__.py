@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from model.core.attention import Causal, Dense, Full
 from model.core.heads import Overview, overview
-from model.core.masks import Causal, Dense, Full
 from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification, patch_tokens
 from model.core.view import DisplayedHead, View, displayed_head

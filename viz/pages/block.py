@@ -3,10 +3,9 @@ feed-forward layer, dropout and depth."""
 import numpy as np
 import streamlit as st
 
-from model.core.models import TraceQuery
+from model.core.models import Block, Norm, Trace, TraceQuery
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
-from model.core.trace import Block, Norm, Trace
 from model.lessons import block
 from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.figures.bars import bars, histogram

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.models import LastVectorsQuery, TraceQuery
+from model.core.models import TraceQuery
 from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionRecord, Tokens
 from model.lessons import families
@@ -174,14 +174,15 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
         words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])], closed=True)
         records = list(page.ask_each(_families(text)))
         words.tell(word=escape_markdown(text[slice(*spans[at])]))
-        questions: list[LastVectorsQuery] = []
+        questions: list[TraceQuery] = []
         for record in records:   # final vectors of the stack that reads the sentence, with and without the word
             query, kind = record.query, record.kinds[0]
             hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))
-            questions += [LastVectorsQuery(query, kind), LastVectorsQuery(hidden, kind)]
+            questions += [TraceQuery(query), TraceQuery(hidden)]
         with closing(page.ask_each(questions)) as answers:
             for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
-                change = families.moved(next(answers).vectors, next(answers).vectors)
+                before, after = (trace.last(record.kinds[0])[0].after for trace in (next(answers), next(answers)))
+                change = families.moved(before, after)
                 touched = f"{int((change > MOVED).sum())} of {len(change)}"
                 title, tokens = lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
                 words.tell(name=title, touched=touched, **{name: touched})

@@ -8,6 +8,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
+from model.core.statistics import on_other_half
 from model.studies import syntax as test
 from model.studies.syntax import (
     DIRECTIONS,
@@ -247,7 +248,6 @@ def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, l
 
 def _formula() -> None:
     words = strings("grammar")
-    shown = (test.looked_at_most, test.weights_between, counts_of, test.judged, test.exchanged,
-             test.luck)
+    shown = (test.looked_at_most, test.weights_between, counts_of, on_other_half, test.exchanged, test.luck)
     st.caption(words["sources"], width=READABLE_WIDE)
     folded(words["code"], lambda: st.code(source_listing(shown), language="python"), key="syntax-code")

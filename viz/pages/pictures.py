@@ -9,10 +9,10 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads, pictures
-from model.core.models import TraceQuery
+from model.core.models import Trace, TraceQuery
 from model.core.query import Kind, NotOnDisk, UserError
 from model.core.record import AttentionRecord
-from model.core.trace import Trace
+from model.core.statistics import cosines
 from model.core.view import View, allowed_keys
 from model.studies.patch_attention import (
     MEASURES,
@@ -23,7 +23,6 @@ from model.studies.patch_attention import (
     PatchRolloutQuery,
     lengths,
     outliers,
-    similarities,
 )
 from viz import glow
 from viz.components.component import Picture
@@ -270,7 +269,7 @@ def _trace(page: PageContext) -> Trace:
 def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: int) -> tuple[np.ndarray, dict[str, Any]]:
     """Return a token's cosine with every patch (NaN for other tokens), and the numbers for its sentence."""
     tokens = record[view.kind].keys
-    found = similarities(vectors, token)
+    found = cosines(vectors, vectors[[token]])[:, 0]
     found[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
     others = np.array([patch for patch in tokens.patches if patch != token])
     of = found[others]

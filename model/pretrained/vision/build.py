@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.capture.forward_pass import Unsupported
 from model.capture.transformers_internals import drawn_anew
 from model.core.limits import seeded, stop_between_layers
 from model.core.query import Progress, UserError, first_line
 from model.core.record import Card
-from model.pretrained.accounting import TOWERS, has_attention, no_attention
 from model.pretrained.build import (
     SEED,
     Probe,
@@ -22,6 +20,7 @@ from model.pretrained.build import (
     plan_of,
 )
 from model.pretrained.files import ModelFiles, blame
+from model.pretrained.load import TOWERS
 from model.pretrained.model import Pooling, PretrainedModel
 from model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from model.pretrained.vision.patches import Cut, cut_of
@@ -56,8 +55,6 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
                         head: str, dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
     """Build the vision model of a loaded network, verified or at least reported, with its patches measured. Raises
     UserError if its attention cannot be shown correctly."""
-    if not has_attention(network):
-        raise no_attention(place.title, network.config.model_type)
     network.eval()
     with _refused(place):
         probe = picture_probe(network, processor)
@@ -70,7 +67,7 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
         with _refused(place):
             comparison.check(probe.tensors["pixel_values"])
     pooling = Pooling("first" if cut.before else "mean", False) if head == "none" else None
-    card = card_of(place, fingerprint, network, _in_words(cut, probe), examined, len(tokens), dtype)
+    card = card_of(place, fingerprint, network, _in_words(cut, probe), examined, dtype)
     card = picture_card(card, network, len(tokens))
     names = {id(module): name for name, module in network.named_modules()}
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
@@ -90,13 +87,9 @@ def _refused(place: ModelFiles) -> Iterator[None]:
         yield
     except (UserError, MemoryError):
         raise
-    except Unsupported as error:
-        raise UserError(f"{place.title} was refused because its picture cannot be trusted: {error}; choose another "
-                        f"model.") from error
     except Exception as error:
-        raise UserError(f"{place.title} was refused because it does not run on a picture from its own processor "
-                        f"({first_line(error, 200)}); correct the sizes in its {FILES[0]}, or choose another "
-                        f"model.") from error
+        raise UserError(f"{place.title} was refused because its picture cannot be trusted: {first_line(error, 200)}; "
+                        f"correct the sizes in its {FILES[0]}, or choose another model.") from error
 
 
 def _in_words(cut: Cut, probe: Probe) -> str:

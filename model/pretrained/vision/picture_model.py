@@ -8,10 +8,9 @@ import numpy as np
 
 from model.capture.forward_pass import Unsupported
 from model.core import limits, pictures
-from model.core.models import ModelInput, Pass
+from model.core.models import ModelInput, Pass, Trace
 from model.core.query import Kind, Progress, Query, UserError, quiet
 from model.core.record import CANDIDATES, AttentionRecord, Prediction
-from model.core.trace import Trace
 from model.pretrained.files import blame
 from model.pretrained.model import PretrainedModel
 from model.pretrained.tokens import LOAD_OPTIONS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads
+from model.core.attention import Mask
 from model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
-from model.core.masks import Mask
 from model.core.query import HeadId, Kind
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x

@@ -83,9 +83,7 @@ class Averages:
         return np.where(self.count > 0, self.mean, np.nan)
 
     def merge(self, other: "Averages") -> "Averages":
-        """Merge with averages over other texts. Raises ValueError unless both have the same heads and numbers."""
-        if (self.kind, self.heads, self.names) != (other.kind, other.heads, other.names):
-            raise ValueError("merge: expected averages of the same heads; ask one model for one kind of attention.")
+        """Merge with averages of the same heads and numbers over other texts."""
         count = self.count + other.count
         share = np.divide(other.count, count, out=np.zeros(count.shape), where=count > 0)
         apart = other.mean - self.mean
@@ -237,8 +235,7 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
 
 
 def merge(first: Summary, second: Summary) -> Summary:
-    """Merge two summaries; `first` must precede `second` in the corpus. Raises ValueError unless both have the same
-    heads."""
+    """Merge two summaries of the same heads; `first` must precede `second` in the corpus."""
     return _pruned(Summary(
         first.averages.merge(second.averages), np.minimum(first.low, second.low), np.maximum(first.high, second.high),
         first.histogram + second.histogram, first.strongest.merge(second.strongest), first.sample.merge(second.sample),

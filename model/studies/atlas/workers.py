@@ -107,11 +107,9 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
         else:
             ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=STORE, **quiet)
     except Exception as error:   # Ray raises a bare Exception if a node fails to start
-        if address is None:
-            raise UserError(f"Ray could not be started on this machine ({first_line(error, 200)}); use --on "
-                            f"processes.") from error
-        raise UserError(f"Ray's cluster at {address} could not be reached ({first_line(error, 200)}); start it with: "
-                        f"ray start --head, and set RAY_AUTH_MODE to the same value there and here.") from error
+        raise UserError(f"Ray's cluster could not be started or reached ({first_line(error, 200)}); start one with: "
+                        f"ray start --head, with the same RAY_AUTH_MODE there and here, or use --on "
+                        f"processes.") from error
 
     def submit(shard: Shard) -> object:
         actors.rotate(-1)

@@ -128,7 +128,7 @@ def fetching(row: Row) -> str:
     return f"python -m model fetch {row.missing[0] if row.missing else row.model}"
 
 
-def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, Any]:
+def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, object]:
     """Return a row as a JSON object with claim, sentence, source (BibTeX), there, here, model, revision, findings,
     verdict, because, fetch, picture and measurement (BibTeX). Missing values are null. error: why the model could not
     be tested."""

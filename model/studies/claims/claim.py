@@ -109,6 +109,7 @@ class Reason(StrEnum):
     NOTHING = "nothing"   # the number is undefined
 
 
+DECIDES = (Verdict.UNTESTED, Verdict.FAILS, Verdict.HOLDS)   # whichever comes first among a claim's findings
 VERDICTS = {Reason.ABOVE: Verdict.HOLDS, Reason.BELOW: Verdict.FAILS, Reason.UNCLEAR: Verdict.FAILS,
             Reason.LUCK: Verdict.FAILS, Reason.FEW: Verdict.UNTESTED, Reason.NOTHING: Verdict.UNTESTED}
 
@@ -139,13 +140,7 @@ def reason(found: Finding) -> Reason:
 
 
 def judge(findings: Sequence[Finding]) -> Judged:
-    """Judge a claim by its findings. The first untested finding decides, else the first that fails, else the first.
-    Raises ValueError without findings."""
-    if not findings:
-        raise ValueError("judge: expected at least one finding, got none; a claim without a number has no verdict.")
+    """Judge a claim by its findings. The first untested finding decides, else the first that fails, else the first."""
     each = [(reason(found), found) for found in findings]
-    for verdict in (Verdict.UNTESTED, Verdict.FAILS, Verdict.HOLDS):
-        for why, found in each:
-            if VERDICTS[why] is verdict:
-                return Judged(verdict, why, found)
-    raise AssertionError("every reason has a verdict")
+    why, found = min(each, key=lambda one: DECIDES.index(VERDICTS[one[0]]))
+    return Judged(VERDICTS[why], why, found)

@@ -6,15 +6,14 @@ import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from model.core import heads, pictures
 from model.core.files import ASSETS
 from model.core.heads import head_ids
-from model.core.models import Models, NamesModel, OpenModel
-from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
+from model.core.models import Models, NamesModel, OpenModel, Trace
+from model.core.query import HeadId, Progress, Query, Window, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import (
     LEVEL,
@@ -26,7 +25,6 @@ from model.core.statistics import (
     on_other_half,
     ratio_interval,
 )
-from model.core.trace import Trace
 from model.studies import faithfulness
 from model.studies.attribution import ceiling
 from model.studies.claims.claim import (
@@ -204,15 +202,11 @@ def relation(name: str) -> Measure:
 
 def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure by how much the mixing ratio computed from the weights alone exceeds the one that includes the residual
-    stream and layer norm. Raises UserError for a model without a norm of their sum."""
+    stream and layer norm."""
     opened, falls = models.open(asked, report), []
     for _, text, record in records(asked, opened, report):
-        attention_map = map_of(record)
-        ratios = mixing_ratios(attention_map, opened.trace(Query(asked.model, asked.revision, text), quiet).plain())
-        if np.isnan(ratios).any():
-            raise UserError(f"{record.card.title} has no normalisation over the sum of stream and attention; choose an "
-                            f"encoder such as MiniLM.")
-        falls.append(ratios[0] - ratios[1])
+        trace = opened.trace(Query(asked.model, asked.revision, text), quiet).plain()
+        falls.append(np.subtract(*mixing_ratios(map_of(record), trace)))
     found = mean_finding("mixing", falls, 0.0, "share")
     return Measurement((found,), Picture("explain", asked.model, sentences()[0]))
 
@@ -422,7 +416,6 @@ class Drawn:
     """A drawn picture with a known figure."""
 
     sha256: str          # hash of the file, under which the picture is stored
-    inner: np.ndarray    # the inner square that the model reads, uint8 (SIDE, SIDE, 3)
     figure: np.ndarray   # which of these pixels belong to the figure, bool (SIDE, SIDE)
 
     def mask(self, rows: int, columns: int) -> np.ndarray:
@@ -433,20 +426,18 @@ class Drawn:
 
 def drawn() -> tuple[Drawn, ...]:
     """Return every drawn picture, after storing it in this process so that models can read it."""
-    return tuple(_held(name, encoded, inner, figure) for name, (encoded, inner, figure) in _rendered().items())
-
-
-def _held(name: str, encoded: bytes, inner: np.ndarray, figure: np.ndarray) -> Drawn:
-    return Drawn(pictures.keep(encoded, f"{name}.png").sha256, inner, figure)
+    return tuple(Drawn(pictures.keep(encoded, f"{name}.png").sha256, figure)
+                 for name, (encoded, figure) in _rendered().items())
 
 
 @functools.cache
-def _rendered() -> dict[str, tuple[bytes, np.ndarray, np.ndarray]]:
-    """Return {name: (PNG file, inner square, figure)}."""
+def _rendered() -> dict[str, tuple[bytes, np.ndarray]]:
+    """Return {name: (PNG file, figure)}."""
     return {name: _render(**entry) for name, entry in tomllib.loads(DRAWINGS.read_text(encoding="utf-8")).items()}
 
 
-def _render(ground: list[Any], place: list[float], parts: list[Any]) -> tuple[bytes, np.ndarray, np.ndarray]:
+def _render(ground: tuple[str, int, int, int], place: tuple[float, float, float],
+            parts: list[tuple[str, str, list[float]]]) -> tuple[bytes, np.ndarray]:
     from PIL import Image, ImageDraw
 
     key, left, top, side = ground
@@ -466,11 +457,10 @@ def _render(ground: list[Any], place: list[float], parts: list[Any]) -> tuple[by
     piece.paste(colours.resize((whole, whole), Image.Resampling.BOX), mask=small)
     target, inner = io.BytesIO(), slice(MARGIN, MARGIN + SIDE)
     piece.save(target, "PNG")
-    return target.getvalue(), np.asarray(piece)[inner, inner], np.asarray(small)[inner, inner] >= 128
+    return target.getvalue(), np.asarray(small)[inner, inner] >= 128
 
 
 FILE = ASSETS / "cases" / "figures.csv"
-ROUNDING = 2   # largest difference between equal pixels, in steps of 255
 
 
 @functools.cache
@@ -480,20 +470,14 @@ def shipped() -> dict[str, np.ndarray]:
         return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
 
 
-def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
-    """Yield (sha256, mask, expected model input) for every picture, photographs first. `mask` takes the numbers of rows
-    and columns and returns the figure's patches. The expected input of photographs is None."""
+def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray]]]:
+    """Yield (sha256, mask) for every picture, photographs first. `mask` takes the numbers of rows and columns and
+    returns the figure's patches."""
     for picture in pictures.shipped():
         if picture.key in shipped():
-            yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
+            yield picture.sha256, functools.partial(inside, shipped()[picture.key])
     for one in drawn():
-        yield one.sha256, one.mask, one.inner
-
-
-def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
-    """Return whether two pictures are equal up to rounding errors of normalisation."""
-    return (picture is not None and picture.shape == expected.shape
-            and bool((np.abs(picture.astype(int) - expected) <= ROUNDING).all()))
+        yield one.sha256, one.mask
 
 
 def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Measurement:
@@ -502,17 +486,10 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
     outlines randomly."""
     opened, looks, masks = models.open(asked, report), [], []
     known = list(with_figures())
-    for _, (sha256, mask, expected) in counted(known, report, "picture"):
-        record = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet)
-        attention_map = record.maps[0]
-        grid = attention_map.keys.grid
-        if grid is None or not attention_map.keys.special[0]:
-            raise UserError("This model has no token for the whole picture over a grid of patches; choose DINOv2.")
-        if expected is not None and not _equal(record.picture, expected):
-            raise UserError("This model reads a different part of a picture from the one with the annotated figures; "
-                            "choose DINOv2.")
+    for _, (sha256, mask) in counted(known, report, "picture"):
+        attention_map = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet).maps[0]
         looks.append(patch_shares(attention_map))
-        masks.append(mask(*grid))
+        masks.append(mask(*(attention_map.keys.grid or ())))
     ids, lucky = head_ids(attention_map), moved(looks, masks)
     values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
     found = (best_head_finding("figure", values, 0.0, lucky, ids, "pictures"),

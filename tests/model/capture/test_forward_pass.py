@@ -6,7 +6,7 @@ import pytest
 from model.capture import forward_pass
 from model.capture.forward_pass import parse_call
 from model.core import heads
-from model.core.masks import Causal, Full, Window
+from model.core.attention import Causal, Full, Window
 from model.core.query import Kind, Query, quiet
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"

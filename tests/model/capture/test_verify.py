@@ -6,7 +6,7 @@ import pytest
 
 from model.capture.forward_pass import Call
 from model.capture.verify import TOLERANCE, Wiring, check_answer, layer_number
-from model.core.masks import Causal, Dense, Full, Window
+from model.core.attention import Causal, Dense, Full, Window
 
 N, D, HEADS = 9, 5, 4
 WIRED = Wiring({}, {}, 0.0, 0.0, ())

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import heads
+from model.core.attention import Relative, Window
 from model.core.heads import as_csv, by_head, head_frame, measure
-from model.core.masks import Relative, Window
 from model.core.query import Kind
 from model.core.record import AttentionMap
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from model.core.masks import (
+from model.core.attention import (
     Causal,
     Chunk,
     Dense,

@@ -84,9 +84,8 @@ def test_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch):
     monkeypatch.setattr(ImageFile.ImageFile, "load", None)
     with pytest.raises(UserError) as refusal:
         decode(large, "it.png")
-    assert str(refusal.value) == (
-        "it.png (7,000 × 7,000) would take about 280 MB of memory to decode and the limit is 200; make it "
-        "smaller or save it as JPEG.")
+    assert str(refusal.value) == ("it.png, decoded, has 280.39 MB and the limit is 200; make it smaller or save it as "
+                                  "JPEG.")
 
 
 def test_jpeg_of_many_scans_is_refused(monkeypatch):

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.masks import Causal, Dense, Full, Relative
+from model.core.attention import Causal, Dense, Full, Relative
 from model.core.query import Box, Kind, NotFinite, UserError
 from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens, patch_tokens
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record

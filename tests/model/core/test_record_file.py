@@ -9,7 +9,7 @@ import pytest
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core import heads
-from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
+from model.core.attention import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper
 from model.core.query import Window as WindowEdit
 from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification, patch_tokens

@@ -2,7 +2,6 @@
 import pytest
 
 from model.core.limits import Cancelled, stoppable
-from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Patch, Query, quiet
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.scratch import source
@@ -40,7 +39,6 @@ def questions(kind):
         "patched record": lambda model: model.record(
             query(model, edits=frozenset([Patch(kind, 0, 0, query(model, OTHER))])), quiet),
         "trace": lambda model: model.trace(query(model), quiet),
-        "last vectors": lambda model: LastVectorsQuery(query(model), kind).answer(Only(model), quiet),
         "next word": lambda model: next_word(model, query(model), quiet),
         "span": lambda model: log_probability(model, query(model), (4, 10)),
         "likelihood": lambda model: sequence_likelihood(model, query(model), quiet),
@@ -56,7 +54,7 @@ def questions(kind):
             model.card.id, model.card.revision, 1).answer(Only(model), quiet)}
 
 
-ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", "trace", "last vectors", "next word",
+ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", "trace", "next word",
                                                      "span", "likelihood", "patching", "attribution", "corpus")),
          *(("bert", Kind.SELF, name) for name in ("span", "attribution")),
          *(("t5", Kind.CROSS, name) for name in ("record",)), ("reported", Kind.CAUSAL, "record"),

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.trace import turned
+from model.core.models import turned
 
 
 def test_rotary_positions_turn():

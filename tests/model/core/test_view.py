@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.masks import Causal, Full, Window
+from model.core.attention import Causal, Full, Window
 from model.core.query import Kind, UserError
 from model.core.view import View, displayed_head, keep_mass, telling_token, token_ranking
 from tests.fabricate import SENTENCE, record

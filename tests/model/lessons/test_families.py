@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional
 
 from model.ask import sources
-from model.core.models import LastVectorsQuery, TraceQuery
+from model.core.models import TraceQuery
 from model.core.query import Hide, Kind
 from model.lessons import families
 from tests.model.only import head_outputs
@@ -51,7 +51,7 @@ def test_cross_attention_reads_one_memory(translated):
 @pytest.mark.parametrize(("model", "kind", "text"), [("minilm", Kind.SELF, TEXT), ("translator", Kind.SELF, TEXT),
                                                       ("induction", Kind.CAUSAL, "k7Qx2bVk7Qx")])
 def test_hidden_token_changes_those_that_see_it(model, kind, text):
-    before, after = (ask(LastVectorsQuery(sources.open_query(model, text, edits=edits), kind)).vectors
+    before, after = (ask(TraceQuery(sources.open_query(model, text, edits=edits))).last(kind)[0].after
                      for edits in ([], [Hide("source", 4)]))
     change = families.moved(before, after)
     if kind is Kind.SELF:

@@ -8,7 +8,7 @@ from scipy.spatial import ConvexHull
 from scipy.special import softmax
 
 from model.core import heads
-from model.core.masks import Causal, Dense, Relative, Window
+from model.core.attention import Causal, Dense, Relative, Window
 from model.lessons import head_steps
 from tests.fabricate import HEADS, KEYS, QUERIES, layer
 from tests.hostile import examples

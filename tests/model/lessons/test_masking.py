@@ -5,7 +5,7 @@ import torch
 from scipy.sparse.csgraph import shortest_path
 
 from model.core import heads
-from model.core.masks import Window
+from model.core.attention import Window
 from model.core.query import Kind
 from model.lessons import masking
 from model.lessons.masking import Shape

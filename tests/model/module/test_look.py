@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from model.core import heads
-from model.core.masks import Causal, Full
+from model.core.attention import Causal, Full
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Layer
 from model.module.look import look

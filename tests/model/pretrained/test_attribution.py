@@ -134,8 +134,8 @@ def test_equal_weights_equal_a_high_temperature(opened, report):
     model = opened("llama")
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
-    explained, record, found = parts(model, question, report)
-    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), explained, record, found, report)
+    explained, record, _ = parts(model, question, report)
+    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), explained, record, report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
     even = forward_pass.run(session, lambda: model.network(**explained.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(explained.tokens.ids), -1).exp()
@@ -143,8 +143,7 @@ def test_equal_weights_equal_a_high_temperature(opened, report):
     layer = record[Kind.CAUSAL].layer(1)
     count = len(explained.tokens)
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
-    distances = explained.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None],
-                                           report)
+    distances = explained.with_head_values((Kind.CAUSAL, 1, 2), own[None], report)
     assert distances[0] < 1e-5 and len(swapped.permuted) == 5
     assert (swapped.permuted > 1e-4).all()
     assert hooks() == before

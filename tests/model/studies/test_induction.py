@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.masks import Causal
+from model.core.attention import Causal
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported, Tokens
 from model.studies import induction

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from model.core.masks import Causal, Full
+from model.core.attention import Causal, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
 from model.studies.patterns import PATTERNS, KeyInfo, divergences, fit, pattern_chance

@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull
 from scipy.special import softmax
 
 from model.ask import sources
-from model.core.masks import Causal, Dense, Relative
+from model.core.attention import Causal, Dense, Relative
 from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.core.view import View

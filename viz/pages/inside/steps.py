@@ -5,8 +5,8 @@ from typing import cast
 import numpy as np
 import streamlit as st
 
+from model.core.models import AttentionTrace, Block, Trace
 from model.core.record import AttentionRecord, Layer
-from model.core.trace import AttentionTrace, Block, Trace
 from model.core.view import View
 from model.lessons import head_steps
 from model.lessons.head_steps import HeadSteps

@@ -9,7 +9,6 @@ from model.ask import sources
 from model.ask.sources import models
 from model.capture.forward_pass import Unsupported
 from model.core import heads, pictures
-from model.core.models import LastVectorsQuery, TraceQuery
 from model.core.query import Kind, UserError, quiet
 from model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny_vision
@@ -103,12 +102,6 @@ def folder(tmp_path_factory):
 
 def query_of(folder, key, edits=()):
     return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
-
-
-def test_last_vectors_equal_the_trace(folder):
-    query = query_of(folder, "rocket")
-    vectors = LastVectorsQuery(query, Kind.SELF).answer(models, quiet).vectors
-    np.testing.assert_allclose(vectors, TraceQuery(query).answer(models, quiet).blocks[-1].after, atol=1e-5)
 
 
 PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from model.core.masks import Causal, Full
+from model.core.attention import Causal, Full
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
 from tests.fabricate import record, tokens

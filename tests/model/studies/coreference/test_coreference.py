@@ -21,7 +21,6 @@ from model.studies.coreference import (
     noun_weights,
     pair_twins,
     read_cases,
-    run_answers,
     scored_texts,
     shipped_cases,
     substitute,
@@ -179,10 +178,9 @@ def test_resolver_answers_at_the_pronoun():
         said = labelled(bb=0.7, cc=0.2) if not query.edits else labelled(cc=0.6, dd=0.1)
         return AttentionRecord(query, plain.card, plain.maps, plain.verification, said)
 
-    model = SimpleNamespace(ours=True, record=record_of)
+    models = SimpleNamespace(open=lambda asked, report: SimpleNamespace(ours=True, record=record_of))
     edits = frozenset({Silence(Kind.SELF, 1, 3)})
-    plain, silenced = (run_answers(AnswersQuery("fake", "0", (case,), each), model, quiet)
-                       for each in (frozenset(), edits))
+    plain, silenced = (AnswersQuery("fake", "0", (case,), each).answer(models, quiet) for each in (frozenset(), edits))
     assert seen == [frozenset(), edits] and plain.way == "label"
     np.testing.assert_allclose(plain.scores, [[math.log(0.7), math.log(0.2)]])
     np.testing.assert_allclose(plain.share, [0.7 / 0.9])

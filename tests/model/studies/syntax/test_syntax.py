@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.masks import Full
+from model.core.attention import Full
 from model.core.query import Kind, quiet
 from model.core.record import AttentionMap, Reported, Tokens
 from model.studies.syntax import (
@@ -17,12 +17,10 @@ from model.studies.syntax import (
     alone,
     choice,
     choices_of,
-    chosen,
     counts_of,
     exchanged,
     forest,
     join,
-    judged,
     left_out,
     looked_at_most,
     luck,
@@ -92,8 +90,6 @@ def test_sentences_left_out_are_joined():
     assert both.tree.tolist() == [-1, 0, -1, 0] and both.placed.all()
     assert both.looked.tolist() == [[1, 0, 1, 0]] * len(one.heads)
     assert join([lost]).not_found == 1 and not len(join([lost]).numbers)
-    with pytest.raises(ValueError, match="same heads"):
-        join([one, choices_of(record_of(sentence.text, layers=1), sentence, 0)])
 
 
 def record_of(text, **options):
@@ -166,13 +162,6 @@ def random_choices():
     return Choices(THREE_HEADS, np.arange(SENTENCES), lengths, np.concatenate(looked, 1).astype(np.int16),
                    rng.random(total) < 0.9, np.concatenate(trees).astype(np.int16), np.concatenate(relations),
                    np.ones((2, total), bool))
-
-
-def test_best_of_one_half_is_judged_on_the_other():
-    right = np.array([[3, 3, 1], [0, 2, 4]])
-    assert chosen(right) == (0, 2)
-    assert judged(right, np.array([4, 4])) == (1 + 0) / 8
-    assert judged(right, np.array([4, 0])) is None and judged(right, np.array([0, 4])) is None
 
 
 def test_candidate_is_a_direction_and_a_head(random_choices):
