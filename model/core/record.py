@@ -73,7 +73,7 @@ class Tokens:
         if not found and isinstance(wanted, str) and wanted.isdecimal():
             return self.index(int(wanted[:9]))
         known = f"{wanted}#1 to {wanted}#{len(found)}" if found else f"{' '.join(self.texts)[:500]}"
-        raise UserError(f"{len(found) or 'No'} tokens are {quoted(repr(wanted))}; choose a position from 0 to "
+        raise UserError(f"{len(found) or 'No'} tokens are {quoted(str(wanted))}; choose a position from 0 to "
                         f"{len(self) - 1}, or one of: {known}")
 
     @cached_property
