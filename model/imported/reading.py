@@ -72,7 +72,13 @@ class Arrays:
         if array not in self:
             raise self.refused(f"there is no array named {array}; save it with the attention")
         with self._readable(), self._archive.open(self._entries[array]) as file:
-            values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
+            try:
+                values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
+            except ValueError as error:
+                if "Object arrays" not in str(error):
+                    raise
+                raise self.refused(f"{array} holds Python objects, which are never opened; save it as "
+                                   f"np.array({array}, dtype={WANTED[kinds]})") from error
         if values.dtype.kind not in kinds:
             raise self.refused(f"{array} holds {str(values.dtype)[:60]}; save it as np.array({array}, "
                                f"dtype={WANTED[kinds]})")
