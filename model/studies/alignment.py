@@ -71,8 +71,8 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
         i, j = i - int(down), j - int(both or not down)
         steps.append((bool(both and one[i] == other[j]), i, j))
     runs = [next(run) for _, run in itertools.groupby(reversed(steps), operator.itemgetter(0))]   # steps are backwards
-    ends = [(i, j) for _, i, j in runs[1:]] + [(len(one), len(other))]
-    return [(equal, (i, i_end), (j, j_end)) for (equal, i, j), (i_end, j_end) in zip(runs, ends, strict=True)]
+    return [(equal, (i, i_end), (j, j_end)) for (equal, i, j), (_, i_end, j_end) in itertools.pairwise(
+        [*runs, (False, len(one), len(other))])]
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
