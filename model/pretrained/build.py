@@ -104,6 +104,9 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
             network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
         replaced = set() if adapter is None else adapter.replaced(network)
         check_weights(weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
+    if not load.has_attention(network):
+        raise UserError(f"{place.title}, of the type {config.model_type}, has no attention to show; choose a "
+                        f"Transformer.")
     head = head_of(type(network).__name__)
     # a missing pooler does not affect attention, but an adapter's classifier needs the pooler's output
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
@@ -149,9 +152,6 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
             lengths: tuple[int, int | None]) -> Examined:
     """Examine whether the network's attention can be verified or at least reported. Raises UserError if it can be
     neither."""
-    if not load.has_attention(network):
-        raise UserError(f"{place.title}, of the type {network.config.model_type}, has no attention to show; choose a "
-                        f"Transformer.")
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
     looks_ahead = False
