@@ -79,6 +79,8 @@ class Arrays:
                     raise
                 raise self.refused(f"{array} holds Python objects, which are never opened; save it as "
                                    f"np.array({array}, dtype={WANTED[kinds]})") from error
+            if file.read(1):
+                raise ValueError(f"{array} has more bytes than its header says")
         if values.dtype.kind not in kinds:
             raise self.refused(f"{array} holds {str(values.dtype)[:60]}; save it as np.array({array}, "
                                f"dtype={WANTED[kinds]})")

@@ -42,7 +42,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, b
     from model.capture.module_pass import observe
 
     network = getattr(network, "_orig_mod", network)   # torch.compile's original module, uncompiled
-    _check(network)
+    _check(network, batch)
     called = given(network, inputs)
     source, target = _names(tokens)
     name = name_of(network)
@@ -68,12 +68,14 @@ def name_of(network: "nn.Module") -> str:
     return type(network).__name__
 
 
-def _check(network: object) -> None:
+def _check(network: object, batch: int) -> None:
     import torch
 
     if not isinstance(network, torch.nn.Module) or isinstance(network, torch.jit.ScriptModule):
         raise UserError(f"look needs a torch module that is not compiled by TorchScript, but this is a "
                         f"{type(network).__name__}; give the model object itself.")
+    if batch < 0:
+        raise UserError(f"batch is {batch} but must be the number of an item, from 0.")
 
 
 def _names(tokens: Names | None) -> tuple[Tokens | None, Tokens | None]:
