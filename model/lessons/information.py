@@ -12,11 +12,10 @@ import numpy as np
 
 from model.core import heads
 from model.core.limits import one_thread
-from model.core.models import AttentionTrace, Models
+from model.core.models import AttentionTrace, Models, Projection, turned
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
-from model.core.models import AttentionTrace, Projection, turned
 from model.core.view import MAX_UNPOOLED
 
 # maximum count of numbers processed in comparing all pairs of heads on a text; longer texts use evenly spaced rows
