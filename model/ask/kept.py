@@ -22,8 +22,8 @@ from model.core.files import write as write_file
 from model.core.limits import LIMITS
 from model.core.query import Query, UserError
 from model.core.record import AttentionRecord, Layer
-from model.imported import source as imported_source
 from model.imported.record_file import read_kept
+from model.imported.source import PREFIX
 from model.pretrained import catalogue
 
 VERSION = 1     # to be increased when the computation of records changes
@@ -42,7 +42,7 @@ def folder() -> Path:
 
 def can_keep(query: Query) -> bool:
     """Return whether a query's record can be cached: only plain texts read by a model, without edits."""
-    return not (query.edits or query.continuation or query.image or imported_source.is_imported(query.model))
+    return not (query.edits or query.continuation or query.image or query.model.startswith(PREFIX))
 
 
 def name_of(query: Query) -> str:

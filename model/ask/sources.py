@@ -46,7 +46,7 @@ class Source(Protocol):
 
 def source_of(model_id: str) -> Source:
     """Return the source of a model by its id. All models except imported files and our own are pretrained."""
-    if imported_source.is_imported(model_id):
+    if model_id.startswith(imported_source.PREFIX):
         return cast(Source, imported_source)   # an imported file's __getattr__ refuses operations that need a model
     if scratch.is_scratch(model_id):
         return scratch
@@ -324,7 +324,7 @@ import_file = imported_source.store   # store attention that another tool saved;
 
 def imported_name(model: str) -> str | None:
     """Return the file name of an imported file's model id, or None for any other model."""
-    return imported_source.title(model) if imported_source.is_imported(model) else None
+    return imported_source.title(model) if model.startswith(imported_source.PREFIX) else None
 
 
 def untrained(model: str) -> str:

@@ -31,11 +31,6 @@ class Store(SessionStore[ImportedFile]):
 _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
 
 
-def is_imported(model_id: str) -> bool:
-    """Return whether the id belongs to an imported file, even one that is no longer in memory."""
-    return model_id.startswith(PREFIX)
-
-
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
     """Store the file and return the (model id, text) that query it. session: the uploader's session, for the limit per
     session. Raises UserError if the file has no attention or is too large."""

@@ -58,7 +58,7 @@ ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", 
                                                      "span", "likelihood", "patching", "attribution", "corpus")),
          *(("bert", Kind.SELF, name) for name in ("span", "attribution")),
          *(("t5", Kind.CROSS, name) for name in ("record",)), ("reported", Kind.CAUSAL, "record"),
-         *(("resolver-wide", Kind.SELF, name) for name in ("record", "patched record", "trace", "last vectors",
+         *(("resolver-wide", Kind.SELF, name) for name in ("record", "patched record", "trace",
                                                            "patching", "attribution", "corpus")),
          *(("translator", Kind.CROSS, name) for name in ("record", "likelihood", "decision", "decisions"))]
 
