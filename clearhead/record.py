@@ -260,8 +260,8 @@ class Record:
         if name is None and len(self.answer.maps) == 1:
             return self.answer.maps[0]
         if name not in self.maps:
-            raise UserError(f"This record has no map {quoted(str(name))}; choose one with map=, of "
-                            f"{', '.join(self.maps)}.")
+            has = "several maps" if name is None else f"no map {quoted(str(name))}"
+            raise UserError(f"This record has {has}; choose one with map=, of {', '.join(self.maps)}.")
         return self.answer[Kind(name)]
 
     def _head(self, layer: int, head: int, map: str | None) -> tuple[Layer | Reported, int]:

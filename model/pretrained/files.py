@@ -209,10 +209,10 @@ def weights_of(folder: Path) -> Weights:
     if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
         with blame(index, "an index of weights"):
             names = sorted({str(name) for name in read_json(index)["weight_map"].values()}) or names
-    missing = next((name for name in names if not (folder / name).is_file()), None)
+    missing = next((name for name in names if Path(name).name != name or not (folder / name).is_file()), None)
     if missing is not None:
         raise UserError(f"{folder} has no {quoted(missing)}; give a folder with all of a model's weights as "
-                        f"safetensors, or a GGUF file.")
+                        f"safetensors, since pickles are never opened, or a GGUF file.")
     return Weights(tuple(folder / name for name in names))
 
 

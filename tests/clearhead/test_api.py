@@ -136,7 +136,7 @@ def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):
     with pytest.raises(clearhead.Error, match="choose one with map="):
         record.weights()
     assert record.weights(map="cross").shape[2:] == (len(record.queries("cross")), len(record.keys("cross")))
-    with pytest.raises(clearhead.Error, match="say with map="):
+    with pytest.raises(clearhead.Error, match="choose one with map="):
         opened(TEXT, target="a cat", silence=[(0, 0)])
 
 

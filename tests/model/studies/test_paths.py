@@ -68,12 +68,11 @@ def _written(network, family: str, layer: int, head: int, heads) -> torch.Tensor
         return project(swapped.reshape(len(own), -1)) - project(own.reshape(len(own), -1))
 
 
-@pytest.mark.parametrize(("changes", "says"), [
-    ({"receiver": (1, 9)}, "no head 1·9"), ({"senders": ((7, 0),)}, "no head 7·0"),
-    ({"receiver": (0, 1)}, "No path leads into 0·1"), ({"receiver": (1, 0), "senders": ((1, 1),)}, "No path leads")])
-def test_heads_without_a_path_are_refused(changes, says):
+@pytest.mark.parametrize("changes", [{"receiver": (1, 9)}, {"senders": ((7, 0),)}, {"receiver": (0, 1)},
+                                     {"receiver": (1, 0), "senders": ((1, 1),)}])
+def test_heads_without_a_path_are_refused(changes):
     query, twin = (sources.open_query("induction", text) for text in ("a b x c d y a", "c b x a d y a"))
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(UserError, match="There is no such path"):
         sources.ask(PathsQuery(query, twin, 7, "b", "d", **changes)).result()
 
 
