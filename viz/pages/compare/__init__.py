@@ -32,6 +32,7 @@ from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head, verdict
 from viz.widgets.picture import patch_strip, picture_options
 from viz.widgets.sidebar import add_model, choose_model
+from viz.widgets.vocabulary import warn_unknown
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # edits offered for texts and for pictures
@@ -73,7 +74,7 @@ def render(page: PageContext) -> None:
         return
     second, kinds = page.ask(other.query), (view.kind, other.kind)
     records = record, second
-    _unknown(records)
+    warn_unknown(*records)
     found = open_head(page, records, view, (other.kind, other.head),
                       page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
@@ -227,15 +228,6 @@ def _window(page: PageContext) -> Window:
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
                                    **bind(page.set, name, page.controls[name]))
     return Window(page.controls["width"], page.controls["first"])
-
-
-def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
-    """Warn about what one of the two models cannot read: two texts may differ only there."""
-    warnings = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
-                                                                       model=escape_markdown(record.card.title))
-                             for record in records if any((tokens := record.maps[0].queries).unknown))
-    if warnings:
-        st.warning(" ".join(warnings))
 
 
 def _proof() -> tuple[Callable, ...]:

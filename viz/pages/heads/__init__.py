@@ -44,6 +44,7 @@ from viz.widgets.handout_button import add_to_handout, item_maker, picture_butto
 from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.picture import open_picture, patch_strip
+from viz.widgets.vocabulary import warn_unknown
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # colours of the grid
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
@@ -99,13 +100,13 @@ def _title(page: PageContext) -> None:
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
     """Draw the warnings above the picture: omitted tokens, and tokens missing from the vocabulary."""
-    words, tokens, model = strings("frame"), record.maps[0].queries, escape_markdown(record.card.title)
+    words = strings("frame")
     if record.omitted is not None:
-        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, model=model,
+        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit,
                                            limit=record.omitted.limit, count=record.omitted.count,
+                                           model=escape_markdown(record.card.title),
                                            text=escape_markdown(record.omitted.text[:40])))
-    if any(tokens.unknown):
-        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=model))
+    if warn_unknown(record):
         readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
         if readers:
             model_button(page, max(readers, key=lambda offer: offer.on_disk))

@@ -31,6 +31,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
 from viz.widgets.head_table import coloured_grid
+from viz.widgets.vocabulary import warn_unknown
 
 WRITERS = 8     # most writers per side of the matrix
 LARGEST = 10    # rows of the table of the largest products
@@ -168,7 +169,9 @@ def _cosine(page: PageContext, view: View) -> None:
     if not other:
         st.caption(words["other_needed"])
         return
-    found = page.ask(CosineQuery(page.query(), page.query(text=other)), height=0)
+    compared = page.query(text=other)
+    warn_unknown(page.ask(compared, height=0))
+    found = page.ask(CosineQuery(page.query(), compared), height=0)
     _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words["cosine_claim"].format(
         other=escape_markdown(other), difference=format_number(found.difference, 4)))
 
