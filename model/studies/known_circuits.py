@@ -13,8 +13,9 @@ import numpy as np
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, Silence, counted, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
+from model.studies import induction
 from model.studies.contributions import WritesQuery
-from model.studies.induction import START, mean_scores, usable_tokens
+from model.studies.induction import START, mean_scores, repeated, usable_tokens
 from model.studies.mechanisms import MechanismsQuery
 from model.studies.patching import PatchQuery
 from model.studies.paths import READS, PathsQuery
@@ -41,7 +42,7 @@ class Finding:
 
     name: str
     value: float
-    low: float = NAN                # lower end of the 95 % interval
+    low: float = NAN                # lower end of the 95 % interval, over texts; for "agree" and "effect", over heads
     high: float = NAN
     chance: float = NAN             # value of the baseline or control
     holds: bool = True              # whether the published finding was replicated
@@ -86,9 +87,10 @@ def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> 
                   heads=(found.heads[one], found.heads[other]))
     opened = models.open(asked, quiet)
     edits = frozenset({Silence(Kind.CAUSAL, *found.heads[previous])})
-    silenced = np.array([mean_scores(opened, edits, 1, length=LENGTH).prefix[formed].mean()])
-    yield Finding("silenced", float(silenced[0]), chance=float(found.detected["induction"][formed].mean()),
-                  holds=bool(silenced[0] < FORMED), heads=(found.heads[previous],))
+    silenced = np.array([induction.scores(repeated(opened, seed, edits, LENGTH), LENGTH).prefix[formed].mean()
+                         for seed in range(SEQUENCES)])
+    yield _mean("silenced", silenced, float(found.detected["induction"][formed].mean()), (found.heads[previous],),
+                holds=bool(silenced.mean() < FORMED))
 
 
 def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
@@ -137,14 +139,15 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
     losses = changes.mean(0)
     by_score, by_effect = int(scores.prefix.argmax()), int(losses.argmax())
     rho = spearman(scores.prefix, losses)
-    limit = critical_rho(len(losses))
-    yield Finding("agree", rho, chance=limit, holds=rho > limit,
-                  heads=(scores.heads[by_score], scores.heads[by_effect]))
+    limit, rng = critical_rho(len(losses)), np.random.default_rng(SEED)
+    low, high = np.nanquantile([spearman(scores.prefix[drawn], losses[drawn])
+                                for drawn in rng.integers(len(losses), size=(DRAWS, len(losses)))], (0.025, 0.975))
+    yield Finding("agree", rho, float(low), float(high), limit, rho > limit,
+                  (scores.heads[by_score], scores.heads[by_effect]))
     strong = np.argsort(-scores.prefix)[:max(1, len(losses) // 20)]
-    rng = np.random.default_rng(SEED)
     luck = float(np.quantile([rng.permutation(losses)[:len(strong)].mean() for _ in range(DRAWS)], LEVEL))
-    yield Finding("effect", float(losses[strong].mean()), chance=luck, holds=bool(losses[strong].mean() > luck),
-                  heads=tuple(scores.heads[place] for place in strong[:5]))
+    yield _mean("effect", losses[strong], luck, tuple(scores.heads[place] for place in strong[:5]),
+                holds=bool(losses[strong].mean() > luck))
 
 
 def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, ...], seed: int,
@@ -223,9 +226,10 @@ def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progr
                     for head, value in zip(found.heads, found.patched.tolist(), strict=True)}
         grid = parts.cross if each is Kind.CROSS else parts.heads
         written |= {(each, head): float(value) for head, value in zip(found.heads, grid.ravel(), strict=True)}
-    patched, direct = max(effects, key=effects.__getitem__), max(written, key=written.__getitem__)
-    yield Finding("patched", effects[patched], heads=(patched[1],), holds=patched == direct)
-    yield Finding("written", written[direct], heads=(direct[1],), holds=patched == direct)
+    (patched, second), (direct, other) = (sorted(values, key=values.__getitem__, reverse=True)[:2]
+                                          for values in (effects, written))
+    yield Finding("patched", effects[patched], chance=effects[second], holds=patched == direct, heads=(patched[1],))
+    yield Finding("written", written[direct], chance=written[other], holds=patched == direct, heads=(direct[1],))
 
 
 Measure = Callable[[KnownCircuitsQuery, Models, Progress], Iterator[Finding]]
