@@ -140,8 +140,8 @@ def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progres
     by_score, by_effect = int(scores.prefix.argmax()), int(losses.argmax())
     rho = spearman(scores.prefix, losses)
     limit, rng = critical_rho(len(losses)), np.random.default_rng(SEED)
-    low, high = np.nanquantile([spearman(scores.prefix[drawn], losses[drawn])
-                                for drawn in rng.integers(len(losses), size=(DRAWS, len(losses)))], (0.025, 0.975))
+    draws = np.random.default_rng(SEED).integers(len(losses), size=(DRAWS, len(losses)))
+    low, high = np.nanquantile([spearman(scores.prefix[drawn], losses[drawn]) for drawn in draws], (0.025, 0.975))
     yield Finding("agree", rho, float(low), float(high), limit, rho > limit,
                   (scores.heads[by_score], scores.heads[by_effect]))
     strong = np.argsort(-scores.prefix)[:max(1, len(losses) // 20)]
@@ -200,11 +200,13 @@ def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress
     ranked, strong = np.argsort(-mean), mean > limit
     writers = tuple(heads[place] for place in ranked[:3])
     yield _mean("writer", grid[:, int(mean.argmax())], limit, writers, above=limit)
-    yield _mean("share", grid[:, strong].sum(1) / difference.mean(), above=0, heads=tuple(
-        heads[place] for place in ranked if strong[place])[:8])
+    carried = np.array([each[:, strong].sum(1) for each in (grid, other)]) / difference.mean()
+    yield _mean("share", carried[0], float(carried[1].mean()), tuple(
+        heads[place] for place in ranked if strong[place])[:8], above=0)
     effects = np.array(moved)
-    mover = int(effects.mean(0).argmin())
-    yield _mean("mover", effects[:, mover], heads=(heads[mover],), holds=heads[mover] in writers)
+    mover, second = np.argsort(effects.mean(0))[:2]
+    yield _mean("mover", effects[:, mover], float(effects[:, second].mean()), (heads[mover],),
+                holds=heads[mover] in writers)
 
 
 def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:

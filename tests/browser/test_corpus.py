@@ -51,10 +51,16 @@ def saved(seen, key: str) -> list[dict]:
 
 def test_silencing_fills_its_column(seen):
     words = strings("measures")
+    run, stop = (seen.main.get_by_role("button", name=words["silence"][name], exact=True) for name in ("run", "stop"))
+    seen.page.goto(seen.address + "/measures?text=" + "+".join("a" * 240))   # slow enough to be stopped
+    run.click(timeout=PATIENCE)
+    stop.click(timeout=PATIENCE)
+    expect(run).to_be_visible(timeout=PATIENCE)
     seen.page.goto(seen.address + "/measures")
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")
     expect(table).to_be_visible(timeout=PATIENCE)
-    seen.rest().main.get_by_role("button", name=words["silence"]["run"]).click()
+    seen.rest()
+    run.click()
     expect(seen.main.locator(".st-key-chart-measures-effects .clearhead-chart[data-drawn]")).to_be_visible(
         timeout=PATIENCE)
     rows = saved(seen.rest(), "head-table-csv")
