@@ -71,7 +71,8 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     figure, names, here = chart(theme, height=520), [head_label(*place) for place in places], places.index(marked)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW}, showlegend=False)
     for other in near:
-        figure.add_line(*at[[here, other]].T, ACCENT[theme], 1, name=f"{names[here]} to {names[other]}")
+        x, y = at[[here, other]].T
+        figure.add_line(x, y, ACCENT[theme], 1, name=f"{names[here]} to {names[other]}")
     order = [here, *near]
     order += [place for place in range(len(names)) if place not in order and len(names) <= NAMED_ON_MAP]
     loud = np.arange(len(names)) == here

@@ -251,7 +251,7 @@ class Section(dict[str, Any]):
         self.facts |= facts
 
     def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "",
-               **options: object) -> None:
+               **options: Any) -> None:
         """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;
         "" for the first."""
         which = f"_{kind}" if kind else ""
