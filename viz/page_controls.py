@@ -6,6 +6,7 @@ ignored.
 """
 # ruff: noqa: D102, as clean, read and write are described once, in Control
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,7 @@ class Number(Control):
     low: float            # minimum
     high: float           # maximum
     whole: bool = False   # whether it is an integer
+    options: tuple[float, ...] = ()   # the values of its slider
 
     def clean(self, value: object) -> float | None:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not self.low <= value <= self.high:
@@ -54,6 +56,13 @@ class Number(Control):
 
     def write(self, value: float) -> str:
         return str(value) if self.whole else f"{value:.6g}"
+
+
+def stepped(name: str, start: float, options: Iterable[float]) -> Number:
+    """Return a number whose slider has these options. The smallest and the largest are its bounds, and it is an integer
+    if all are."""
+    options = tuple(options)
+    return Number(name, start, min(options), max(options), all(isinstance(each, int) for each in options), options)
 
 
 @dataclass(frozen=True)

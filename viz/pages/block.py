@@ -13,7 +13,7 @@ from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number
+from viz.page_controls import Choice, Number, stepped
 from viz.text import escape_markdown
 from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
@@ -24,13 +24,12 @@ BOXES = ("in", "attention", "cross", "feed_forward",
 PAGE = Page("head", controls=(
     *QUESTIONS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
     Number("word", 1, 0, 99_999, whole=True), Choice("which", "first", ("first", "last")),
-    Number("units", 8, 0, 32, whole=True), Number("drop", 0.1, 0, 0.9), Number("draw", 0, 0, 99, whole=True),
-    Number("depth", 12, 2, 24, whole=True)))
+    stepped("units", 8, range(33)), stepped("drop", 0.1, np.linspace(0, 0.9, 19).round(2)),
+    Number("draw", 0, 0, 99, whole=True), stepped("depth", 12, block.DEPTHS)))
 ROWS = 40         # largest number of tokens drawn of a tensor
 OUTLIER = 5       # an outlier is this many times the average dimension
 X = np.linspace(-1, 1, 201)
 TARGET = np.sin(5 * X) + 0.5 * np.cos(11 * X)      # an arbitrary function with bends
-RATES = tuple(round(0.05 * step, 2) for step in range(19))
 DRAWS, MANY = 100, 200                             # seeds to choose from, and number of draws in the mean
 STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the lines over depth
 
@@ -225,7 +224,7 @@ def _bend(page: PageContext, lesson: Lesson) -> None:
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
     with lesson.section("bend") as words:
-        words.slider("units", range(33), say=str)
+        words.slider("units")
         drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
                  Line(words["fit"].format(units=units), fit, 0, "solid")]
         words.tell(units=units, left=left, straight=straight)
@@ -242,7 +241,7 @@ def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Token
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
     with lesson.section("dropout") as words:
         with controls_row():
-            words.slider("drop", RATES)
+            words.slider("drop")
             words.button("again", draw=(seed + 1) % DRAWS)
         words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
                    share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
@@ -263,7 +262,7 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
     depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)
     last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
     with lesson.section("depth") as words:
-        words.slider("depth", block.DEPTHS, say=str, closed=True)
+        words.slider("depth", closed=True)
         words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
                    root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
                    post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],

@@ -14,7 +14,7 @@ from viz.figures.lines import Line, PowerSeries, lines, power_law
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers
+from viz.page_controls import Choice, Number, Numbers, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import (
     QUESTIONS,
@@ -32,7 +32,6 @@ from viz.widgets.measured import measured_line
 LENGTHS = cost.LENGTHS                   # numbers of tokens counted and measured, each double the previous
 WIDTHS = (64, 128, 256, 512)             # values of d_model counted and measured
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
-TILES = (1, 2, 3, 4, 6, 12)
 PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np.linspace(6, -5, 12).round(1)),
            "equal": (1.0,) * 12}
 RANGE = "\u2060–\u2060"                 # prevents a line break in a range
@@ -45,11 +44,11 @@ DRAWN = drawn_control()
 PATH = 8                                 # tokens in the path diagrams
 PATHS = ("convolution", "recurrent", "attention")
 PAGE = Page("nothing", controls=(
-    *QUESTIONS, Number("width", 512, min(WIDTHS), max(WIDTHS), whole=True),
-    SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
+    *QUESTIONS, stepped("width", 512, WIDTHS),
+    SCORES, stepped("tile", 3, (1, 2, 3, 4, 6, 12)), Number("step", 2, 0, 12, whole=True),
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
     Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", cost.COLUMNS), DRAWN,
-    Number("from", 2, 1, PATH, whole=True), Number("to", 7, 1, PATH, whole=True)))
+    stepped("from", 2, range(1, PATH + 1)), stepped("to", 7, range(1, PATH + 1))))
 
 
 def render(page: PageContext) -> None:
@@ -77,7 +76,7 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
     with lesson.section("held") as words:
         left, right = split()
         with left:
-            words.slider("width", WIDTHS, closed=True)
+            words.slider("width", closed=True)
             revealed = lesson.predict()
         if not (revealed or page.controls["drawn"]):
             with right:
@@ -155,7 +154,7 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             picture_button(handles(SCORES, page.controls["s"], HandleSet(keys, words["scores"], words["scores"]),
                                    faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set))
             words.presets("s", PRESETS)
-            words.slider("tile", TILES)
+            words.slider("tile")
             with controls_row():
                 with st.container():
                     words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
@@ -194,7 +193,7 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("paths") as words:
         for column, name in zip(split(), ("from", "to"), strict=True):
             with column:
-                words.slider(name, range(1, PATH + 1))
+                words.slider(name)
         words.tell(first=chosen[0], second=chosen[1], n=PATH, apart=abs(second - first), **steps)
         for column, kind in zip(split(1, 1, 1), PATHS, strict=True):
             name, length = words["names"][kind].format(k=cost.KERNEL), words["lengths"][kind].format(steps=steps[kind])

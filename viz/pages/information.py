@@ -14,21 +14,21 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, format_signed, head_label, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words
+from viz.page_controls import Choice, Words, stepped
 from viz.text import escape_markdown
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
 
-SIZES = (2, 4, 8, 16, 32, 64)
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
 NEAREST = 5
 ROUNDING = 1e-6    # bits
 LEAST = 3          # fewest heads on a map
 MOST_TEXTS = 50
 PAGE = Page("head", controls=(
-    *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
-    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
-    Choice("method", "smacof", ("smacof", "classical")), Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3),
+    *QUESTIONS, Choice("toy", "causal", information.TOYS), stepped("size", 8, (2, 4, 8, 16, 32, 64)),
+    stepped("sharp", 1.0, np.linspace(0, 1, 11).round(1)), Choice("texts", "one", ("one", "set", "own")),
+    Words("own", "", 1200), Choice("method", "smacof", ("smacof", "classical")),
+    stepped("bond", 1.5, np.linspace(0, 4, 9)), stepped("learnt", 0.5, SHARES[::5].round(2)),
     Choice("matrix", "query", information.MATRICES)))
 
 
@@ -61,9 +61,9 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
         left, right = split(2, 3)
         with left:
             if lesson.open():
-                words.slider("size", SIZES)
+                words.slider("size")
                 if name not in ("uniform", "causal"):
-                    words.slider("sharp", np.linspace(0, 1, 11).round(1))
+                    words.slider("sharp")
             revealed = lesson.predict()
         with right:
             words.choice("toy", "names")
@@ -213,9 +213,9 @@ def _bound(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("bound") as words:
         left, right = split()
         with left:
-            words.slider("learnt", SHARES[::5].round(2))
+            words.slider("learnt")
         with right:
-            words.slider("bond", np.linspace(0, 4, 9))
+            words.slider("bond")
         drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
                  Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
                  Line(words["bound"], proved, 0),

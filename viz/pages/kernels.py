@@ -15,7 +15,7 @@ from viz.figures.lines import Line, lines, regression
 from viz.figures.matrix import matrix, tiles
 from viz.format import format_share, markdown_table, true_minus
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, Switch
+from viz.page_controls import Choice, Number, Numbers, Switch, stepped
 from viz.widgets.fields import log_steps
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import (
@@ -37,8 +37,6 @@ POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0
 DRAWN = drawn_control()
 SEEDS = 100
 DRAWS = 200                              # damaged copies of each digit behind the error curve
-DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
-WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # x positions of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
@@ -47,13 +45,14 @@ RUNS = ASSETS / "lessons" / "kernels.json"   # written by python -m benchmarks.k
 COPIERS = {"fixed": (1, "solid"), "wide": (4, "dash"), "attention": (0, "solid")}   # colour and dash
 SCORE_COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
 PAGE = Page("nothing", controls=(
-    *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
-    Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
-    Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), stepped("h", 0.5, log_steps(0.1, 5, 12)),
+    stepped("q", 0.5, np.linspace(-3, 3, 61).round(1)), Choice("keys", "line", kernels.LIFTS),
+    stepped("dk", 64, (4, 8, 16, 32, 64, 128, 256, 512)), Number("seed", 0, 0, SEEDS - 1, whole=True),
     Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), Number("again", 0, 0, SEEDS - 1, whole=True),
-    Number("pairs", 8, 2, 8, whole=True), Number("noise", 0.25, min(DAMAGE), max(DAMAGE)), Number("t", 6.3, 0.1, 100),
+    stepped("pairs", 8, range(2, 9)), stepped("t", 6.3, log_steps(0.1, 100, 10)),
+    stepped("noise", 0.25, (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)),
     Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True),
-    DRAWN, Number("k", 3, 1, len(POINTS.start) // 2, whole=True)))
+    DRAWN, stepped("k", 3, range(1, 1 + len(POINTS.start) // 2))))
 
 
 def render(page: PageContext) -> None:
@@ -140,9 +139,9 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         with left:
             points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
             picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set))
-            words.slider("h", log_steps(0.1, 5, 12))
-            words.slider("k", range(1, len(x) + 1))
-            words.slider("q", [float(f"{value:z.2f}") for value in np.arange(-3, 3.01, 0.1)])
+            words.slider("h")
+            words.slider("k")
+            words.slider("q")
         kernel, h, k, q, keys = turned["kernel"], turned["h"], turned["k"], turned["q"], x[:, None]
         curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
                   Line(words["nearest"].format(k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
@@ -215,7 +214,7 @@ def _scores(page: PageContext, lesson: Lesson) -> None:
         guessing = [(chance, words["guessing"])]
         with controls_row():
             with st.container(width=320):
-                words.slider("dk", WIDTHS)
+                words.slider("dk")
             words.toggle("train")
             words.button("again", seed=(seed + 1) % SEEDS, train=True)
         left, right = split() if page.controls["train"] else (st.container(), None)
@@ -256,9 +255,9 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         left, right = split(2, 3)
         with left:
             words.slider("asked", range(pairs), say=lambda place: kernels.KEYS[place], closed=True)
-            words.slider("noise", DAMAGE, say=lambda value: format_share(value, 0))
-            words.slider("t", log_steps(0.1, 100, 10))
-            words.slider("pairs", range(2, 9))
+            words.slider("noise", say=lambda value: format_share(value, 0))
+            words.slider("t")
+            words.slider("pairs")
             words.button("again", draw=(turned["draw"] + 1) % SEEDS)
         best, names = kernels.best_temperature(share), [f"{key} → {value}" for key, value in
                                                         zip(kernels.KEYS, kernels.VALUES, strict=True)]

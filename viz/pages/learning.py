@@ -17,7 +17,7 @@ from viz.figures.bars import bars, stacked_bars
 from viz.figures.lines import Line, lines, loss_surface
 from viz.format import format_number
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, Switch, Words
+from viz.page_controls import Choice, Number, Numbers, Switch, Words, stepped
 from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
@@ -25,20 +25,22 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
+EPSILONS = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9)
 START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
 PAGE = Page("nothing", controls=(
     *QUESTIONS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
-    Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
-    Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
+    stepped("soft", 2.0, (0.5, 1, 2, 4, 10)), Words("wish", "Z", 1),
+    stepped("eps", 0.1, EPSILONS), stepped("size", 10, (2, 10, 66, 184, 1000, 10_000, 37_000)),
     Choice("where", "others", learning.WHERE),
-    Choice("signal", "spike", learning.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
-    Number("rate", 0.01, 1e-4, 0.1), Number("warm", 30, 0, STEPS, whole=True), Switch("decay", True), START,
+    Choice("signal", "spike", learning.SIGNALS), stepped("b2", 0.999, (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999)),
+    stepped("ae", 1e-8, (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)),
+    stepped("rate", 0.01, (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1)),
+    stepped("warm", 30, (0, 5, 10, 15, 30, 60, 100, STEPS)), Switch("decay", True), START,
     Number("limit", 0.3, 0, 100),
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
 SHOWN = 7   # most letters and digits in a picture
 SHARES = np.concatenate([np.geomspace(0.001, 0.5, 60), 1 - np.geomspace(0.5, 0.0001, 80)[1:]])
-EPSILONS = (0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.9)
 PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
@@ -118,7 +120,7 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         with second:
             words.slider("step", known, say=str, closed=True)
         with third:
-            words.slider("soft", (0.5, 1, 2, 4, 10))
+            words.slider("soft")
         with fourth:
             wished = words.text("wish", 1)
         soft = page.controls["soft"]
@@ -158,9 +160,9 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     with lesson.section("smoothing") as words:
         first, second, third = split(2, 2, 3)
         with first:
-            words.slider("eps", EPSILONS)
+            words.slider("eps")
         with second:
-            words.slider("size", (2, 10, 66, 184, 1000, 10_000, 37_000), say=lambda value: f"{value:,}")
+            words.slider("size", say=lambda value: f"{value:,}")
         with third:
             words.choice("where", "wheres")
         if not revealed:
@@ -196,11 +198,11 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
         words.choice("signal", "signals")
         left, right = split()
         with left:
-            words.slider("b2", (0.5, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999))
+            words.slider("b2")
             words.figure(lines, steps, [Line(words["gradient"], gradients, 7)], log="y" if kind == "fading" else "",
                          height=320, kind="gradient", key="learning-gradient")
         with right:
-            words.slider("ae", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}")
+            words.slider("ae", say=lambda value: f"{value:.0e}")
             drawn = [Line(words["paper"], paper, 0),
                      Line(words["yours"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
             words.figure(lines, steps, drawn, height=320, key="learning-adam")
@@ -216,9 +218,9 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
         words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS, warm=warm_up)
         left, right = split()
         with left:
-            words.slider("warm", (0, 5, 10, 15, 30, 60, 100, STEPS))
+            words.slider("warm")
         with right:
-            words.slider("rate", (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
+            words.slider("rate")
         words.toggle("decay")
         left, right = split()
         with left:

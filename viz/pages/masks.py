@@ -12,7 +12,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Places, Switch
+from viz.page_controls import Choice, Number, Places, Switch, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, split
@@ -21,19 +21,17 @@ N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score
 LOOKS = {"before": (0, "solid"), "finite": (2, "dot"), "after": (1, "solid"), "renormalised": (4, "dash")}
 SEEDS = 100                              # seeds for random keys
-LENGTHS = (16, 32, 64, 128)              # numbers of tokens in the patterns
-# {slider: (its values, the patterns that use it)}
-SLIDERS = {"window": ((1, 2, 3, 4, 6, 8, 12, 16), ("window", "dilated", "global", "bigbird")),
-           "dilation": (range(1, 9), ("dilated",)), "global": (range(9), ("global", "bigbird")),
-           "random": (range(9), ("random", "bigbird"))}
+# {slider: the patterns that use it}
+SLIDERS = {"window": ("window", "dilated", "global", "bigbird"), "dilation": ("dilated",),
+           "global": ("global", "bigbird"), "random": ("random", "bigbird")}
 PAGE = Page("head", asks_at=(("real", True),),
             controls=(
-    *QUESTIONS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
-    Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    *QUESTIONS, stepped("pad", 2, range(5)), Switch("ahead", True), Places("flips", N * N, N * N),
+    stepped("row", 3, range(N)), Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("method", "before", masking.METHODS), Choice("pattern", "bigbird", masking.NAMES),
-    Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"), Number("window", 2, 1, 16, whole=True),
-    Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
-    Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
+    stepped("n", 32, (16, 32, 64, 128)), Switch("causal"), stepped("window", 2, (1, 2, 3, 4, 6, 8, 12, 16)),
+    stepped("dilation", 2, range(1, 9)), stepped("global", 1, range(9)),
+    stepped("random", 2, range(9)), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
 
 
 def render(page: PageContext) -> None:
@@ -64,7 +62,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
     with lesson.section("build") as words:
         with controls_row():
             with st.container(width=220):
-                words.slider("pad", range(5))
+                words.slider("pad")
             words.toggle("ahead")
             words.button("clear", flips=())
             words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
@@ -100,7 +98,7 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
         with left:
             words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
         with right:
-            words.slider("row", range(N), say=lambda place: f"{place}: {texts[place]}")
+            words.slider("row", say=lambda place: f"{place}: {texts[place]}")
             _leak(words, texts, allowed, scores, row)
         if not allowed.any():
             st.info(words["all_blind"])
@@ -159,11 +157,11 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
     n, causal, name = turned["n"], turned["causal"], turned["pattern"]
     with lesson.section("patterns") as words:
         words.choice("pattern", "names")
-        turning = [control for control, (_, patterns) in SLIDERS.items() if name in patterns]
+        turning = [control for control, patterns in SLIDERS.items() if name in patterns]
         with controls_row():
             for control in ("n", *turning):
                 with st.container(width=200):
-                    words.slider(control, LENGTHS if control == "n" else SLIDERS[control][0])
+                    words.slider(control)
             if "random" in turning:
                 words.button("again", draw=(turned["draw"] + 1) % SEEDS)
             words.toggle("causal")

@@ -11,7 +11,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix, tiles
 from viz.format import markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch
+from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.fields import choice_for
 from viz.widgets.lesson import QUESTIONS, Lesson, computing, controls_row, split
 
@@ -22,11 +22,11 @@ PAPER = -0.75   # value of the gaps between patches
 TESTED = 250    # number of held-out digits (model/scratch/canvas.py)
 SMOOTH = 10     # steps averaged per point of a loss curve
 PAGE = Page("nothing", controls=(
-    *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), Number("moved", PATCHES, 0, PATCHES, whole=True),
+    *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), stepped("moved", PATCHES, range(PATCHES + 1)),
     Number("draw", 0, 0, DRAWS - 1, whole=True), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
-    Number("place", COLUMNS + 1, 0, PATCHES - 1, whole=True),
+    stepped("place", COLUMNS + 1, range(PATCHES)),
     Choice("count", str(COUNTS[0]), tuple(map(str, COUNTS))), Switch("run"),
-    Number("seed", 1, 1, digit_patches.SEEDS, whole=True)))
+    stepped("seed", 1, range(1, digit_patches.SEEDS + 1))))
 
 
 def render(page: PageContext) -> None:
@@ -57,7 +57,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             words.figure(tiles, [both], height=205, key="patches-puzzle")
             with controls_row():
                 with st.container(width=260):
-                    words.slider("moved", range(PATCHES + 1))
+                    words.slider("moved")
                 words.button("again", draw=(turned["draw"] + 1) % DRAWS)
                 words.button("other", picture=(turned["picture"] + 1) % PICTURES)
         with right:
@@ -123,7 +123,7 @@ def _places(page: PageContext, lesson: Lesson) -> None:
         maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
         left, right = split()
         with left:
-            words.slider("place", range(PATCHES), say=names.__getitem__)
+            words.slider("place", say=names.__getitem__)
             words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), list(map(str, range(ROWS))),
                          list(map(str, range(COLUMNS))), height=360, style=CellStyle("signed", bound=1), kind="one",
                          key="patches-place")
@@ -146,7 +146,7 @@ def _data(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("data") as words:
         choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
         with st.container(width=260):
-            words.slider("seed", range(1, digit_patches.SEEDS + 1))
+            words.slider("seed")
         words.button("stop" if turned["run"] else "go", run=not turned["run"])
         if not turned["run"]:
             st.caption(words["idle"])

@@ -15,7 +15,7 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.figures.vector_plane import Points, vector_plane
 from viz.format import format_number
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Steps
+from viz.page_controls import Choice, Number, Steps, stepped
 from viz.text import escape_markdown
 from viz.widgets.fields import choice_for
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, controls_row, split
@@ -25,16 +25,15 @@ SHOWN = 16       # most dimensions drawn of an output
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 LENGTH = 128     # number of positions drawn
-WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 NAMED = 4        # every NAMED-th position on the circle has a label
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # converts digits to subscripts
 PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
     Choice("stack", "encoder", ("encoder", "decoder")),
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", ("waves", "model", "here")),
-    Number("d", 64, 4, 512, whole=True),
+    stepped("d", 64, (4, 8, 16, 32, 64, 128, 256, 512)),
     Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
-    Number("back", -5, -100, 100, whole=True), Number("heads", 8, 1, 32, whole=True),
+    Number("back", -5, -100, 100, whole=True), stepped("heads", 8, (1, 2, 4, 8, 12, 16, 32)),
     Choice("relative", "rotary", ("rotary", "alibi", "buckets"))))
 
 
@@ -112,7 +111,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             words.choice("source", "sources_of")
             if page.controls["source"] == "waves":
                 # sine and cosine need an even number of dimensions
-                words.slider("d", WIDTHS, say=lambda value: str(value - value % 2))
+                words.slider("d", say=lambda value: str(value - value % 2))
             table, caption = _vectors(page, words)
         st.caption(caption)
         width = _wave_width(page)
@@ -197,8 +196,8 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("shift") as words:
         left, right = split(1, 2)
         with left:
-            words.slider("p", range(0, 101), say=str)
-            words.slider("k", range(-50, 51), say=str)
+            words.slider("p", range(101))
+            words.slider("k", range(-50, 51))
             words.slider("wave", range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
         turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, limited to 33
         ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
@@ -246,7 +245,7 @@ def _alibi(page: PageContext, lesson: Lesson) -> None:
     count, distance = page.controls["heads"], np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
     with lesson.section("alibi") as words:
-        words.slider("heads", (1, 2, 4, 8, 12, 16, 32), say=str)
+        words.slider("heads")
         shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
         drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                       place)

@@ -11,25 +11,23 @@ from viz.figures.lines import Line, lines, standing
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch
+from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, split
 
-KEYS = (8, 16, 32, 64)
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
 SEEDS = 100
 STARTS = 5        # trainings per click, each with its own seed
-TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and dash of a training
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 31)
 OVERFLOWING = (512, 1024, 2048, 4096)   # values of d_k whose share of overflows is stated
 PAGE = Page("head", asks_at=(("real", True),), controls=(
-    *QUESTIONS, Number("dk", 512, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
+    *QUESTIONS, stepped("dk", 512, STEPS), stepped("keys", 64, (8, 16, 32, 64)),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
-    Number("width", 256, min(TRAINED_WIDTHS), max(TRAINED_WIDTHS), whole=True),
-    Number("start", 0, 0, SEEDS - 1, whole=True), Number("step", sqrt_dk.STEPS, 0, sqrt_dk.STEPS, whole=True)))
+    stepped("width", 256, (4, 16, 64, 256, 512, 1024)),
+    Number("start", 0, 0, SEEDS - 1, whole=True), stepped("step", sqrt_dk.STEPS, range(0, sqrt_dk.STEPS + 1, EVERY))))
 
 
 def render(page: PageContext) -> None:
@@ -70,7 +68,7 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
             if not revealed:
                 st.caption(words["before"])
         with right:
-            words.slider("dk", STEPS, say=lambda value: f"{value:,}")
+            words.slider("dk", say=lambda value: f"{value:,}")
             d_k, rest = page.controls["dk"], _rows(page)
             with computing():
                 found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
@@ -100,7 +98,7 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
         with controls_row():
             words.choice("draw", "draws")
             with st.container(width=220):
-                words.slider("keys", KEYS)
+                words.slider("keys")
             words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
         words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
                    divided=(dots / root).var())
@@ -165,7 +163,7 @@ def _training(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("training") as words:
         with controls_row():
             with st.container(width=320):
-                words.slider("width", TRAINED_WIDTHS)
+                words.slider("width")
             words.button("stop" if turned["train"] else "go", train=not turned["train"])
             if turned["train"]:
                 words.button("again", start=(turned["start"] + STARTS) % SEEDS)
@@ -197,7 +195,7 @@ def _training(page: PageContext, lesson: Lesson) -> None:
 
 def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
     """Draw the weights of every symbol on all symbols at the slider's step."""
-    words.slider("step", range(0, sqrt_dk.STEPS + 1, EVERY), closed=True)
+    words.slider("step", closed=True)
     step, names = page.controls["step"], list(map(str, range(scores.SYMBOLS)))
     for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
         weights, name = first.film[which][round(step / EVERY)], words["names"][which]

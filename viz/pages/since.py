@@ -17,7 +17,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_number, format_share
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch
+from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing, controls_row, split
@@ -33,18 +33,17 @@ TEXTS = {"english": "<start> the old king sings in the garden .",
          "sum": "<start> two plus five is seven ."}
 PROMPTS = {"the": "the", "le": "le", "two": "two plus"}
 STEPS, BRANCHES, LEAST = 3, 5, 0.01     # words written, branches per word, smallest probability drawn
-# each strategy's control and its values; greedy decoding has none
-AMOUNTS = {"beam": ("beam", range(1, 6)), "top_k": ("k", range(1, 6)),
-           "top_p": ("p", tuple(round(0.05 * step, 2) for step in range(1, 21)))}
+AMOUNTS = {"beam": "beam", "top_k": "k", "top_p": "p"}   # each strategy's control; greedy decoding has none
 LAWS = {"kaplan": since.kaplan, "hoffmann": since.HOFFMANN.best, "besiroglu": since.BESIROGLU.best}
 LAW_LOOKS = ((1, "dash"), (0, "dot"), (4, "solid"))
 PAGE = Page("nothing", controls=(
     *QUESTIONS, *(Switch(name) for name in since.SWITCHES),
     Number("groups", since.HEADS, 1, since.HEADS, whole=True), Choice("about", "pre", CHANGES),
-    Choice("topic", "cache", ("cache", "experts", "writing", "scaling")), Number("tokens", 12, 1, 131_072, whole=True),
+    Choice("topic", "cache", ("cache", "experts", "writing", "scaling")), stepped("tokens", 12, LENGTHS),
     Choice("routed", "english", tuple(TEXTS)), Switch("balance", True),
-    Choice("prompt", "the", tuple(PROMPTS)), Choice("how", "greedy", STRATEGIES), Number("beam", 2, 1, 5, whole=True),
-    Number("k", 2, 1, 5, whole=True), Number("p", 0.7, 0.05, 1), Number("compute", 24, 18, 27)))
+    Choice("prompt", "the", tuple(PROMPTS)), Choice("how", "greedy", STRATEGIES), stepped("beam", 2, range(1, 6)),
+    stepped("k", 2, range(1, 6)), stepped("p", 0.7, np.linspace(0.05, 1, 20).round(2)),
+    stepped("compute", 24, np.arange(18, 27.1, 0.5))))
 
 
 def render(page: PageContext) -> None:
@@ -141,7 +140,7 @@ def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
 def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
     with lesson.section("cache") as words:
-        words.slider("tokens", LENGTHS, say=lambda count: f"{count:,}")
+        words.slider("tokens", say=lambda count: f"{count:,}")
         tokens, made = page.controls["tokens"], since.run(this)
         rows = min(tokens, since.TOKENS)
         kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
@@ -215,9 +214,8 @@ def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
             words.choice("how", "hows")
         how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1
         if how in AMOUNTS:
-            control, amounts = AMOUNTS[how]
-            words.slider(control, amounts)
-            amount = page.controls[control]
+            words.slider(AMOUNTS[how])
+            amount = page.controls[AMOUNTS[how]]
         prompt = tuple(encode(["<start>", *text.split()]))
         with computing():
             nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
@@ -253,7 +251,7 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """Draw three published scaling laws: the best number of parameters for a given amount of computation."""
     with lesson.section("scaling") as words:
-        words.slider("compute", [18 + step / 2 for step in range(19)], say=said_power)
+        words.slider("compute", say=said_power)
         power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
         span = np.geomspace(1e18, 1e27, 91)
         drawn = [Line(words["names"][name], law(span)[0], colour, dash)

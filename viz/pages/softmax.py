@@ -18,7 +18,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import token_markdown, true_minus
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers, Places, Switch
+from viz.page_controls import Choice, Numbers, Places, Switch, stepped
 from viz.text import escape_markdown
 from viz.widgets.fields import log_steps, pills_for, toggle
 from viz.widgets.handout_button import picture_button
@@ -30,10 +30,9 @@ KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
 DRAWN = drawn_control()
 PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
             controls=(
-    *QUESTIONS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
-    Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))
+    *QUESTIONS, stepped("t", 1.0, log_steps(0.01, 100, 20)), LOGITS, Choice("row", "own", ("own", "head")),
+    Places("masked", 5, 4), Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
-STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider
 NAMED = 8                                # most curves with their own colour and name; the others are grey
 SWITCHED = 4.0                           # default T when the model is switched on
 LARGEST = 12                             # most weights shown in the Jacobian
@@ -92,7 +91,7 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
             words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
             words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
                          bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), key="softmax-curves")
-            words.slider("t", STOPS)
+            words.slider("t")
         with right:
             lesson.predict()
         words.explain(softmax.softmax_rows, attention.softmax, lines, notices_in=left)

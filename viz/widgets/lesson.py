@@ -43,7 +43,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import streamlit as st
@@ -53,7 +53,7 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line
 from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, own_address, pages
-from viz.page_controls import Choice, Numbers
+from viz.page_controls import Choice, Number, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
@@ -217,8 +217,10 @@ class Section(dict[str, Any]):
         super().__init__(lesson.prose[name])
         self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
 
-    def slider(self, control: str, options: Iterable[float], **look: Any) -> None:
-        """Draw a slider over `options`. look: as in `slider_for`."""
+    def slider(self, control: str, options: Iterable[float] = (), **look: Any) -> None:
+        """Draw a slider over `options`, by default those of the control. look: as in `slider_for`."""
+        declared = next(each for each in self.page.about.controls if each.name == control)
+        options = tuple(options) or cast(Number, declared).options
         slider_for(self.page, control, self[control], options, help=self.get(f"{control}_help"), **look)
 
     def choice(self, control: str, options: str) -> None:
