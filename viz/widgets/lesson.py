@@ -216,6 +216,7 @@ class Section(dict[str, Any]):
     def __init__(self, lesson: Lesson, name: str) -> None:
         super().__init__(lesson.prose[name])
         self.lesson, self.page, self.name, self.facts = lesson, lesson.page, name, dict[str, Any]()
+        self.arrays: dict[str, np.ndarray] = {}   # the matrices drawn, by the key of their picture
 
     def slider(self, control: str, options: Iterable[float] = (), **look: Any) -> None:
         """Draw a slider over `options`, by default those of the control. look: as in `slider_for`."""
@@ -259,6 +260,8 @@ class Section(dict[str, Any]):
         which = f"_{kind}" if kind else ""
         if f"axes{which}" in self:
             options = {"axes": tuple(self[f"axes{which}"])} | options
+        if isinstance(given[0], np.ndarray) and given[0].ndim > 1:
+            self.arrays[key] = given[0]
         alt = self.get(f"alt{which}") or " over ".join(filter(None, reversed(options["axes"])))
         alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown
         figure(draw, *given, key=key, alt=alt, **options)
@@ -291,7 +294,8 @@ class Section(dict[str, Any]):
                                        format_func=words["tabs"].__getitem__, label_visibility="collapsed", wrap=True)
         if tab == "code":
             st.caption(texts[tab])
-            st.code(source_listing(shown), language="python")
+            drawn = "\n".join(f"# {key}: {each.dtype} {each.shape}" for key, each in self.arrays.items())
+            st.code(f"{source_listing(shown)}\n\n{drawn}".strip(), language="python")
         elif tab is not None:
             st.markdown(texts[tab], width=READABLE)
 
