@@ -17,7 +17,7 @@ from viz.page_controls import Choice, Number, stepped
 from viz.text import escape_markdown
 from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section, split
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
@@ -146,41 +146,41 @@ def _length(rows: np.ndarray) -> float:
     return float(np.linalg.norm(rows, axis=-1).mean())
 
 
-def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, revealed: bool) -> None:
+@section
+def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens, revealed: bool) -> None:
     """Draw the normalisation of one token, one strip per step. Nothing is drawn before the question is answered,
     because every strip reveals the dimensions that the mean is taken over."""
-    with lesson.section("norm") as words:
-        if not this_block.norms:
-            st.info(words["none"])
-            return
-        if not revealed:
-            lesson.covered("norm")
-            return
-        with controls_row():
-            words.choice("which", "whiches")
-            columns = columns_switch(page, words)
-        norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
-        word, d = min(page.controls["word"], len(norm.input) - 1), len(norm.gain)
-        words.slider("word", range(len(norm.input)), closed=True,
-                     say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
-        steps, other = both_norms(norm, word)
-        kind, instead = (words["kinds"][each] for each in (("layer", "rms") if norm.kind == "layer"
-                                                           else ("rms", "layer")))
-        words.tell(token=token_name(tokens, word), kind=kind, other=instead, mean=steps.mean, variance=steps.variance,
-                   scale=norm.scales[word], d=d, count=len(norm.input), unbiased=(d / (d - 1)) ** 0.5,
-                   epsilon=norm.epsilon, error=np.abs(steps.output - norm.output[word]).max(),
-                   differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output))
-        rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
-                (words["scaled"], steps.scaled), (words["output"], steps.output),
-                (words["instead"].format(other=instead), other.output)]
-        vector_strips(rows, key="block-norm", alt=words["alt"].format(**words.facts), columns=columns,
-                      bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
-        # the answer to the question: each token's mean and spread
-        x = norm.input[:ROWS].astype(np.float64)
-        words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
-                     {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means",
-                     key="block-means")
-        words.explain(block.layer_norm, block.rms_norm)
+    if not this_block.norms:
+        st.info(words["none"])
+        return
+    if not revealed:
+        words.lesson.covered("norm")
+        return
+    with controls_row():
+        words.choice("which", "whiches")
+        columns = columns_switch(page, words)
+    norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
+    word, d = min(page.controls["word"], len(norm.input) - 1), len(norm.gain)
+    words.slider("word", range(len(norm.input)), closed=True,
+                 say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+    steps, other = both_norms(norm, word)
+    kind, instead = (words["kinds"][each] for each in (("layer", "rms") if norm.kind == "layer"
+                                                       else ("rms", "layer")))
+    words.tell(token=token_name(tokens, word), kind=kind, other=instead, mean=steps.mean, variance=steps.variance,
+               scale=norm.scales[word], d=d, count=len(norm.input), unbiased=(d / (d - 1)) ** 0.5,
+               epsilon=norm.epsilon, error=np.abs(steps.output - norm.output[word]).max(),
+               differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output))
+    rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
+            (words["scaled"], steps.scaled), (words["output"], steps.output),
+            (words["instead"].format(other=instead), other.output)]
+    vector_strips(rows, key="block-norm", alt=words["alt"].format(**words.facts), columns=columns,
+                  bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
+    # the answer to the question: each token's mean and spread
+    x = norm.input[:ROWS].astype(np.float64)
+    words.figure(bars, [token_name(tokens, place) for place in range(len(x))],
+                 {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)}, angle=UPRIGHT, kind="means",
+                 key="block-means")
+    words.explain(block.layer_norm, block.rms_norm)
 
 
 def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
@@ -218,41 +218,42 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
         words.explain(block.inactive_shares)
 
 
-def _bend(page: PageContext, lesson: Lesson) -> None:
+@section
+def _bend(page: PageContext, words: Section) -> None:
     """Draw a function of one feature that ReLU units can fit and matrices alone cannot."""
     units = page.controls["units"]
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
-    with lesson.section("bend") as words:
-        words.slider("units")
-        drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
-                 Line(words["fit"].format(units=units), fit, 0, "solid")]
-        words.tell(units=units, left=left, straight=straight)
-        words.figure(lines, X, drawn, height=320, key="block-bend")
-        words.explain(block.bent_fit)
+    words.slider("units")
+    drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
+             Line(words["fit"].format(units=units), fit, 0, "solid")]
+    words.tell(units=units, left=left, straight=straight)
+    words.figure(lines, X, drawn, height=320, key="block-bend")
+    words.explain(block.bent_fit)
 
 
-def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens) -> None:
+@section
+def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Tokens) -> None:
     """Draw attention's output for one token: without dropout, with one random dropout mask, and averaged over many."""
     rate, seed, output = page.controls["drop"], page.controls["draw"], this_block.attentions[0].output
     word = min(page.controls["word"], len(output) - 1)
     row = output[word].astype(np.float64)
     drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
-    with lesson.section("dropout") as words:
-        with controls_row():
-            words.slider("drop")
-            words.button("again", draw=(seed + 1) % DRAWS)
-        words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
-                   share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
-                   apart=np.linalg.norm(mean - row) / length)
-        vector_strips([(words["row"], row), (words["draw"], drawn), (words["mean"].format(draws=MANY), mean)],
-                      key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
-                      alt=words["alt"].format(**words.facts))
-        words.explain(block.drop)
+    with controls_row():
+        words.slider("drop")
+        words.button("again", draw=(seed + 1) % DRAWS)
+    words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
+               share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
+               apart=np.linalg.norm(mean - row) / length)
+    vector_strips([(words["row"], row), (words["draw"], drawn), (words["mean"].format(draws=MANY), mean)],
+                  key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
+                  alt=words["alt"].format(**words.facts))
+    words.explain(block.drop)
 
 
-def _depth(page: PageContext, lesson: Lesson) -> None:
+@section
+def _depth(page: PageContext, words: Section) -> None:
     """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
     one depth, and the last layer's gradient at every depth with the theoretical curve for pre-LN."""
     runs, about = block.depth_runs()
@@ -261,23 +262,22 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
     post, pre = here["post"], here["pre"]
     depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)
     last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
-    with lesson.section("depth") as words:
-        words.slider("depth", closed=True)
-        words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
-                   root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
-                   post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],
-                   top=post.gradient[-1] / pre.gradient[-1],
-                   **{f"{kind}_six": each[-1] / each[at_six] for kind, each in last.items()})
-        *columns, third = split(1, 1, 1)
-        for column, name, log in zip(columns, ("stream", "gradient"), ("", "y"), strict=True):
-            drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
-                          (found.low, found.high) if log else None) for kind, found in here.items()]
-            with column:
-                words.figure(lines, np.arange(1, layers + 1), drawn, log=log, kind=name,
-                             key=f"block-{name}")
-        ends = [Line(words["names"][kind], each, STYLES[kind][0], "dots") for kind, each in last.items()]
-        ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
-        with third:
-            words.figure(lines, depths, ends, y_range=(0, 1.15 * float(last["post"].max())), kind="last",
-                         marks=[(layers, f"N = {layers}")], key="block-last")
-        words.explain(block.depth, block.depth_runs)
+    words.slider("depth", closed=True)
+    words.tell(seeds=len(about["seeds"]), command=about["command"], date=about["date"], layers=layers,
+               root=block.WIDTH**0.5, first=pre.stream[0], last=pre.stream[-1],
+               post_ratio=post.gradient[-1] / post.gradient[0], pre_ratio=pre.gradient[-1] / pre.gradient[0],
+               top=post.gradient[-1] / pre.gradient[-1],
+               **{f"{kind}_six": each[-1] / each[at_six] for kind, each in last.items()})
+    *columns, third = split(1, 1, 1)
+    for column, name, log in zip(columns, ("stream", "gradient"), ("", "y"), strict=True):
+        drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
+                      (found.low, found.high) if log else None) for kind, found in here.items()]
+        with column:
+            words.figure(lines, np.arange(1, layers + 1), drawn, log=log, kind=name,
+                         key=f"block-{name}")
+    ends = [Line(words["names"][kind], each, STYLES[kind][0], "dots") for kind, each in last.items()]
+    ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
+    with third:
+        words.figure(lines, depths, ends, y_range=(0, 1.15 * float(last["post"].max())), kind="last",
+                     marks=[(layers, f"N = {layers}")], key="block-last")
+    words.explain(block.depth, block.depth_runs)

@@ -25,6 +25,7 @@ from viz.widgets.lesson import (
     draw_first,
     drawn_control,
     drawn_lines,
+    section,
     split,
 )
 from viz.widgets.measured import measured_line
@@ -69,32 +70,32 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
+@section
+def _held(page: PageContext, words: Section, width: int) -> bool:
     """Draw the question with a curve to draw by hand, then the memory of each method. Return whether the memory is
     shown."""
-    names, lengths = lesson.prose["ways"], np.array(LENGTHS, float)
-    with lesson.section("held") as words:
-        left, right = split()
-        with left:
-            words.slider("width", closed=True)
-            revealed = lesson.predict()
-        if not (revealed or page.controls["drawn"]):
-            with right:
-                across, up = np.log(lengths / lengths[0]) / np.log(lengths[-1] / lengths[0]), np.log10(GROWTH[1])
-                draw_first(page, DRAWN, Axes(
-                    tuple(words["sketch_axes"]), list(zip(across.tolist(), map("{:,}".format, LENGTHS)))[::3],
-                    [(power / up, f"{10**power:,}") for power in range(0, 7, 2)], 380))
-            return False
-        held = {way: np.asarray(cost.bytes_held(way, lengths, width)) for way in ("plain", "fused", "window")}
-        drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
-        drawn += [replace(mine, y=mine.y * held["fused"][0])
-                  for mine in drawn_lines(page.controls["drawn"], lengths, GROWTH, "xy")]
-        words.tell(width=width, half=LENGTHS[-2], longest=LENGTHS[-1], plain_gb=held["plain"][-1] / 1e9,
-                   fused_gb=held["fused"][-1] / 1e9,
-                   **{way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()})
+    names, lengths = words.lesson.prose["ways"], np.array(LENGTHS, float)
+    left, right = split()
+    with left:
+        words.slider("width", closed=True)
+        revealed = words.lesson.predict()
+    if not (revealed or page.controls["drawn"]):
         with right:
-            words.figure(lines, lengths, drawn, log="xy", key="cost-held")
-        words.explain(cost.bytes_held, notices_in=right)
+            across, up = np.log(lengths / lengths[0]) / np.log(lengths[-1] / lengths[0]), np.log10(GROWTH[1])
+            draw_first(page, DRAWN, Axes(
+                tuple(words["sketch_axes"]), list(zip(across.tolist(), map("{:,}".format, LENGTHS)))[::3],
+                [(power / up, f"{10**power:,}") for power in range(0, 7, 2)], 380))
+        return False
+    held = {way: np.asarray(cost.bytes_held(way, lengths, width)) for way in ("plain", "fused", "window")}
+    drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
+    drawn += [replace(mine, y=mine.y * held["fused"][0])
+              for mine in drawn_lines(page.controls["drawn"], lengths, GROWTH, "xy")]
+    words.tell(width=width, half=LENGTHS[-2], longest=LENGTHS[-1], plain_gb=held["plain"][-1] / 1e9,
+               fused_gb=held["fused"][-1] / 1e9,
+               **{way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()})
+    with right:
+        words.figure(lines, lengths, drawn, log="xy", key="cost-held")
+    words.explain(cost.bytes_held, notices_in=right)
     return True
 
 
@@ -139,7 +140,8 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
     words.explain(cost.plain, cost.fused, cost.window, cost.linear, cost.seconds_of, cost.peak_bytes, cost.power)
 
 
-def _tiles(page: PageContext, lesson: Lesson) -> None:
+@section
+def _tiles(page: PageContext, words: Section) -> None:
     """Draw one row's softmax, tile by tile."""
     tile, scores = page.controls["tile"], np.array(page.controls["s"])
     keys = list(map(str, range(len(scores))))
@@ -148,33 +150,32 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
     seen = taken[step - 1].keys[1] if step else 0
     plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     row = float(plain @ np.arange(len(keys)))
-    with lesson.section("tiles") as words:
-        left, right = split(5, 6)
-        with left:
-            picture_button(handles(SCORES, page.controls["s"], HandleSet(keys, words["scores"], words["scores"]),
-                                   faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set))
-            words.presets("s", PRESETS)
-            words.slider("tile")
-            with controls_row():
-                with st.container():
-                    words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
-                                 closed=True)
-                words.button("next", step=(step + 1) % (len(taken) + 1))
-        with computing():
-            tiled, by_torch = cost.agreement()
-        words.tell(tiled=tiled, fused=by_torch, step=step, all=len(taken), seen=seen, keys=len(keys), row=row,
-                   later=len(taken) - 1, corrected=sum(state.kept < 1 for state in taken[1:]),
-                   off=f"{abs(row - float(taken[-1].answer[0])):.1g}")
-        with right:
-            rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
-            words.figure(matrix, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
-                         height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False), key="cost-tiles")
-            table = [[f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", f"{state.kept:.4g}",
-                      f"{state.l:z.4f}", f"{float(state.answer[0]):z.4f}"] for state in taken[:step]]
-            if table:
-                table[-1] = [f"**{cell}**" for cell in table[-1]]
-            st.markdown(markdown_table(words["table_head"], table))
-        words.explain(cost.steps, cost.agreement)
+    left, right = split(5, 6)
+    with left:
+        picture_button(handles(SCORES, page.controls["s"], HandleSet(keys, words["scores"], words["scores"]),
+                               faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set))
+        words.presets("s", PRESETS)
+        words.slider("tile")
+        with controls_row():
+            with st.container():
+                words.slider("step", range(len(taken) + 1), say=lambda value: f"{value:g} / {len(taken)}",
+                             closed=True)
+            words.button("next", step=(step + 1) % (len(taken) + 1))
+    with computing():
+        tiled, by_torch = cost.agreement()
+    words.tell(tiled=tiled, fused=by_torch, step=step, all=len(taken), seen=seen, keys=len(keys), row=row,
+               later=len(taken) - 1, corrected=sum(state.kept < 1 for state in taken[1:]),
+               off=f"{abs(row - float(taken[-1].answer[0])):.1g}")
+    with right:
+        rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
+        words.figure(matrix, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
+                     height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False), key="cost-tiles")
+        table = [[f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", f"{state.kept:.4g}",
+                  f"{state.l:z.4f}", f"{float(state.answer[0]):z.4f}"] for state in taken[:step]]
+        if table:
+            table[-1] = [f"**{cell}**" for cell in table[-1]]
+        st.markdown(markdown_table(words["table_head"], table))
+    words.explain(cost.steps, cost.agreement)
 
 
 def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
@@ -185,51 +186,51 @@ def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.
     return weights
 
 
-def _paths(page: PageContext, lesson: Lesson) -> None:
+@section
+def _paths(page: PageContext, words: Section) -> None:
     """Draw the path between two tokens through each of three types of layer."""
     chosen = page.controls["from"], page.controls["to"]
     first, second = (place - 1 for place in chosen)
     steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
-    with lesson.section("paths") as words:
-        for column, name in zip(split(), ("from", "to"), strict=True):
-            with column:
-                words.slider(name)
-        words.tell(first=chosen[0], second=chosen[1], n=PATH, apart=abs(second - first), **steps)
-        for column, kind in zip(split(1, 1, 1), PATHS, strict=True):
-            name, length = words["names"][kind].format(k=cost.KERNEL), words["lengths"][kind].format(steps=steps[kind])
-            words.tell(name=name, length=length)
-            with column:
-                st.markdown(f"**{name}**: {length}")
-                words.figure(paths, PATH, cost.units(kind, PATH, first, second), cost.path(kind, first, second),
-                             (first, second), key=f"cost-path-{kind}")
-        words.explain(cost.path, cost.path_length)
+    for column, name in zip(split(), ("from", "to"), strict=True):
+        with column:
+            words.slider(name)
+    words.tell(first=chosen[0], second=chosen[1], n=PATH, apart=abs(second - first), **steps)
+    for column, kind in zip(split(1, 1, 1), PATHS, strict=True):
+        name, length = words["names"][kind].format(k=cost.KERNEL), words["lengths"][kind].format(steps=steps[kind])
+        words.tell(name=name, length=length)
+        with column:
+            st.markdown(f"**{name}**: {length}")
+            words.figure(paths, PATH, cost.units(kind, PATH, first, second), cost.path(kind, first, second),
+                         (first, second), key=f"cost-path-{kind}")
+    words.explain(cost.path, cost.path_length)
 
 
-def _types(page: PageContext, lesson: Lesson) -> None:
+@section
+def _types(page: PageContext, words: Section) -> None:
     """Draw the paper's table 1 for the chosen n, d, k and r, one of its columns as a figure, and each type's
     assumptions."""
     column, at = page.controls["column"], {name: page.controls[name] for name in SIZES}
     n, d, k, r = at.values()
-    with lesson.section("types") as words:
-        names = words["names"]
-        for place, (name, options) in zip(split(1, 1, 1, 1), SIZES.items(), strict=True):
-            with place:
-                words.slider(name, options, say=lambda value: f"{value:,}")
-        words.choice("column", "columns")
-        words.tell(column=words["columns"][column], cheapest=", ".join(map(names.get, cost.cheapest(n, d, k, r))), **at)
-        drawn = [Line(names[kind], np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
-                 for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
-        words.figure(lines, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
-                     marks=[(n, f"n = {n:,}")], height=360, key="cost-types")
-        st.markdown(markdown_table(words["table_head"], [
-            [names[kind], *(order if order == "1" else f"{order} = {number:,.4g}" for order, number in
-                            zip(words["orders"][kind], cost.table(kind, n, d, k, r).values(), strict=True))]
-            for kind in cost.TYPES]))
-        with st.expander(words["assumed"]):
-            moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
-            st.markdown(markdown_table(words["assumed_head"], [
-                [names[kind], words["assumes"][kind], f"{off:{'.2f' if off > 0.01 else '.0e'}}"]
-                for kind, off in moved.items()]))
-            st.caption(words["shuffled"].format(tokens=cost.TOKENS, near=cost.NEAR))
-            st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
-        words.explain(cost.table, cost.order_sensitivity)
+    names = words["names"]
+    for place, (name, options) in zip(split(1, 1, 1, 1), SIZES.items(), strict=True):
+        with place:
+            words.slider(name, options, say=lambda value: f"{value:,}")
+    words.choice("column", "columns")
+    words.tell(column=words["columns"][column], cheapest=", ".join(map(names.get, cost.cheapest(n, d, k, r))), **at)
+    drawn = [Line(names[kind], np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
+             for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
+    words.figure(lines, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
+                 marks=[(n, f"n = {n:,}")], height=360, key="cost-types")
+    st.markdown(markdown_table(words["table_head"], [
+        [names[kind], *(order if order == "1" else f"{order} = {number:,.4g}" for order, number in
+                        zip(words["orders"][kind], cost.table(kind, n, d, k, r).values(), strict=True))]
+        for kind in cost.TYPES]))
+    with st.expander(words["assumed"]):
+        moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
+        st.markdown(markdown_table(words["assumed_head"], [
+            [names[kind], words["assumes"][kind], f"{off:{'.2f' if off > 0.01 else '.0e'}}"]
+            for kind, off in moved.items()]))
+        st.caption(words["shuffled"].format(tokens=cost.TOKENS, near=cost.NEAR))
+        st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
+    words.explain(cost.table, cost.order_sensitivity)

@@ -24,7 +24,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("nothing", controls=(
@@ -50,7 +50,7 @@ def render(page: PageContext) -> None:
                 st.caption(words["missing"])
                 offer_model(page, "smollm2", "three")
             lesson.fragment(_who_sees_what, words, revealed)
-        lesson.fragment(_hidden_word)
+        lesson.fragment(_hidden)
         lesson.further("factors", lambda: lesson.fragment(_factors), ("whose", "french"))
         lesson.fragment(_steps)
     with lesson.section("open") as words:
@@ -74,31 +74,31 @@ def _families(text: str) -> list[Query]:
     return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder())]
 
 
-def _inputs(page: PageContext, lesson: Lesson) -> bool:
+@section
+def _inputs(page: PageContext, words: Section) -> bool:
     """Draw the two stacks with this sentence's shapes, and the question beside them. Return whether it is answered:
     only then does the text say what passes between them."""
-    with lesson.section("inputs") as words:
-        left, right = split(2, 3)
-        with left:
-            words.text("say", 120)
-            revealed = lesson.predict()
-        query = sources.open_query(BOTH, _sentence(page))
-        record = page.ask(query)
-        tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
-        words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], layers=tensors.layers,
-                   apart=tensors.apart)
-        begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
-        boxes = {name: markup(box, **words.facts, said=begins) for name, box in words["boxes"].items()}
-        arrows = ["?"] * 3
-        if revealed:
-            boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
-        with right:
-            words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "", key="families-wiring")
-        if revealed:
-            words.explain(families.wiring, notices_in=right)
-            with st.expander(words["tensors"]):
-                st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
-                                                  memory=tensors.memory.shape, stream=tensors.stream.shape))
+    left, right = split(2, 3)
+    with left:
+        words.text("say", 120)
+        revealed = words.lesson.predict()
+    query = sources.open_query(BOTH, _sentence(page))
+    record = page.ask(query)
+    tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
+    words.tell(n=len(tensors.memory), m=len(tensors.stream), d=tensors.memory.shape[1], layers=tensors.layers,
+               apart=tensors.apart)
+    begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
+    boxes = {name: markup(box, **words.facts, said=begins) for name, box in words["boxes"].items()}
+    arrows = ["?"] * 3
+    if revealed:
+        boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
+    with right:
+        words.figure(wiring, boxes, arrows, height=410, kind="answered" if revealed else "", key="families-wiring")
+    if revealed:
+        words.explain(families.wiring, notices_in=right)
+        with st.expander(words["tensors"]):
+            st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
+                                              memory=tensors.memory.shape, stream=tensors.stream.shape))
     return revealed
 
 
@@ -162,60 +162,60 @@ def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
-def _hidden_word(page: PageContext, lesson: Lesson) -> None:
+@section
+def _hidden(page: PageContext, words: Section) -> None:
     """Draw the effect of hiding one word: the tokens whose final vectors change have attended to it."""
     text = _sentence(page)
     spans = [word.span() for word in re.finditer(r"\S+", text)]
-    with lesson.section("hidden") as words:
-        if len(spans) < 2:
-            st.info(words["short"])
-            return
-        at = min(page.controls["hide"], len(spans) - 1)
-        words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])], closed=True)
-        records = list(page.ask_each(_families(text)))
-        words.tell(word=escape_markdown(text[slice(*spans[at])]))
-        questions: list[TraceQuery] = []
-        for record in records:   # final vectors of the stack that reads the sentence, with and without the word
-            query, kind = record.query, record.kinds[0]
-            hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))
-            questions += [TraceQuery(query), TraceQuery(hidden)]
-        with closing(page.ask_each(questions)) as answers:
-            for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
-                before, after = (trace.last(record.kinds[0])[0].after for trace in (next(answers), next(answers)))
-                change = families.moved(before, after)
-                touched = f"{int((change > MOVED).sum())} of {len(change)}"
-                title, tokens = lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
-                words.tell(name=title, touched=touched, **{name: touched})
-                with column:
-                    st.markdown(f"**{title}**")
-                    words.figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280,
-                                 angle=UPRIGHT, key=f"families-hidden-{name}")
-        words.explain(families.moved)
+    if len(spans) < 2:
+        st.info(words["short"])
+        return
+    at = min(page.controls["hide"], len(spans) - 1)
+    words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])], closed=True)
+    records = list(page.ask_each(_families(text)))
+    words.tell(word=escape_markdown(text[slice(*spans[at])]))
+    questions: list[TraceQuery] = []
+    for record in records:   # final vectors of the stack that reads the sentence, with and without the word
+        query, kind = record.query, record.kinds[0]
+        hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))
+        questions += [TraceQuery(query), TraceQuery(hidden)]
+    with closing(page.ask_each(questions)) as answers:
+        for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
+            before, after = (trace.last(record.kinds[0])[0].after for trace in (next(answers), next(answers)))
+            change = families.moved(before, after)
+            touched = f"{int((change > MOVED).sum())} of {len(change)}"
+            title, tokens = words.lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
+            words.tell(name=title, touched=touched, **{name: touched})
+            with column:
+                st.markdown(f"**{title}**")
+                words.figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280,
+                             angle=UPRIGHT, key=f"families-hidden-{name}")
+    words.explain(families.moved)
 
 
-def _factors(page: PageContext, lesson: Lesson) -> None:
+@section
+def _factors(page: PageContext, words: Section) -> None:
     """Draw a text's conditional probabilities and their product; for a translation, beside those of another one."""
     text = _sentence(page)
-    with lesson.section("factors") as words:
-        words.choice("whose", "whoses")
-        if page.controls["whose"] == "decoder":
-            if decoder() == STANDS_IN:
-                st.caption(lesson.prose["three"]["missing"])
-            _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
-                     words["alone"])
-            return
-        own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
-        swapped = swap_gender(french_of(own))
-        french = words.text("french", 160, placeholder=swapped).strip()
-        words.button("swapped", french="")
-        other: SequenceLikelihood = page.ask(LikelihoodQuery(
-            sources.open_query(BOTH, text, target=french or swapped)))
-        parted = next((place for place, (one, another) in enumerate(zip(own.ids, other.ids, strict=False))
-                       if one != another), None)
-        says = words["equal"] if parted is None else words["parts"].format(
-            at=parted + 1, one=token_markdown(own.texts[parted]), other=token_markdown(other.texts[parted]),
-            p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
-        _product(words, {words["own"]: own, words["other"]: other}, says)
+    words.choice("whose", "whoses")
+    if page.controls["whose"] == "decoder":
+        if decoder() == STANDS_IN:
+            st.caption(words.lesson.prose["three"]["missing"])
+        _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
+                 words["alone"])
+        return
+    own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
+    swapped = swap_gender(french_of(own))
+    french = words.text("french", 160, placeholder=swapped).strip()
+    words.button("swapped", french="")
+    other: SequenceLikelihood = page.ask(LikelihoodQuery(
+        sources.open_query(BOTH, text, target=french or swapped)))
+    parted = next((place for place, (one, another) in enumerate(zip(own.ids, other.ids, strict=False))
+                   if one != another), None)
+    says = words["equal"] if parted is None else words["parts"].format(
+        at=parted + 1, one=token_markdown(own.texts[parted]), other=token_markdown(other.texts[parted]),
+        p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
+    _product(words, {words["own"]: own, words["other"]: other}, says)
 
 
 def french_of(chain: SequenceLikelihood) -> str:

@@ -17,7 +17,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Words, stepped
 from viz.text import escape_markdown
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
 
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
 NEAREST = 5
@@ -48,34 +48,34 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _toy(page: PageContext, lesson: Lesson) -> bool:
+@section
+def _toy(page: PageContext, words: Section) -> bool:
     """Draw a toy head with a single function, its three numbers and the question. Return whether the question is
     answered."""
     name, n = page.controls["toy"], page.controls["size"]
     weights, places = information.toy(name, n, page.controls["sharp"]), list(map(str, range(n)))
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
-    with lesson.section("toy") as words:
-        words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
-            f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")})
-        left, right = split(2, 3)
-        with left:
-            if lesson.open():
-                words.slider("size")
-                if name not in ("uniform", "causal"):
-                    words.slider("sharp")
-            revealed = lesson.predict()
-        with right:
-            words.choice("toy", "names")
-            picture, beside = split() if revealed else (st.container(), st.container())
-            with picture:
-                words.figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
-                             style=CellStyle(ruler=False), key="information-toy")
-            if revealed:
-                with beside:
-                    words.figure(bars, words["bars"], {"bits": np.array(list(numbers.values()))}, angle=0, height=310,
-                                 y_range=(0, 1.1 * np.log2(n)), kind="bits", key="information-bits")
-                words.explain(x_log_x, entropy, information.mutual, information.toy)
+    words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
+        f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")})
+    left, right = split(2, 3)
+    with left:
+        if words.lesson.open():
+            words.slider("size")
+            if name not in ("uniform", "causal"):
+                words.slider("sharp")
+        revealed = words.lesson.predict()
+    with right:
+        words.choice("toy", "names")
+        picture, beside = split() if revealed else (st.container(), st.container())
+        with picture:
+            words.figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
+                         style=CellStyle(ruler=False), key="information-toy")
+        if revealed:
+            with beside:
+                words.figure(bars, words["bars"], {"bits": np.array(list(numbers.values()))}, angle=0, height=310,
+                             y_range=(0, 1.1 * np.log2(n)), kind="bits", key="information-bits")
+            words.explain(x_log_x, entropy, information.mutual, information.toy)
     return revealed
 
 
@@ -116,88 +116,88 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         return pool
 
 
-def _layers(page: PageContext, lesson: Lesson, pool: Information) -> None:
+@section
+def _layers(page: PageContext, words: Section, pool: Information) -> None:
     view, mutual, blank_mutual = page.view(), pool.values["mutual"], pool.blank["mutual"]
     most, least = int(mutual.argmax()), int(mutual.argmin())
-    with lesson.section("layers") as words:
-        names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
-        for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
-            values, blank = pool.values[name], pool.blank[name]
-            with column:
-                words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
-                             line=(words["lines"][name], blank), marked=(view.layer, view.head), kind=name,
-                             key=f"information-{name}")
-        words.explain(information.measure_text, information.mutual, information.mean_over_texts,
-                      below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()), heads=len(pool.places),
-                      mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
-                      least=head_label(*pool.places[least]), least_bits=mutual[least],
-                      blank=blank_mutual.mean(), under=int((mutual < blank_mutual - ROUNDING).sum()))
+    names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
+    for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
+        values, blank = pool.values[name], pool.blank[name]
+        with column:
+            words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
+                         line=(words["lines"][name], blank), marked=(view.layer, view.head), kind=name,
+                         key=f"information-{name}")
+    words.explain(information.measure_text, information.mutual, information.mean_over_texts,
+                  below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()), heads=len(pool.places),
+                  mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
+                  least=head_label(*pool.places[least]), least_bits=mutual[least],
+                  blank=blank_mutual.mean(), under=int((mutual < blank_mutual - ROUNDING).sum()))
 
 
-def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
+@section
+def _map(page: PageContext, words: Section, pool: Information) -> None:
     view = page.view()
-    with lesson.section("map") as words:
-        if len(pool.places) < LEAST:
-            st.info(words["few"])
-            return
-        wanted = np.sqrt(pool.divergence)
-        with computing():
-            planes = information.planes(wanted)
-        points = planes[page.controls["method"]]
-        here, labels = pool.places.index((view.layer, view.head)), [head_label(*head) for head in pool.places]
-        near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
-        drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
-        words.tell(heads=len(labels), stress=information.stress(points, wanted), head=labels[here], count=len(near),
-                   closest=labels[near[0]], distance=wanted[here, near[0]], same=format_signed(same, ".3f") or "–",
-                   other=format_signed(other, ".3f") or "–",
-                   **{f"stress_{name}": information.stress(each, wanted) for name, each in planes.items()})
-        left, right = split(3, 2)
-        with left:
-            words.choice("method", "methods")
-            words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
-                         key="information-map")
-        with right:
-            pairs = np.triu_indices(len(wanted), 1)
-            order = wanted[pairs].argsort()
-            words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
-                                                       Line(words["equal"], wanted[pairs][order], None, "dash")],
-                         height=300, kind="kept", key="information-kept")
-            st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
-                                       [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
-                                        for each in near]))
-        words.explain(information.divergences, information.classical, information.smacof, information.stress)
+    if len(pool.places) < LEAST:
+        st.info(words["few"])
+        return
+    wanted = np.sqrt(pool.divergence)
+    with computing():
+        planes = information.planes(wanted)
+    points = planes[page.controls["method"]]
+    here, labels = pool.places.index((view.layer, view.head)), [head_label(*head) for head in pool.places]
+    near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
+    drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
+    words.tell(heads=len(labels), stress=information.stress(points, wanted), head=labels[here], count=len(near),
+               closest=labels[near[0]], distance=wanted[here, near[0]], same=format_signed(same, ".3f") or "–",
+               other=format_signed(other, ".3f") or "–",
+               **{f"stress_{name}": information.stress(each, wanted) for name, each in planes.items()})
+    left, right = split(3, 2)
+    with left:
+        words.choice("method", "methods")
+        words.figure(head_map, pool.places, points, marked=pool.places[here], near=near, layer_word=words["layer"],
+                     key="information-map")
+    with right:
+        pairs = np.triu_indices(len(wanted), 1)
+        order = wanted[pairs].argsort()
+        words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
+                                                   Line(words["equal"], wanted[pairs][order], None, "dash")],
+                     height=300, kind="kept", key="information-kept")
+        st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
+                                   [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
+                                    for each in near]))
+    words.explain(information.divergences, information.classical, information.smacof, information.stress)
 
 
-def _subspaces(page: PageContext, lesson: Lesson) -> None:
+@section
+def _subspaces(page: PageContext, words: Section) -> None:
     """Draw the principal angles between the subspaces of a chosen layer's heads, compared with slices."""
     view, name = page.view(), page.controls["matrix"]
-    with lesson.section("subspaces") as words:
-        words.choice("matrix", "matrices")
-        try:
-            found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
-        except UserError as error:
-            st.info(str(error))
-            return
-        ranges = found.ranges[name]
-        overlaps = {each: format_share(float(one.overlap.mean()), 0) if len(one.overlap) else "–"
-                    for each, one in found.ranges.items()}
-        words.tell(layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name], heads=ranges.heads,
-                   random=np.degrees(ranges.random).mean(), d_model=found.d_model, draws=information.DRAWS,
-                   inside=found.inside[name], slice=1 / ranges.heads, chance=ranges.width / found.d_model,
-                   together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width), moved=found.moved,
-                   same=found.same, **found.own)
-        left, right = split(3, 2)
-        with left:
-            drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
-                     _angles(words["apart"], ranges.random, 1)]
-            drawn += [_angles(words["pairs"], ranges.angles, 0)] if len(ranges.angles) else []
-            words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360,
-                         key="information-subspaces")
-        with right:
-            st.markdown(markdown_table(words["table_head"], [
-                [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
-                for each, one in found.ranges.items()]))
-        words.explain(information.bases, information.principal_angles, information.restricted)
+    words.choice("matrix", "matrices")
+    try:
+        found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
+    except UserError as error:
+        st.info(str(error))
+        return
+    ranges = found.ranges[name]
+    overlaps = {each: format_share(float(one.overlap.mean()), 0) if len(one.overlap) else "–"
+                for each, one in found.ranges.items()}
+    words.tell(layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name], heads=ranges.heads,
+               random=np.degrees(ranges.random).mean(), d_model=found.d_model, draws=information.DRAWS,
+               inside=found.inside[name], slice=1 / ranges.heads, chance=ranges.width / found.d_model,
+               together=ranges.together, most=min(found.d_model, ranges.heads * ranges.width), moved=found.moved,
+               same=found.same, **found.own)
+    left, right = split(3, 2)
+    with left:
+        drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
+                 _angles(words["apart"], ranges.random, 1)]
+        drawn += [_angles(words["pairs"], ranges.angles, 0)] if len(ranges.angles) else []
+        words.figure(lines, np.arange(1, ranges.width + 1), drawn, y_range=(0, 95), height=360,
+                     key="information-subspaces")
+    with right:
+        st.markdown(markdown_table(words["table_head"], [
+            [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
+            for each, one in found.ranges.items()]))
+    words.explain(information.bases, information.principal_angles, information.restricted)
 
 
 def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
@@ -205,22 +205,22 @@ def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
     return Line(name, degrees.mean(0), colour, "solid" if colour == 0 else "dash", (degrees.min(0), degrees.max(0)))
 
 
-def _bound(page: PageContext, lesson: Lesson) -> None:
+@section
+def _bound(page: PageContext, words: Section) -> None:
     """Draw H(Y) minus the cross-entropy, which stays below I(X;Y), over how much a model has learned."""
     learnt, bond = page.controls["learnt"], page.controls["bond"]
     bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
     proved = bound.entropy - bound.cross_entropy
-    with lesson.section("bound") as words:
-        left, right = split()
-        with left:
-            words.slider("learnt")
-        with right:
-            words.slider("bond")
-        drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
-                 Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
-                 Line(words["bound"], proved, 0),
-                 Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
-        words.tell(information=bound.information, last=proved[-1], best=proved.max(), s=learnt, here=here,
-                   proved=bound.entropy - here)
-        words.figure(lines, SHARES, drawn, marks=[(learnt, f"s = {learnt:g}")], height=360, key="information-bound")
-        words.explain(information.bound)
+    left, right = split()
+    with left:
+        words.slider("learnt")
+    with right:
+        words.slider("bond")
+    drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
+             Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
+             Line(words["bound"], proved, 0),
+             Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
+    words.tell(information=bound.information, last=proved[-1], best=proved.max(), s=learnt, here=here,
+               proved=bound.entropy - here)
+    words.figure(lines, SHARES, drawn, marks=[(learnt, f"s = {learnt:g}")], height=360, key="information-bound")
+    words.explain(information.bound)

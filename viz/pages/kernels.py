@@ -28,6 +28,7 @@ from viz.widgets.lesson import (
     draw_first,
     drawn_control,
     drawn_lines,
+    section,
     split,
 )
 
@@ -62,7 +63,7 @@ def render(page: PageContext) -> None:
     with computing():
         lesson.fragment(_copying)
     _regression(page, lesson)
-    lesson.fragment(_relabelled)
+    lesson.fragment(_relabel)
     lesson.further("scores", lambda: lesson.fragment(_scores), ("dk", "train"))
     lesson.further("memory", lambda: lesson.fragment(_memory), ("pairs", "noise", "t", "asked"))
     lesson.end()
@@ -74,55 +75,55 @@ def shipped_runs() -> dict:
     return json.loads(RUNS.read_text(encoding="utf-8"))
 
 
-def _copying(page: PageContext, lesson: Lesson) -> None:
+@section
+def _copying(page: PageContext, words: Section) -> None:
     """Draw the encoder–decoders that copy: their accuracy by length, shipped or trained now, and the attention while
     copying."""
     from model.lessons.recurrent import SHORT, Copier, CopyQuery
 
     shipped, lengths, turned = shipped_runs(), np.array(kernels.LENGTHS), page.controls
-    with lesson.section("copying") as words:
-        # lecture mode has a separate screen for the question, so the pictures are below it
-        left, right = ([st.container(), st.container()] if page.state.present
-                       else split(2, 3))
-        with left:
-            revealed = lesson.predict("guess_copy")
-        if not (revealed or turned["drawn"]):
-            across = [((length - lengths[0]) / (lengths[-1] - lengths[0]), str(length))
-                      for length in (1, 4, 8, 12, 16, 20, 24)]
-            with right:
-                draw_first(page, DRAWN, Axes(tuple(words["sketch_axes"]), across, [
-                    (share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340))
-            return
-        with left, controls_row():
-            words.toggle("copy")
-            words.button("again", again=(turned["again"] + 1) % SEEDS, copy=True)
+    # lecture mode has a separate screen for the question, so the pictures are below it
+    left, right = ([st.container(), st.container()] if page.state.present
+                   else split(2, 3))
+    with left:
+        revealed = words.lesson.predict("guess_copy")
+    if not (revealed or turned["drawn"]):
+        across = [((length - lengths[0]) / (lengths[-1] - lengths[0]), str(length))
+                  for length in (1, 4, 8, 12, 16, 20, 24)]
         with right:
-            part = page.ask(CopyQuery(turned["again"])) if turned["copy"] else shipped["copying"]
-        right_by = {kind: np.array(each) for kind, each in part["right"].items()}   # (seed, length)
-        alignment = np.array(part["alignment"])
-        read, wrote = ([chr(ord("a") + number) for number in part[side]] for side in ("text", "written"))
-        words.tell(trained=kernels.TRAINED, longest=lengths[-1], text=" ".join(read), written=" ".join(wrote),
-                   off=np.abs(alignment.argmax(1) - np.arange(len(alignment))).mean(),
-                   **{f"{kind}_{name}": np.mean(runs, 0)[kernels.LENGTHS.index(length)]
-                      for kind, runs in (shipped["copying"]["right"] | part["right"]).items()
-                      for name, length in (("short", 4), ("trained", kernels.TRAINED), ("long", 20), ("end", 24))},
-                   **shipped["copying"]["parameters"])
-        drawn = [Line(words["names"][kind], runs.mean(0), *COPIERS[kind], (runs.min(0), runs.max(0)))
-                 for kind, runs in right_by.items()]
-        with right:
-            curves, matrices = split(5, 4)
-            with curves:
-                words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
-                             y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
-                             marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
-                             key="kernels-copying")
-            with matrices:
-                words.figure(matrix, alignment, wrote, read, height=360, kind="alignment", key="kernels-alignment")
-        seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
-        st.caption(words["own"].format(steps=SHORT, seconds=seconds) if turned["copy"] else words["from"].format(
-            date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
-            seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
-        words.explain(Copier.forward, Copier.weights, notices_in=right)
+            draw_first(page, DRAWN, Axes(tuple(words["sketch_axes"]), across, [
+                (share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340))
+        return
+    with left, controls_row():
+        words.toggle("copy")
+        words.button("again", again=(turned["again"] + 1) % SEEDS, copy=True)
+    with right:
+        part = page.ask(CopyQuery(turned["again"])) if turned["copy"] else shipped["copying"]
+    right_by = {kind: np.array(each) for kind, each in part["right"].items()}   # (seed, length)
+    alignment = np.array(part["alignment"])
+    read, wrote = ([chr(ord("a") + number) for number in part[side]] for side in ("text", "written"))
+    words.tell(trained=kernels.TRAINED, longest=lengths[-1], text=" ".join(read), written=" ".join(wrote),
+               off=np.abs(alignment.argmax(1) - np.arange(len(alignment))).mean(),
+               **{f"{kind}_{name}": np.mean(runs, 0)[kernels.LENGTHS.index(length)]
+                  for kind, runs in (shipped["copying"]["right"] | part["right"]).items()
+                  for name, length in (("short", 4), ("trained", kernels.TRAINED), ("long", 20), ("end", 24))},
+               **shipped["copying"]["parameters"])
+    drawn = [Line(words["names"][kind], runs.mean(0), *COPIERS[kind], (runs.min(0), runs.max(0)))
+             for kind, runs in right_by.items()]
+    with right:
+        curves, matrices = split(5, 4)
+        with curves:
+            words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
+                         y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
+                         marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
+                         key="kernels-copying")
+        with matrices:
+            words.figure(matrix, alignment, wrote, read, height=360, kind="alignment", key="kernels-alignment")
+    seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
+    st.caption(words["own"].format(steps=SHORT, seconds=seconds) if turned["copy"] else words["from"].format(
+        date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
+        seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
+    words.explain(Copier.forward, Copier.weights, notices_in=right)
 
 
 def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
@@ -130,40 +131,41 @@ def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
     return x, y
 
 
-def _regression(page: PageContext, lesson: Lesson) -> None:
+@section
+def _regression(page: PageContext, words: Section) -> None:
     """Draw the kernel-weighted mean of the points at any x, and the mean of the nearest neighbours."""
     (x, y), turned = _points(page), page.controls
-    with lesson.section("regression") as words:
-        words.choice("kernel", "kernels")
-        left, right = split(2, 3)
-        with left:
-            points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
-            picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set))
-            words.slider("h")
-            words.slider("k")
-            words.slider("q")
-        kernel, h, k, q, keys = turned["kernel"], turned["h"], turned["k"], turned["q"], x[:, None]
-        curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
-                  Line(words["nearest"].format(k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
-        weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
-        answer, near = float(weights @ y), float(kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y)
-        first = int(weights.argmax())
-        words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words["weighs"].format(
-            answer=answer, place=first, weight=weights[first]))
-        with right:
-            words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
-                         y_range=(-3, 3), height=440, key="kernels-regression")
-        with st.expander(words["wide"]):
-            error = np.array([kernels.leave_one_out(keys, y, float(each), kernel) for each in BANDWIDTHS])
-            words.figure(lines, BANDWIDTHS, [Line("left out", error)], log="x", marks=[(h, f"h = {h:g}")], height=240,
-                         kind="bandwidth", key="kernels-bandwidth")
-            if np.isfinite(error).any():
-                best = int(np.nanargmin(error))
-                st.markdown(words["best"].format(h=BANDWIDTHS[best], error=error[best]))
-        words.explain(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights, kernels.leave_one_out)
+    words.choice("kernel", "kernels")
+    left, right = split(2, 3)
+    with left:
+        points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
+        picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set))
+        words.slider("h")
+        words.slider("k")
+        words.slider("q")
+    kernel, h, k, q, keys = turned["kernel"], turned["h"], turned["k"], turned["q"], x[:, None]
+    curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
+              Line(words["nearest"].format(k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
+    weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
+    answer, near = float(weights @ y), float(kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y)
+    first = int(weights.argmax())
+    words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words["weighs"].format(
+        answer=answer, place=first, weight=weights[first]))
+    with right:
+        words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
+                     y_range=(-3, 3), height=440, key="kernels-regression")
+    with st.expander(words["wide"]):
+        error = np.array([kernels.leave_one_out(keys, y, float(each), kernel) for each in BANDWIDTHS])
+        words.figure(lines, BANDWIDTHS, [Line("left out", error)], log="x", marks=[(h, f"h = {h:g}")], height=240,
+                     kind="bandwidth", key="kernels-bandwidth")
+        if np.isfinite(error).any():
+            best = int(np.nanargmin(error))
+            st.markdown(words["best"].format(h=BANDWIDTHS[best], error=error[best]))
+    words.explain(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights, kernels.leave_one_out)
 
 
-def _relabelled(page: PageContext, lesson: Lesson) -> None:
+@section
+def _relabel(page: PageContext, words: Section) -> None:
     """Draw the same average in attention's terms beside the question, and with the dot product as the score."""
     (x, y), turned = _points(page), page.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
@@ -171,60 +173,59 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
     rows = {"kernel": kernels.kernel_weights(query, keys, h)[0],
             "dot": kernels.dot_product_weights(query, keys, h * h)[0],
             "bias": kernels.dot_product_weights(query, keys, h * h, kernels.length_bias(keys))[0]}
-    with lesson.section("relabel") as words:
-        left, right = split(2, 3)
-        with left:
-            revealed = lesson.predict()
-        if not revealed:
-            with right:
-                lesson.covered("relabel")
-            return
+    left, right = split(2, 3)
+    with left:
+        revealed = words.lesson.predict()
+    if not revealed:
         with right:
-            st.markdown(words["table"].format(q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),
-                                              values=", ".join(map(_short, y)), answer=rows["kernel"] @ y))
-            words.choice("keys", "key_names")
-        curves = [Line(words["names"]["kernel"], kernels.kernel_weights(everywhere, keys, h) @ y, 0),
-                  Line(words["names"]["dot"], kernels.dot_product_weights(everywhere, keys, h * h) @ y, 1, "dash")]
-        lengths = np.linalg.norm(keys, axis=1)
-        words.tell(moved=softmax.row_change(rows["kernel"], rows["dot"]), shortest=lengths.min(),
-                   biased=softmax.row_change(rows["kernel"], rows["bias"]), longest=lengths.max(),
-                   place=int(rows["dot"].argmax()))
-        left, right = split(2, 3)
-        with left:
-            words.figure(bars, [str(place) for place in range(len(x))],
-                         {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02), height=380,
-                         key="kernels-weights")
-        with right:
-            words.figure(regression, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {_short(q)}"),
-                         y_range=(-3, 3), height=380, kind="curve", key="kernels-relabelled")
-        words.explain(kernels.lift, kernels.dot_product_weights, kernels.length_bias)
+            words.lesson.covered("relabel")
+        return
+    with right:
+        st.markdown(words["table"].format(q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),
+                                          values=", ".join(map(_short, y)), answer=rows["kernel"] @ y))
+        words.choice("keys", "key_names")
+    curves = [Line(words["names"]["kernel"], kernels.kernel_weights(everywhere, keys, h) @ y, 0),
+              Line(words["names"]["dot"], kernels.dot_product_weights(everywhere, keys, h * h) @ y, 1, "dash")]
+    lengths = np.linalg.norm(keys, axis=1)
+    words.tell(moved=softmax.row_change(rows["kernel"], rows["dot"]), shortest=lengths.min(),
+               biased=softmax.row_change(rows["kernel"], rows["bias"]), longest=lengths.max(),
+               place=int(rows["dot"].argmax()))
+    left, right = split(2, 3)
+    with left:
+        words.figure(bars, [str(place) for place in range(len(x))],
+                     {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02), height=380,
+                     key="kernels-weights")
+    with right:
+        words.figure(regression, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {_short(q)}"),
+                     y_range=(-3, 3), height=380, kind="curve", key="kernels-relabelled")
+    words.explain(kernels.lift, kernels.dot_product_weights, kernels.length_bias)
 
 
-def _scores(page: PageContext, lesson: Lesson) -> None:
+@section
+def _scores(page: PageContext, words: Section) -> None:
     """Draw three scores that learn a lookup: shipped runs for each d_k, and a training now at the chosen one."""
     d_k, seed, shipped = page.controls["dk"], page.controls["seed"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     starts, chance = runs["additive"][-1], float(np.log(scores.CLASSES))
-    with lesson.section("scores") as words:
-        words.tell(starts=len(starts), learnt=int((starts < 0.01).sum()), worst=starts.max(), date=shipped["date"],
-                   command=shipped["command"], machine=shipped["machine"], seeds=len(starts), chance=chance,
-                   widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
-        over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
-                for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
-        guessing = [(chance, words["guessing"])]
-        with controls_row():
-            with st.container(width=320):
-                words.slider("dk")
-            words.toggle("train")
-            words.button("again", seed=(seed + 1) % SEEDS, train=True)
-        left, right = split() if page.controls["train"] else (st.container(), None)
-        with left:
-            words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
-                         marks=[(d_k, f"d_k = {d_k}")], key="kernels-widths")
-        if right is not None:
-            with right:
-                _trained(words, page.ask(scores.ScoresQuery(d_k, seed)), guessing)
-        words.explain(scores.score, scores.train)
+    words.tell(starts=len(starts), learnt=int((starts < 0.01).sum()), worst=starts.max(), date=shipped["date"],
+               command=shipped["command"], machine=shipped["machine"], seeds=len(starts), chance=chance,
+               widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
+    over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
+            for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
+    guessing = [(chance, words["guessing"])]
+    with controls_row():
+        with st.container(width=320):
+            words.slider("dk")
+        words.toggle("train")
+        words.button("again", seed=(seed + 1) % SEEDS, train=True)
+    left, right = split() if page.controls["train"] else (st.container(), None)
+    with left:
+        words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
+                     marks=[(d_k, f"d_k = {d_k}")], key="kernels-widths")
+    if right is not None:
+        with right:
+            _trained(words, page.ask(scores.ScoresQuery(d_k, seed)), guessing)
+    words.explain(scores.score, scores.train)
 
 
 def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[tuple[float, str]]) -> None:

@@ -15,7 +15,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score
@@ -54,60 +54,60 @@ def _squares(page: PageContext, lesson: Lesson) -> None:
     allowed.ravel()[list(turned["flips"])] ^= True
     scores = masking.toy_scores(N, turned["seed"])
     _build(page, lesson, texts, rule, allowed, scores)
-    _before_or_after(page, lesson, texts, allowed, scores)
+    _methods(page, lesson, texts, allowed, scores)
 
 
-def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
+@section
+def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
            scores: np.ndarray) -> None:
-    with lesson.section("build") as words:
-        with controls_row():
-            with st.container(width=220):
-                words.slider("pad")
-            words.toggle("ahead")
-            words.button("clear", flips=())
-            words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
-        pictures, right = split(9, 5)
-        left, middle = pictures.columns([5, 4], gap="small")
-        words.tell(n=N, open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
-                   blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
-        with left:
-            picture_button(mask_editor(
-                allowed, texts, marked=page.controls["row"], key="mask",
-                on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
-        with middle, computing():
-            weights = masking.masked_weights(scores, allowed, "before")
-            words.figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360,
-                         style=CellStyle(ruler=False), key="masks-weights")
-        with right:
-            revealed = lesson.predict()
-        if revealed:
-            words.explain(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights, notices_in=pictures)
+    with controls_row():
+        with st.container(width=220):
+            words.slider("pad")
+        words.toggle("ahead")
+        words.button("clear", flips=())
+        words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
+    pictures, right = split(9, 5)
+    left, middle = pictures.columns([5, 4], gap="small")
+    words.tell(n=N, open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
+               blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
+    with left:
+        picture_button(mask_editor(
+            allowed, texts, marked=page.controls["row"], key="mask",
+            on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
+    with middle, computing():
+        weights = masking.masked_weights(scores, allowed, "before")
+        words.figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360,
+                     style=CellStyle(ruler=False), key="masks-weights")
+    with right:
+        revealed = words.lesson.predict()
+    if revealed:
+        words.explain(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights, notices_in=pictures)
 
 
-def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray,
+@section
+def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.ndarray,
                      scores: np.ndarray) -> None:
     method, row = page.controls["method"], page.controls["row"]
     by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
-    with lesson.section("methods") as words:
-        if not lesson.open():
-            lesson.covered("methods")
-            return
-        words.choice("method", "names")
-        words.tell(name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min()))
-        left, right = split()
-        with left:
-            words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
-        with right:
-            words.slider("row", say=lambda place: f"{place}: {texts[place]}")
-            _leak(words, texts, allowed, scores, row)
-        if not allowed.any():
-            st.info(words["all_blind"])
-            return
-        found = method_numbers(by_method, allowed)
-        st.markdown(markdown_table(words["table_head"], [
-            [words["names"][name], f"{found[f'least_{name}']:z.4f}", f"{found[f'difference_{name}']:.2g}",
-             words["leaks"][name]] for name in masking.METHODS]).replace("---:", "---"))
-        words.explain(masking.masked_weights, masking.leak, **found)
+    if not words.lesson.open():
+        words.lesson.covered("methods")
+        return
+    words.choice("method", "names")
+    words.tell(name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min()))
+    left, right = split()
+    with left:
+        words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
+    with right:
+        words.slider("row", say=lambda place: f"{place}: {texts[place]}")
+        _leak(words, texts, allowed, scores, row)
+    if not allowed.any():
+        st.info(words["all_blind"])
+        return
+    found = method_numbers(by_method, allowed)
+    st.markdown(markdown_table(words["table_head"], [
+        [words["names"][name], f"{found[f'least_{name}']:z.4f}", f"{found[f'difference_{name}']:.2g}",
+         words["leaks"][name]] for name in masking.METHODS]).replace("---:", "---"))
+    words.explain(masking.masked_weights, masking.leak, **found)
 
 
 def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
@@ -152,66 +152,66 @@ def _sparse(page: PageContext, lesson: Lesson) -> None:
     lesson.fragment(_real)
 
 
-def _patterns(page: PageContext, lesson: Lesson) -> None:
+@section
+def _patterns(page: PageContext, words: Section) -> None:
     turned, shape = page.controls, _shape(page)
     n, causal, name = turned["n"], turned["causal"], turned["pattern"]
-    with lesson.section("patterns") as words:
-        words.choice("pattern", "names")
-        turning = [control for control, patterns in SLIDERS.items() if name in patterns]
-        with controls_row():
-            for control in ("n", *turning):
-                with st.container(width=200):
-                    words.slider(control)
-            if "random" in turning:
-                words.button("again", draw=(turned["draw"] + 1) % SEEDS)
-            words.toggle("causal")
-        masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
-        shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
-        chosen, places = masks[name], [str(place) for place in range(n)]
-        words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
-                   dilation=shape.dilation)
-        left, right = split(2, 3)
-        with left:
-            words.figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
-                         key="masks-pattern")
-        layers = np.arange(1, 1 + max(map(len, shares.values())))
-        drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
-                 for place, (kind, reached) in enumerate(shares.items())]
-        with right:
-            words.figure(lines, layers, drawn, y_range=(0, 1.03), log="x" if len(layers) > 8 else "", height=380,
-                         kind="reach", key="masks-reach")
-        st.markdown(markdown_table(words["table_head"], [
-            [words["names"][kind], format_share(mask.mean()),
-             str(masking.layers_needed(shares[kind]) or words["never_short"])] for kind, mask in masks.items()]))
-        words.explain(masking.window, masking.dilated_window, masking.global_tokens, masking.random_keys, masking.reach)
+    words.choice("pattern", "names")
+    turning = [control for control, patterns in SLIDERS.items() if name in patterns]
+    with controls_row():
+        for control in ("n", *turning):
+            with st.container(width=200):
+                words.slider(control)
+        if "random" in turning:
+            words.button("again", draw=(turned["draw"] + 1) % SEEDS)
+        words.toggle("causal")
+    masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
+    shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
+    chosen, places = masks[name], [str(place) for place in range(n)]
+    words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
+               dilation=shape.dilation)
+    left, right = split(2, 3)
+    with left:
+        words.figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
+                     key="masks-pattern")
+    layers = np.arange(1, 1 + max(map(len, shares.values())))
+    drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
+             for place, (kind, reached) in enumerate(shares.items())]
+    with right:
+        words.figure(lines, layers, drawn, y_range=(0, 1.03), log="x" if len(layers) > 8 else "", height=380,
+                     kind="reach", key="masks-reach")
+    st.markdown(markdown_table(words["table_head"], [
+        [words["names"][kind], format_share(mask.mean()),
+         str(masking.layers_needed(shares[kind]) or words["never_short"])] for kind, mask in masks.items()]))
+    words.explain(masking.window, masking.dilated_window, masking.global_tokens, masking.random_keys, masking.reach)
 
 
-def _real(page: PageContext, lesson: Lesson) -> None:
+@section
+def _real(page: PageContext, words: Section) -> None:
     """Draw how much weight a model's heads would lose to a sparse pattern."""
     shape, name = _shape(page), page.controls["pattern"]
-    with lesson.section("real") as words:
-        words.toggle("real")
-        if not page.controls["real"]:
-            return
-        record, view = real_head(page, token=False)
-        attention_map, place = record[view.kind], (view.layer, view.head)
-        if attention_map.kind is Kind.CROSS:
-            st.info(words["cross"])
-            return
-        n, titles = len(attention_map.queries), lesson.prose["patterns"]["names"]
-        lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape)) for kind in masking.NAMES}
-        grid, layers = softmax.by_layer(lost[name])
-        least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
-        words.tell(layer=view.layer, head=view.head, name=titles[name], n=n, lost=lost[name][place],
-                   share=masking.pattern(name, n, shape).mean(), least=head_label(*least), little=lost[name][least],
-                   most=head_label(*most), much=lost[name][most])
-        left, right = split()
-        with left:
-            words.figure(bars, [titles[kind] for kind in lost],
-                         {words["lost"]: np.array([each[place] for each in lost.values()])},
-                         axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost")
-        with right:
-            words.figure(matrix, grid, list(map(str, layers)), list(map(str, range(grid.shape[1]))), height=390,
-                         title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False), kind="heads",
-                         key="masks-heads")
-        words.explain(masking.lost_weight)
+    words.toggle("real")
+    if not page.controls["real"]:
+        return
+    record, view = real_head(page, token=False)
+    attention_map, place = record[view.kind], (view.layer, view.head)
+    if attention_map.kind is Kind.CROSS:
+        st.info(words["cross"])
+        return
+    n, titles = len(attention_map.queries), words.lesson.prose["patterns"]["names"]
+    lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape)) for kind in masking.NAMES}
+    grid, layers = softmax.by_layer(lost[name])
+    least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
+    words.tell(layer=view.layer, head=view.head, name=titles[name], n=n, lost=lost[name][place],
+               share=masking.pattern(name, n, shape).mean(), least=head_label(*least), little=lost[name][least],
+               most=head_label(*most), much=lost[name][most])
+    left, right = split()
+    with left:
+        words.figure(bars, [titles[kind] for kind in lost],
+                     {words["lost"]: np.array([each[place] for each in lost.values()])},
+                     axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost")
+    with right:
+        words.figure(matrix, grid, list(map(str, layers)), list(map(str, range(grid.shape[1]))), height=390,
+                     title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False), kind="heads",
+                     key="masks-heads")
+    words.explain(masking.lost_weight)

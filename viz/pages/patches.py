@@ -13,7 +13,7 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.fields import choice_for
-from viz.widgets.lesson import QUESTIONS, Lesson, computing, controls_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 DIGITS = tuple(map(str, range(10)))
@@ -41,12 +41,13 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _shuffle(page: PageContext, lesson: Lesson) -> None:
+@section
+def _shuffle(page: PageContext, words: Section) -> None:
     """Draw a picture and its shuffled copy, and the model's answers to both."""
     from scipy.special import softmax
 
     turned = page.controls
-    with lesson.section("shuffle") as words, computing():
+    with computing():
         straight = digit_patches.canvases()[turned["picture"]].pixels()
         order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
         shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
@@ -61,9 +62,9 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                 words.button("again", draw=(turned["draw"] + 1) % DRAWS)
                 words.button("other", picture=(turned["picture"] + 1) % PICTURES)
         with right:
-            revealed = lesson.predict()
+            revealed = words.lesson.predict()
         if not revealed:
-            lesson.covered("shuffle")
+            words.lesson.covered("shuffle")
             return
         for column, name in zip(left.columns(2, gap="small"), ("unplaced", "placed"), strict=True):
             logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]
@@ -87,10 +88,11 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
     return np.pad(ink, ((0, 0), (2, 2)), constant_values=np.nan)   # gaps between adjacent pictures
 
 
-def _cut(page: PageContext, lesson: Lesson) -> None:
+@section
+def _cut(page: PageContext, words: Section) -> None:
     """Draw the picture with patches of a chosen size, and the quantities that depend on it."""
     side = min(SIDES, key=lambda each: abs(each - page.controls["side"]))
-    with lesson.section("cut") as words, computing():
+    with computing():
         pixels, model = digit_patches.canvases()[page.controls["picture"]].pixels(), digit_patches.patch_network()
         height, width = pixels.shape
         counted = {each: digit_patches.numbers(height, width, each, model.config.d_model) for each in SIDES}
@@ -110,10 +112,11 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
         words.explain(digit_patches.cut, digit_patches.numbers)
 
 
-def _places(page: PageContext, lesson: Lesson) -> None:
+@section
+def _places(page: PageContext, words: Section) -> None:
     """Draw the pairwise similarity of the learned position vectors as maps, one of them large."""
     place = page.controls["place"]
-    with lesson.section("places") as words, computing():
+    with computing():
         table = digit_patches.place_vectors()
         similar = cosines(table, table)
         near, far = mean_cosines(similar)
@@ -140,30 +143,30 @@ def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
     return float(similar[steps == 1].mean()), float(similar[steps > 1].mean())
 
 
-def _data(page: PageContext, lesson: Lesson) -> None:
+@section
+def _data(page: PageContext, words: Section) -> None:
     """Draw a convolutional network and a Vision Transformer, trained on the same digits."""
     turned, count = page.controls, int(page.controls["count"])
-    with lesson.section("data") as words:
-        choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
-        with st.container(width=260):
-            words.slider("seed")
-        words.button("stop" if turned["run"] else "go", run=not turned["run"])
-        if not turned["run"]:
-            st.caption(words["idle"])
-            return
-        questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
-        runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
-        words.tell(count=count, tested=TESTED, learned=runs["transformer"].learned,
-                   known=runs["convolution"].learned, **{kind: float(run.right[-1]) for kind, run in runs.items()},
-                   **{f"parameters_{kind}": run.parameters for kind, run in runs.items()})
-        right = [Line(words["names"][kind], run.right, place) for place, (kind, run) in enumerate(runs.items())]
-        loss = [Line(words["names"][kind], np.convolve(run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), place)
-                for place, (kind, run) in enumerate(runs.items())]
-        left, beside = split()
-        with left:
-            words.figure(lines, runs["transformer"].tested.astype(int), right, y_range=(0, 1), height=300,
-                         key="patches-right")
-        with beside:
-            words.figure(lines, np.arange(SMOOTH, digit_patches.STEPS + 1), loss, height=300, kind="loss",
-                         key="patches-loss")
-        words.explain(digit_patches.network, digit_patches.run)
+    choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
+    with st.container(width=260):
+        words.slider("seed")
+    words.button("stop" if turned["run"] else "go", run=not turned["run"])
+    if not turned["run"]:
+        st.caption(words["idle"])
+        return
+    questions = [DigitRunQuery(kind, count, turned["seed"]) for kind in KINDS]
+    runs: dict[str, DigitRun] = dict(zip(KINDS, page.ask_each(questions, height=300), strict=True))
+    words.tell(count=count, tested=TESTED, learned=runs["transformer"].learned,
+               known=runs["convolution"].learned, **{kind: float(run.right[-1]) for kind, run in runs.items()},
+               **{f"parameters_{kind}": run.parameters for kind, run in runs.items()})
+    right = [Line(words["names"][kind], run.right, place) for place, (kind, run) in enumerate(runs.items())]
+    loss = [Line(words["names"][kind], np.convolve(run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), place)
+            for place, (kind, run) in enumerate(runs.items())]
+    left, beside = split()
+    with left:
+        words.figure(lines, runs["transformer"].tested.astype(int), right, y_range=(0, 1), height=300,
+                     key="patches-right")
+    with beside:
+        words.figure(lines, np.arange(SMOOTH, digit_patches.STEPS + 1), loss, height=300, kind="loss",
+                     key="patches-loss")
+    words.explain(digit_patches.network, digit_patches.run)

@@ -18,7 +18,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps, stepped
 from viz.text import escape_markdown
 from viz.widgets.fields import choice_for
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, controls_row, split
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output
@@ -57,44 +57,44 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
     {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[page.controls["relative"]](page, lesson)
 
 
-def _shuffle(page: PageContext, lesson: Lesson) -> None:
+@section
+def _shuffle(page: PageContext, words: Section) -> None:
     """Draw how much each word's output changes when a small model reads the words in shuffled order."""
     scheme, causal, order = page.controls["scheme"], page.controls["stack"] == "decoder", page.controls["shuffle"]
     if sorted(order) != list(range(len(WORDS))):
         order = ORDERS["first"]
-    with lesson.section("shuffle") as words:
-        left, right = split(3, 2)
-        with left:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
-                words.presets("shuffle", ORDERS)
-            with computing():
-                before, after = positions.shuffle_outputs(order, scheme, causal)
-            style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
-            sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
-            for place, (name, places, rows) in zip(split(), sides, strict=True):
-                with place:
-                    if name == "after" and not lesson.open():
-                        lesson.covered(name)
-                        continue
-                    names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
-                    words.tell(order=" ".join(names))
-                    words.figure(matrix, drawn, names, list(map(str, range(SHOWN))), height=200, title=words[name],
-                                 style=style, kind="rows", key=f"positions-{name}")
-        with right:
-            lesson.predict()
-        if not lesson.open():
-            return
-        moved = positions.changes(before, after)
-        apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
-        words.tell(most=float(moved.max()), least=float(moved.min()), apart=apart, how=scheme)
-        with left:
-            with st.container(horizontal=True):
-                words.choice("scheme", "schemes")
-                words.choice("stack", "stacks")
-            words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
-                         title=words["change"], key="positions-shuffle")
-        words.explain(positions.shuffle_outputs, positions.changes, notices_in=right)
+    left, right = split(3, 2)
+    with left:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
+            words.presets("shuffle", ORDERS)
+        with computing():
+            before, after = positions.shuffle_outputs(order, scheme, causal)
+        style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
+        sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
+        for place, (name, places, rows) in zip(split(), sides, strict=True):
+            with place:
+                if name == "after" and not words.lesson.open():
+                    words.lesson.covered(name)
+                    continue
+                names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
+                words.tell(order=" ".join(names))
+                words.figure(matrix, drawn, names, list(map(str, range(SHOWN))), height=200, title=words[name],
+                             style=style, kind="rows", key=f"positions-{name}")
+    with right:
+        words.lesson.predict()
+    if not words.lesson.open():
+        return
+    moved = positions.changes(before, after)
+    apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
+    words.tell(most=float(moved.max()), least=float(moved.min()), apart=apart, how=scheme)
+    with left:
+        with st.container(horizontal=True):
+            words.choice("scheme", "schemes")
+            words.choice("stack", "stacks")
+        words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
+                     title=words["change"], key="positions-shuffle")
+    words.explain(positions.shuffle_outputs, positions.changes, notices_in=right)
 
 
 def _wave_width(page: PageContext) -> int:
@@ -102,37 +102,37 @@ def _wave_width(page: PageContext) -> int:
     return page.controls["d"] - page.controls["d"] % 2
 
 
-def _table(page: PageContext, lesson: Lesson) -> None:
+@section
+def _table(page: PageContext, words: Section) -> None:
     """Draw the table of position × dimension for waves or a model's learned vectors, and the wavelengths. For waves
     these follow from the formula; for learned vectors, the strongest wave per dimension, at most as long as the
     table."""
-    with lesson.section("table") as words:
-        with controls_row():
-            words.choice("source", "sources_of")
-            if page.controls["source"] == "waves":
-                # sine and cosine need an even number of dimensions
-                words.slider("d", say=lambda value: str(value - value % 2))
-            table, caption = _vectors(page, words)
-        st.caption(caption)
-        width = _wave_width(page)
-        waves = positions.wavelengths(width)
+    with controls_row():
+        words.choice("source", "sources_of")
         if page.controls["source"] == "waves":
-            x, drawn, name, bound = 2 * np.arange(len(waves)), waves, words["wavelength"], (2 * np.pi, "2π")
-        else:
-            drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
-            x = np.arange(len(drawn))
-        words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page.controls["source"]],
-                   d=width, first=waves[0], last=waves[-1],
-                   longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
-        left, right = split(3, 2)
-        with left:
-            words.figure(matrix, table, list(map(str, range(len(table)))), list(map(str, range(table.shape[1]))),
-                         height=420, key="positions-table",
-                         style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False))
-        with right:
-            words.figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
-                         bounds=[bound], height=420, kind="wavelengths", key="positions-wavelengths")
-        words.explain(positions.sinusoidal, positions.wavelengths, positions.strongest_wave)
+            # sine and cosine need an even number of dimensions
+            words.slider("d", say=lambda value: str(value - value % 2))
+        table, caption = _vectors(page, words)
+    st.caption(caption)
+    width = _wave_width(page)
+    waves = positions.wavelengths(width)
+    if page.controls["source"] == "waves":
+        x, drawn, name, bound = 2 * np.arange(len(waves)), waves, words["wavelength"], (2 * np.pi, "2π")
+    else:
+        drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
+        x = np.arange(len(drawn))
+    words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page.controls["source"]],
+               d=width, first=waves[0], last=waves[-1],
+               longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
+    left, right = split(3, 2)
+    with left:
+        words.figure(matrix, table, list(map(str, range(len(table)))), list(map(str, range(table.shape[1]))),
+                     height=420, key="positions-table",
+                     style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False))
+    with right:
+        words.figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
+                     bounds=[bound], height=420, kind="wavelengths", key="positions-wavelengths")
+    words.explain(positions.sinusoidal, positions.wavelengths, positions.strongest_wave)
 
 
 def _vectors(page: PageContext, words: Mapping[str, str]) -> tuple[np.ndarray, str]:
@@ -156,64 +156,65 @@ def _vectors(page: PageContext, words: Mapping[str, str]) -> tuple[np.ndarray, s
         model=model, count=len(learned), drawn=min(len(learned), LENGTH), used=used)
 
 
-def _distance(page: PageContext, lesson: Lesson) -> None:
+@section
+def _distance(page: PageContext, words: Section) -> None:
     """Draw the similarity of any two positions, with and without a matrix in between."""
     back, waves = _signed(page.controls["back"]), page.controls["source"] == "waves"
-    with lesson.section("distance") as words:
-        with st.container(horizontal=True):
-            if waves:
-                words.slider("back", range(-50, 51), say=_signed)
-            table, _ = _vectors(page, lesson.prose["table"])
-        square = cosines(table, table)
-        mean, low, high = positions.by_distance(square)
-        distance = np.arange(1 - len(table), len(table))
-        shown = np.abs(distance) <= 3 * len(table) // 4
-        drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
+    with st.container(horizontal=True):
         if waves:
-            turned = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
-            drawn.append(Line(words["through"].format(k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
-        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
-        words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
-                   farthest=len(half) - 1, width=float((high - low).max()))
-        left, right = split()
-        with left:
-            words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
-        with right:
-            names = list(map(str, range(len(table))))
-            words.figure(matrix, square, names, names, height=360, style=CellStyle("signed", bound=1.0), kind="matrix",
-                         key="positions-cosines")
-        words.explain(unit_rows, cosines, positions.compare_rows, positions.by_distance)
+            words.slider("back", range(-50, 51), say=_signed)
+        table, _ = _vectors(page, words.lesson.prose["table"])
+    square = cosines(table, table)
+    mean, low, high = positions.by_distance(square)
+    distance = np.arange(1 - len(table), len(table))
+    shown = np.abs(distance) <= 3 * len(table) // 4
+    drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
+    if waves:
+        turned = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
+        drawn.append(Line(words["through"].format(k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
+    half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
+    words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
+               farthest=len(half) - 1, width=float((high - low).max()))
+    left, right = split()
+    with left:
+        words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
+    with right:
+        names = list(map(str, range(len(table))))
+        words.figure(matrix, square, names, names, height=360, style=CellStyle("signed", bound=1.0), kind="matrix",
+                     key="positions-cosines")
+    words.explain(unit_rows, cosines, positions.compare_rows, positions.by_distance)
 
 
 def _signed(steps: int) -> str:
     return f"{steps:+d}".replace("-", "−")
 
 
-def _shift(page: PageContext, lesson: Lesson) -> None:
+@section
+def _shift(page: PageContext, words: Section) -> None:
     """Draw one pair of dimensions as a clock hand; each step of k turns it by the same angle at any position."""
     width, place, steps = _wave_width(page), page.controls["p"], page.controls["k"]
     pair = min(page.controls["wave"], width // 2 - 1)
-    with lesson.section("shift") as words:
-        left, right = split(1, 2)
-        with left:
-            words.slider("p", range(101))
-            words.slider("k", range(-50, 51))
-            words.slider("wave", range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
-        turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, limited to 33
-        ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
-                       for spots in (np.arange(turn), [place, place + steps]))
-        names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
-        spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
-        error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
-        words.tell(p=place, k=steps, degrees=float(np.degrees(steps * positions.rates(width)[pair])), d=width,
-                   error=float(error), pair=f"{2 * pair}, {2 * pair + 1}")
-        with right:
-            words.figure(vector_plane, Points(ring, names), height=380, key="positions-clock",
-                         arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])])
-        words.explain(positions.shift)
+    left, right = split(1, 2)
+    with left:
+        words.slider("p", range(101))
+        words.slider("k", range(-50, 51))
+        words.slider("wave", range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}", closed=True)
+    turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions per turn, limited to 33
+    ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
+                   for spots in (np.arange(turn), [place, place + steps]))
+    names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
+    spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
+    error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
+    words.tell(p=place, k=steps, degrees=float(np.degrees(steps * positions.rates(width)[pair])), d=width,
+               error=float(error), pair=f"{2 * pair}, {2 * pair + 1}")
+    with right:
+        words.figure(vector_plane, Points(ring, names), height=380, key="positions-clock",
+                     arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])])
+    words.explain(positions.shift)
 
 
-def _rotary(page: PageContext, lesson: Lesson) -> None:
+@section
+def _rotary(page: PageContext, words: Section) -> None:
     """Draw one pair of dimensions of a query and a key, rotated by their positions, and the whole score, which depends
     only on their distance."""
     query, key = np.random.default_rng(4).normal(size=(2, 32)) + 0.8
@@ -221,52 +222,51 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
     far, place, steps = np.arange(-40, 41), page.controls["p"], page.controls["k"]
     pair = min(page.controls["wave"], len(query) // 2 - 1)
     cut, rate = slice(2 * pair, 2 * pair + 2), float(np.degrees(positions.rates(len(query))[pair]))
-    with lesson.section("rotary") as words:
-        words.tell(plain=float(query @ key), spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
-                   same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
-                   angle=place * rate, key_angle=(place + steps) * rate)
-        dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
-        arrows = [(f"q at {place}", positions.rotate(query, place)[cut]),
-                  (f"k at {place + steps}", positions.rotate(key, place + steps)[cut])]
-        left, right = split(2, 3)
-        with left:
-            words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned", key="positions-turned",
-                         axes=(f"dimension {2 * pair}", f"dimension {2 * pair + 1}"))
-        with right:
-            drawn = [Line(words["at"].format(i=i), square[i, i + far], colour, style) for colour, (i, style) in
-                     enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
-            words.figure(lines, far, drawn, height=360, key="positions-rotary",
-                         marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ())
-        words.explain(positions.rotate, positions.rotary_scores)
+    words.tell(plain=float(query @ key), spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
+               same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
+               angle=place * rate, key_angle=(place + steps) * rate)
+    dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
+    arrows = [(f"q at {place}", positions.rotate(query, place)[cut]),
+              (f"k at {place + steps}", positions.rotate(key, place + steps)[cut])]
+    left, right = split(2, 3)
+    with left:
+        words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned", key="positions-turned",
+                     axes=(f"dimension {2 * pair}", f"dimension {2 * pair + 1}"))
+    with right:
+        drawn = [Line(words["at"].format(i=i), square[i, i + far], colour, style) for colour, (i, style) in
+                 enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
+        words.figure(lines, far, drawn, height=360, key="positions-rotary",
+                     marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ())
+    words.explain(positions.rotate, positions.rotary_scores)
 
 
-def _alibi(page: PageContext, lesson: Lesson) -> None:
+@section
+def _alibi(page: PageContext, words: Section) -> None:
     """Draw ALiBi: each head subtracts its slope times the distance from the scores."""
     count, distance = page.controls["heads"], np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
-    with lesson.section("alibi") as words:
-        words.slider("heads")
-        shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
-        drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
-                      place)
-                 for place, h in enumerate(shown)]
-        words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
-                   halves_far=format_number(np.log(2) / slopes[-1]))
-        words.figure(lines, distance, drawn, y_range=(0, 1.02), key="positions-alibi")
-        words.explain(positions.alibi_slopes)
+    words.slider("heads")
+    shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
+    drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
+                  place)
+             for place, h in enumerate(shown)]
+    words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
+               halves_far=format_number(np.log(2) / slopes[-1]))
+    words.figure(lines, distance, drawn, y_range=(0, 1.02), key="positions-alibi")
+    words.explain(positions.alibi_slopes)
 
 
-def _buckets(page: PageContext, lesson: Lesson) -> None:
+@section
+def _buckets(page: PageContext, words: Section) -> None:
     """Draw T5's distance buckets, which become wider with distance."""
     offset = np.arange(-150, 151)
     both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
     counts = np.unique(both, return_counts=True)[1]
-    with lesson.section("buckets") as words:
-        words.tell(exact=int((counts == 1).sum()), used=len(counts),
-                   last_encoder=int(-offset[both == both[0]].max()), last_decoder=int(-offset[back == back[0]].max()))
-        words.figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
-                     marks=[(128, "128"), (-128, "−128")], height=320, key="positions-buckets")
-        words.explain(positions.t5_bucket)
+    words.tell(exact=int((counts == 1).sum()), used=len(counts),
+               last_encoder=int(-offset[both == both[0]].max()), last_decoder=int(-offset[back == back[0]].max()))
+    words.figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
+                 marks=[(128, "128"), (-128, "−128")], height=320, key="positions-buckets")
+    words.explain(positions.t5_bucket)
 
 
 def _beyond(lesson: Lesson) -> None:

@@ -13,7 +13,7 @@ from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
 SEEDS = 100
@@ -59,63 +59,63 @@ def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]
     return [Line(words[which], bands[which][0], *looks[which], band=bands[which][1:]) for which in order]
 
 
-def _see(page: PageContext, lesson: Lesson) -> bool:
+@section
+def _see(page: PageContext, words: Section) -> bool:
     """Draw the question beside the crossing curves. Return whether it is answered."""
-    with lesson.section("see") as words:
-        left, right = split(2, 3)
-        with left:
-            revealed = lesson.predict()
-            if not revealed:
-                st.caption(words["before"])
-        with right:
-            words.slider("dk", say=lambda value: f"{value:,}")
-            d_k, rest = page.controls["dk"], _rows(page)
-            with computing():
-                found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
-            crossing = sqrt_dk.crossing(found)
-            drawn = _curves(words, found.gradient, ("scaled", "plain"))
-            drawn.append(Line(words["mean"], found.gradient["plain"].mean(1), 1, "dot"))
-            dots = {0: numbers["gradient_scaled"], 1: numbers["gradient_plain"]}
-            marks: list[tuple[float, str]] = [(d_k, f"d_k = {d_k:,}")]
-            if not revealed:
-                drawn, dots = drawn[:1], {0: dots[0]}
-            elif crossing is not None:
-                marks.append((crossing, words["crossing"].format(crossing=crossing)))
-            words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
-                       crosses="" if crossing is None else words["crosses"].format(crossing=crossing))
-            words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
-                         axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
-            if revealed:
-                words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
+    left, right = split(2, 3)
+    with left:
+        revealed = words.lesson.predict()
+        if not revealed:
+            st.caption(words["before"])
+    with right:
+        words.slider("dk", say=lambda value: f"{value:,}")
+        d_k, rest = page.controls["dk"], _rows(page)
+        with computing():
+            found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
+        crossing = sqrt_dk.crossing(found)
+        drawn = _curves(words, found.gradient, ("scaled", "plain"))
+        drawn.append(Line(words["mean"], found.gradient["plain"].mean(1), 1, "dot"))
+        dots = {0: numbers["gradient_scaled"], 1: numbers["gradient_plain"]}
+        marks: list[tuple[float, str]] = [(d_k, f"d_k = {d_k:,}")]
+        if not revealed:
+            drawn, dots = drawn[:1], {0: dots[0]}
+        elif crossing is not None:
+            marks.append((crossing, words["crossing"].format(crossing=crossing)))
+        words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
+                   crosses="" if crossing is None else words["crosses"].format(crossing=crossing))
+        words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
+                     axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
+        if revealed:
+            words.explain(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing)
     return revealed
 
 
-def _variance(page: PageContext, lesson: Lesson) -> None:
+@section
+def _variance(page: PageContext, words: Section) -> None:
     """Draw the variance over d_k, and the scores at the chosen d_k, with and without the division."""
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
-    with lesson.section("variance") as words:
-        with controls_row():
-            words.choice("draw", "draws")
-            with st.container(width=220):
-                words.slider("keys")
-            words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
-        words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
-                   divided=(dots / root).var())
-        left, middle, right = split(4, 3, 3)
-        with left:
-            measured = sqrt_dk.band(sqrt_dk.survey(*rest).variance)
-            drawn = [Line(words["line"], widths.astype(float), None, "dash"),
-                     Line(words["points"], measured[0], 0, "dots", measured[1:])]
-            t5 = sqrt_dk.band(sqrt_dk.t5_variance())
-            drawn.append(Line(words["t5"], t5[0], 2, "dots", t5[1:]))
-            words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")], key="scale-variance")
-        for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
-            edges, shares, theory = score_histogram(numbers, deviation)
-            with place:
-                words.figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]), kind=name,
-                             curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}")
-        words.explain(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance)
+    with controls_row():
+        words.choice("draw", "draws")
+        with st.container(width=220):
+            words.slider("keys")
+        words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
+    words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
+               divided=(dots / root).var())
+    left, middle, right = split(4, 3, 3)
+    with left:
+        measured = sqrt_dk.band(sqrt_dk.survey(*rest).variance)
+        drawn = [Line(words["line"], widths.astype(float), None, "dash"),
+                 Line(words["points"], measured[0], 0, "dots", measured[1:])]
+        t5 = sqrt_dk.band(sqrt_dk.t5_variance())
+        drawn.append(Line(words["t5"], t5[0], 2, "dots", t5[1:]))
+        words.figure(lines, widths, drawn, log="xy", marks=[(d_k, f"d_k = {d_k:,}")], key="scale-variance")
+    for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
+        edges, shares, theory = score_histogram(numbers, deviation)
+        with place:
+            words.figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]), kind=name,
+                         curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}")
+    words.explain(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance)
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -126,23 +126,24 @@ def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, 
     return edges, np.histogram(numbers, edges)[0] / numbers.size, theory
 
 
-def _softmax(page: PageContext, lesson: Lesson) -> None:
+@section
+def _softmax(page: PageContext, words: Section) -> None:
     """Draw the entropy and the gradient over d_k."""
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
-    with lesson.section("softmax") as words:
-        words.tell(d_k=d_k, bits=bits, **numbers)
-        looks: dict[str, dict] = {
-            "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
-            "slope": {"log": "xy", "y_range": (1e-4, 2)}}
-        for place, (name, look) in zip(split(), looks.items(), strict=True):
-            with place:
-                words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
-                             marks=[(d_k, f"d_k = {d_k:,}")], kind=name, key=f"scale-{name}", **look)
-        words.explain(sqrt_dk.at_width)
+    words.tell(d_k=d_k, bits=bits, **numbers)
+    looks: dict[str, dict] = {
+        "entropy": {"log": "x", "y_range": (0, 1.08 * bits), "bounds": [(bits, f"log₂ {rest[0]}")]},
+        "slope": {"log": "xy", "y_range": (1e-4, 2)}}
+    for place, (name, look) in zip(split(), looks.items(), strict=True):
+        with place:
+            words.figure(lines, widths, _curves(words, getattr(survey, name), ("plain", "scaled")),
+                         marks=[(d_k, f"d_k = {d_k:,}")], kind=name, key=f"scale-{name}", **look)
+    words.explain(sqrt_dk.at_width)
 
 
-def _reasons(page: PageContext, lesson: Lesson) -> None:
+@section
+def _reasons(page: PageContext, words: Section) -> None:
     """Draw the table of the four reasons: the claim, the measurement, and the conclusion."""
     d_k = page.controls["dk"]
     keys, divisors = page.controls["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
@@ -151,46 +152,45 @@ def _reasons(page: PageContext, lesson: Lesson) -> None:
     numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {
         "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
         **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
-    with lesson.section("reasons") as words:
-        st.markdown(markdown_table(words["table_head"].format(d_k=f"{d_k:,}"), [
-            [cell.format(**numbers) for cell in row] for row in words["rows"].values()]).replace("---:", "---"))
-        words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
+    st.markdown(markdown_table(words["table_head"].format(d_k=f"{d_k:,}"), [
+        [cell.format(**numbers) for cell in row] for row in words["rows"].values()]).replace("---:", "---"))
+    words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
 
 
-def _training(page: PageContext, lesson: Lesson) -> None:
+@section
+def _training(page: PageContext, words: Section) -> None:
     """Draw the settings with start and stop, the curves, snapshots of the first training, and a summary."""
     turned = page.controls
-    with lesson.section("training") as words:
-        with controls_row():
-            with st.container(width=320):
-                words.slider("width")
-            words.button("stop" if turned["train"] else "go", train=not turned["train"])
-            if turned["train"]:
-                words.button("again", start=(turned["start"] + STARTS) % SEEDS)
-        if not turned["train"]:
-            st.caption(words["idle"].format(models=STARTS * len(DIVISORS)))
-            return
-        questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
-                     for number in range(STARTS)]
-        trained = list(page.ask_each(questions, height=380, say=lambda number, text: words["progress"].format(
-            number=number + 1, starts=STARTS, text=text)))
-        ends = {which: np.array([each.end(which) for each in trained]) for which in DIVISORS}
-        drawn = []
-        for which in DIVISORS:
-            runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
-            drawn.append(Line(words["names"][which], runs.mean(0), *LOOKS[which], (runs.min(0), runs.max(0))))
-        words.tell(starts=STARTS, steps=sqrt_dk.STEPS, last=sqrt_dk.LAST, most=np.log2(scores.SYMBOLS),
-                   **{which: each.mean() for which, each in ends.items()},
-                   **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
-                      for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
-        words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
-                     bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training")
-        _film(page, words, trained[0])
-        st.markdown(markdown_table(words["table_head"], [
-            [words["names"][which], format_share(each.mean(), 0),
-             f"{format_share(each.min(), 0)} – {format_share(each.max(), 0)}",
-             f"{np.mean([training.bits(which) for training in trained]):z.2f}"] for which, each in ends.items()]))
-        words.explain(scores.train, sqrt_dk.run)
+    with controls_row():
+        with st.container(width=320):
+            words.slider("width")
+        words.button("stop" if turned["train"] else "go", train=not turned["train"])
+        if turned["train"]:
+            words.button("again", start=(turned["start"] + STARTS) % SEEDS)
+    if not turned["train"]:
+        st.caption(words["idle"].format(models=STARTS * len(DIVISORS)))
+        return
+    questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
+                 for number in range(STARTS)]
+    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words["progress"].format(
+        number=number + 1, starts=STARTS, text=text)))
+    ends = {which: np.array([each.end(which) for each in trained]) for which in DIVISORS}
+    drawn = []
+    for which in DIVISORS:
+        runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
+        drawn.append(Line(words["names"][which], runs.mean(0), *LOOKS[which], (runs.min(0), runs.max(0))))
+    words.tell(starts=STARTS, steps=sqrt_dk.STEPS, last=sqrt_dk.LAST, most=np.log2(scores.SYMBOLS),
+               **{which: each.mean() for which, each in ends.items()},
+               **{f"{which}_{side}": int((sign * (ends[which] - ends["root"]) > 0).sum())
+                  for which in ("none", "width") for side, sign in (("lower", -1), ("higher", 1))})
+    words.figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, y_range=(0, 1.02), height=320,
+                 bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training")
+    _film(page, words, trained[0])
+    st.markdown(markdown_table(words["table_head"], [
+        [words["names"][which], format_share(each.mean(), 0),
+         f"{format_share(each.min(), 0)} – {format_share(each.max(), 0)}",
+         f"{np.mean([training.bits(which) for training in trained]):z.2f}"] for which, each in ends.items()]))
+    words.explain(scores.train, sqrt_dk.run)
 
 
 def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
@@ -205,37 +205,37 @@ def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
                          style=CellStyle(ruler=False), key=f"scale-film-{which}")
 
 
-def _temperature(page: PageContext, lesson: Lesson) -> None:
+@section
+def _temperature(page: PageContext, words: Section) -> None:
     """Draw the entropy over the temperature, with √d_k marked."""
     d_k, rest = page.controls["dk"], _rows(page)
     root, dots = d_k**0.5, sqrt_dk.at_width(d_k, *rest)[1]
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
-    with lesson.section("temperature") as words:
-        words.tell(root=root, d_k=d_k, **sqrt_dk.numbers_at(d_k, *rest))
-        words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
-                     marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
-                     bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature")
-        st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
-                  args=("softmax",), kwargs={"t": root})
-        words.explain(sqrt_dk.entropy_over, sqrt_dk.weights_of)
+    words.tell(root=root, d_k=d_k, **sqrt_dk.numbers_at(d_k, *rest))
+    words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
+                 marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
+                 bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature")
+    st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
+              args=("softmax",), kwargs={"t": root})
+    words.explain(sqrt_dk.entropy_over, sqrt_dk.weights_of)
 
 
-def _real(page: PageContext, lesson: Lesson) -> None:
+@section
+def _real(page: PageContext, words: Section) -> None:
     """Draw a trained head's rows, with and without the division."""
-    with lesson.section("real") as words:
-        words.toggle("real")
-        if not page.controls["real"]:
-            return
-        record, view = real_head(page, token=False)
-        layer = record[view.kind].layer(view.layer)
-        if not isinstance(layer, Layer):
-            st.info(words["reported"])
-            return
-        scale = sqrt_dk.head_scale(layer, view.head)
-        rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
-                words["undone"]: scale.entropy["undone"]}
-        words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
-                   q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
-                   absorbed=scale.absorbed, **{name: float(each.mean()) for name, each in scale.entropy.items()})
-        words.figure(bars, list(record[view.kind].queries.texts), rows, height=340, key="scale-real")
-        words.explain(sqrt_dk.head_scale)
+    words.toggle("real")
+    if not page.controls["real"]:
+        return
+    record, view = real_head(page, token=False)
+    layer = record[view.kind].layer(view.layer)
+    if not isinstance(layer, Layer):
+        st.info(words["reported"])
+        return
+    scale = sqrt_dk.head_scale(layer, view.head)
+    rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
+            words["undone"]: scale.entropy["undone"]}
+    words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
+               q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
+               absorbed=scale.absorbed, **{name: float(each.mean()) for name, each in scale.entropy.items()})
+    words.figure(bars, list(record[view.kind].queries.texts), rows, height=340, key="scale-real")
+    words.explain(sqrt_dk.head_scale)

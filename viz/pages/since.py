@@ -20,7 +20,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, computing, controls_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 CHANGES = (*since.SWITCHES, "groups")
 # the change explained by clicking a kind of box
@@ -62,26 +62,26 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
+@section
+def _block(page: PageContext, words: Section, this: since.Design) -> bool:
     """Draw the block with its switches. Return whether the question beside it is answered."""
-    with lesson.section("block") as words:
-        left, middle, right = split(5, 4, 6)
-        with middle:
-            _switches(page, words)
-        with left:
-            _drawing(page, words, this)
-        with right:
-            revealed = lesson.predict()
-            both = [since.parameters(since.PAPER), since.parameters(this)]
-            pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
-                      for part, colour in PART_COLOURS.items()]
-            words.tell(paper=sum(both[0].values()), now=sum(both[1].values()),
-                       **block_claim(words, this, page.controls["about"]),
-                       **{f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
-                          for name, value in asdict(since.numbers(design)).items()})
-            words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160,
-                         key="since-parameters")
-        words.explain(since.parameters, since.cache_bytes, since.merge, since.run)
+    left, middle, right = split(5, 4, 6)
+    with middle:
+        _switches(page, words)
+    with left:
+        _drawing(page, words, this)
+    with right:
+        revealed = words.lesson.predict()
+        both = [since.parameters(since.PAPER), since.parameters(this)]
+        pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
+                  for part, colour in PART_COLOURS.items()]
+        words.tell(paper=sum(both[0].values()), now=sum(both[1].values()),
+                   **block_claim(words, this, page.controls["about"]),
+                   **{f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
+                      for name, value in asdict(since.numbers(design)).items()})
+        words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160,
+                     key="since-parameters")
+    words.explain(since.parameters, since.cache_bytes, since.merge, since.run)
     return revealed
 
 
@@ -137,32 +137,32 @@ def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
     return {"says": says.format(groups=this.groups, heads=since.HEADS, **asdict(since.numbers(this))), "by": by}
 
 
-def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+@section
+def _cache(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
-    with lesson.section("cache") as words:
-        words.slider("tokens", say=lambda count: f"{count:,}")
-        tokens, made = page.controls["tokens"], since.run(this)
-        rows = min(tokens, since.TOKENS)
-        kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
-        llama = next(model for model in MODELS if model.name == "Llama 3 8B")
-        words.tell(rows=rows, columns=kept.shape[1], tokens=tokens, held=said_bytes(tokens * llama.bytes_per_token),
-                   ungrouped=said_bytes(tokens * llama.bytes_per_token * llama.heads // llama.groups),
-                   own=said_bytes(tokens * since.cache_bytes(this)),
-                   paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
-                   table="".join("\n  - " + words["line"].format(
-                       each=model.bytes_per_token, **asdict(model)) for model in MODELS))
-        left, right = split(2, 3)
-        with left:
-            words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),
-                         style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
-        with right:
-            span = np.array([2**power for power in range(18)])
-            drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
-                          span * each / 1e9, place)
-                     for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
-            words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], kind="real",
-                         key="since-cache")
-        words.explain(since.model_cache_bytes, since.attention)
+    words.slider("tokens", say=lambda count: f"{count:,}")
+    tokens, made = page.controls["tokens"], since.run(this)
+    rows = min(tokens, since.TOKENS)
+    kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
+    llama = next(model for model in MODELS if model.name == "Llama 3 8B")
+    words.tell(rows=rows, columns=kept.shape[1], tokens=tokens, held=said_bytes(tokens * llama.bytes_per_token),
+               ungrouped=said_bytes(tokens * llama.bytes_per_token * llama.heads // llama.groups),
+               own=said_bytes(tokens * since.cache_bytes(this)),
+               paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
+               table="".join("\n  - " + words["line"].format(
+                   each=model.bytes_per_token, **asdict(model)) for model in MODELS))
+    left, right = split(2, 3)
+    with left:
+        words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),
+                     style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
+    with right:
+        span = np.array([2**power for power in range(18)])
+        drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
+                      span * each / 1e9, place)
+                 for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
+        words.figure(lines, span, drawn, log="xy", marks=[(tokens, f"{tokens:,}")], kind="real",
+                     key="since-cache")
+    words.explain(since.model_cache_bytes, since.attention)
 
 
 def _in_units(count: float, digits: int, units: list[str]) -> str:
@@ -176,58 +176,58 @@ def said_bytes(count: float) -> str:
     return _in_units(count, 3, ["bytes", "kB", "MB", "GB"])
 
 
-def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+@section
+def _experts(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw how a router assigns a sentence's tokens to four experts, and how many tokens of many sentences each
     gets."""
-    with lesson.section("experts") as words:
-        with controls_row():
-            words.choice("routed", "texts")
-            words.toggle("balance")
-        text, balanced = TEXTS[page.controls["routed"]].split(), page.controls["balance"]
-        with computing():
-            gates = since.route(text, balanced)
-        found, weights = since.trainings(), since.shipped()[balanced]
-        shares = {name: np.array(each) for name, each in found["shares"].items()}
-        names = [str(number + 1) for number in range(since.EXPERTS)]
-        surest, one = int(gates.max(-1).argmax()), weights["up"][0].numel() + weights["down"][0].numel()
-        words.tell(words=len(text), experts=since.EXPERTS, word=text[surest].strip("<>"),
-                   expert=gates[surest].argmax() + 1, share=gates[surest].max(), one=one, all=since.EXPERTS * one,
-                   used=len(set(gates.argmax(-1).tolist())), on=shares["balanced"].max(), off=shares["free"].max(),
-                   held_out=since.HELD_OUT, seeds=len(found["busiest"]["free"]),
-                   **{f"nats_{name}": found["nats"][name] for name in shares},
-                   **{f"{what.__name__}_{name}": float(what(found["busiest"][name])) for name in shares
-                      for what in (min, np.mean, max)})
-        left, right = split()
-        with left:
-            words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330, key="since-router")
-        with right:
-            words.figure(bars, names, {words["loads"][name]: each for name, each in shares.items()}, y_range=(0, 0.7),
-                         height=330, kind="load", key="since-load")
-        words.explain(since.forward, since.balancing)
+    with controls_row():
+        words.choice("routed", "texts")
+        words.toggle("balance")
+    text, balanced = TEXTS[page.controls["routed"]].split(), page.controls["balance"]
+    with computing():
+        gates = since.route(text, balanced)
+    found, weights = since.trainings(), since.shipped()[balanced]
+    shares = {name: np.array(each) for name, each in found["shares"].items()}
+    names = [str(number + 1) for number in range(since.EXPERTS)]
+    surest, one = int(gates.max(-1).argmax()), weights["up"][0].numel() + weights["down"][0].numel()
+    words.tell(words=len(text), experts=since.EXPERTS, word=text[surest].strip("<>"),
+               expert=gates[surest].argmax() + 1, share=gates[surest].max(), one=one, all=since.EXPERTS * one,
+               used=len(set(gates.argmax(-1).tolist())), on=shares["balanced"].max(), off=shares["free"].max(),
+               held_out=since.HELD_OUT, seeds=len(found["busiest"]["free"]),
+               **{f"nats_{name}": found["nats"][name] for name in shares},
+               **{f"{what.__name__}_{name}": float(what(found["busiest"][name])) for name in shares
+                  for what in (min, np.mean, max)})
+    left, right = split()
+    with left:
+        words.figure(matrix, gates, [word.strip("<>") for word in text], names, height=330, key="since-router")
+    with right:
+        words.figure(bars, names, {words["loads"][name]: each for name, each in shares.items()}, y_range=(0, 0.7),
+                     height=330, kind="load", key="since-load")
+    words.explain(since.forward, since.balancing)
 
 
-def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+@section
+def _writing(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the tree of possible continuations of a prompt, and what a strategy keeps of it."""
-    with lesson.section("writing") as words:
-        with controls_row():
-            choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
-            words.choice("how", "hows")
-        how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1
-        if how in AMOUNTS:
-            words.slider(AMOUNTS[how])
-            amount = page.controls[AMOUNTS[how]]
-        prompt = tuple(encode(["<start>", *text.split()]))
-        with computing():
-            nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
-            numbers = writing_numbers(how, amount, prompt)
-        branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
-                           markup(words["written"], path=_said(node.path), given=node.given, whole=node.whole,
-                                  kept=node.kept))
-                    for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
-        words.tell(strategy=words["hows"][how], count=len(branches), steps=STEPS, least=LEAST,
-                   says=words["says"][how].format(**numbers), **numbers)
-        words.figure(word_tree, f"{text} …", branches, key="since-tree")
-        words.explain(since.greedy, since.beam, since.top_k, since.top_p)
+    with controls_row():
+        choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
+        words.choice("how", "hows")
+    how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1
+    if how in AMOUNTS:
+        words.slider(AMOUNTS[how])
+        amount = page.controls[AMOUNTS[how]]
+    prompt = tuple(encode(["<start>", *text.split()]))
+    with computing():
+        nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
+        numbers = writing_numbers(how, amount, prompt)
+    branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
+                       markup(words["written"], path=_said(node.path), given=node.given, whole=node.whole,
+                              kept=node.kept))
+                for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
+    words.tell(strategy=words["hows"][how], count=len(branches), steps=STEPS, least=LEAST,
+               says=words["says"][how].format(**numbers), **numbers)
+    words.figure(word_tree, f"{text} …", branches, key="since-tree")
+    words.explain(since.greedy, since.beam, since.top_k, since.top_p)
 
 
 def _said(path: since.Path) -> str:
@@ -248,23 +248,23 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
             "first": kept.max(), "before": given.max()}
 
 
-def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+@section
+def _scaling(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw three published scaling laws: the best number of parameters for a given amount of computation."""
-    with lesson.section("scaling") as words:
-        words.slider("compute", say=said_power)
-        power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
-        span = np.geomspace(1e18, 1e27, 91)
-        drawn = [Line(words["names"][name], law(span)[0], colour, dash)
-                 for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]
-        words.tell(power=power)
-        for name, law in LAWS.items():
-            parameters, tokens = (float(each) for each in law(compute))
-            words.tell(**{f"{name}_said": _in_units(parameters / 1e6, 2, words["scales"]),
-                          f"{name}_ratio": tokens / parameters})
-        words.tell(**{f"{name}_loss": float(fit.loss(*fit.best(compute)))
-                      for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU))})
-        words.figure(lines, span, drawn, log="xy", marks=[(compute, power)], height=380, key="since-scaling")
-        words.explain(since.kaplan, since.Law.loss, since.Law.best)
+    words.slider("compute", say=said_power)
+    power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
+    span = np.geomspace(1e18, 1e27, 91)
+    drawn = [Line(words["names"][name], law(span)[0], colour, dash)
+             for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]
+    words.tell(power=power)
+    for name, law in LAWS.items():
+        parameters, tokens = (float(each) for each in law(compute))
+        words.tell(**{f"{name}_said": _in_units(parameters / 1e6, 2, words["scales"]),
+                      f"{name}_ratio": tokens / parameters})
+    words.tell(**{f"{name}_loss": float(fit.loss(*fit.best(compute)))
+                  for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU))})
+    words.figure(lines, span, drawn, log="xy", marks=[(compute, power)], height=380, key="since-scaling")
+    words.explain(since.kaplan, since.Law.loss, since.Law.best)
 
 
 def said_power(power: float) -> str:

@@ -23,7 +23,17 @@ from viz.text import escape_markdown
 from viz.widgets.fields import log_steps, pills_for, toggle
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, draw_first, drawn_control, drawn_lines, split
+from viz.widgets.lesson import (
+    QUESTIONS,
+    Lesson,
+    Section,
+    computing,
+    draw_first,
+    drawn_control,
+    drawn_lines,
+    section,
+    split,
+)
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
@@ -73,28 +83,28 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
+@section
+def _curves(page: PageContext, words: Section, row: Row) -> None:
     """Draw the row's curves over the temperature, and the question beside them."""
     from model.core import attention
 
     temperature, keys = page.controls["t"], int(row.allowed.sum())
-    with lesson.section("curves") as words:
-        left, right = split(3, 2)
-        with left, computing():
-            weights, here = row.weights(GRID), row.weights([temperature])[0]
-            order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
-            drawn = [Line(row.named(place), weights[:, place], place if len(row.names) <= NAMED else rank)
-                     for rank, place in enumerate(order[:NAMED])]
-            if order[NAMED:]:
-                drawn.append(Line(words["rest"].format(count=len(order) - NAMED),
-                                  weights[:, order[NAMED:]].sum(-1), None, "dot"))
-            words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
-            words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
-                         bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), key="softmax-curves")
-            words.slider("t")
-        with right:
-            lesson.predict()
-        words.explain(softmax.softmax_rows, attention.softmax, lines, notices_in=left)
+    left, right = split(3, 2)
+    with left, computing():
+        weights, here = row.weights(GRID), row.weights([temperature])[0]
+        order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
+        drawn = [Line(row.named(place), weights[:, place], place if len(row.names) <= NAMED else rank)
+                 for rank, place in enumerate(order[:NAMED])]
+        if order[NAMED:]:
+            drawn.append(Line(words["rest"].format(count=len(order) - NAMED),
+                              weights[:, order[NAMED:]].sum(-1), None, "dot"))
+        words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
+        words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
+                     bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), key="softmax-curves")
+        words.slider("t")
+    with right:
+        words.lesson.predict()
+    words.explain(softmax.softmax_rows, attention.softmax, lines, notices_in=left)
 
 
 def _best(row: Row) -> dict[str, Any]:
@@ -103,27 +113,27 @@ def _best(row: Row) -> dict[str, Any]:
     return {"name": escape_markdown(row.named(int(best[0]))), "tied": len(best)}
 
 
-def _spread(page: PageContext, lesson: Lesson) -> Row:
+@section
+def _spread(page: PageContext, words: Section) -> Row:
     """Draw the row's controls, its weights and its effective number of tokens. Return the row."""
     temperature = page.controls["t"]
-    with lesson.section("spread") as words:
-        left, middle, right = split(4, 3, 3)
-        with left:
-            words.choice("row", "rows")
-            row = (_real_row if page.controls["row"] == "head" else _own_row)(page, words)
-        with computing():
-            weights, here = row.weights(GRID), row.weights([temperature])[0]
-        keys = int(row.allowed.sum())
-        words.tell(keys=keys, entropy=float(entropy(here, base=2)), bits=math.log2(keys), nats=math.log(keys),
-                   effective=float(softmax.effective_tokens(here)), t=temperature, top=here.max())
-        with middle:
-            words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
-                         y_range=(0, 1), kind="weights", key="softmax-weights")
-        with right:
-            words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
-                         marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
-                         key="softmax-effective")
-        words.explain(x_log_x, entropy, softmax.effective_tokens)
+    left, middle, right = split(4, 3, 3)
+    with left:
+        words.choice("row", "rows")
+        row = (_real_row if page.controls["row"] == "head" else _own_row)(page, words)
+    with computing():
+        weights, here = row.weights(GRID), row.weights([temperature])[0]
+    keys = int(row.allowed.sum())
+    words.tell(keys=keys, entropy=float(entropy(here, base=2)), bits=math.log2(keys), nats=math.log(keys),
+               effective=float(softmax.effective_tokens(here)), t=temperature, top=here.max())
+    with middle:
+        words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
+                     y_range=(0, 1), kind="weights", key="softmax-weights")
+    with right:
+        words.figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)], log="x",
+                     marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
+                     key="softmax-effective")
+    words.explain(x_log_x, entropy, softmax.effective_tokens)
     return row
 
 
@@ -157,74 +167,74 @@ def _real_row(page: PageContext, words: Section) -> Row:
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 
-def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
+@section
+def _slope(page: PageContext, words: Section, row: Row) -> None:
     """Draw how the weights respond to a logit: a curve to draw by hand, then the real one, and the whole Jacobian at
     this temperature."""
     temperature = page.controls["t"]
-    with lesson.section("slope") as words:
-        left, right = split()
-        decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
-        with left:
-            if not draw_first(page, DRAWN, Axes(tuple(words["axes"]), decades,
-                                                [(0, "0"), (1 / ROOM, words["highest"])])):
-                return
-        norms = softmax.jacobian_norm(row.weights(GRID), GRID)
-        most, steepest = float(norms.max()), float(GRID[norms.argmax()])
-        highest = (0.0, ROOM * max(most, 1e-3))
-        here = row.weights([temperature])[0]
-        shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
-        square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
-        names = [row.named(place) for place in shown]
-        words.tell(t=temperature, most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]),
-                   entry=float(np.abs(square).max()))
-        curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
-        marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
-        with right:
-            words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, key="softmax-slope")
-        words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix",
-                     key="softmax-jacobian")
-        words.explain(softmax.jacobian, softmax.jacobian_norm)
+    left, right = split()
+    decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
+    with left:
+        if not draw_first(page, DRAWN, Axes(tuple(words["axes"]), decades,
+                                            [(0, "0"), (1 / ROOM, words["highest"])])):
+            return
+    norms = softmax.jacobian_norm(row.weights(GRID), GRID)
+    most, steepest = float(norms.max()), float(GRID[norms.argmax()])
+    highest = (0.0, ROOM * max(most, 1e-3))
+    here = row.weights([temperature])[0]
+    shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
+    square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
+    names = [row.named(place) for place in shown]
+    words.tell(t=temperature, most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]),
+               entry=float(np.abs(square).max()))
+    curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
+    marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
+    with right:
+        words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, key="softmax-slope")
+    words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix",
+                 key="softmax-jacobian")
+    words.explain(softmax.jacobian, softmax.jacobian_norm)
 
 
-def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
+@section
+def _ends(page: PageContext, words: Section, row: Row) -> None:
     """Draw the formula as written compared with ours, in both precisions, and state the limits T → 0 and T → ∞."""
     temperature, logits, best = page.controls["t"], row.logits[row.allowed], _best(row)
-    with lesson.section("ends") as words:
-        rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
-        for dtype in (np.float32, np.float64):
-            found = softmax.naive_softmax(logits, temperature, dtype)
-            if np.isnan(found).any():   # exponentials of very negative logits all underflow to 0, too
-                result = words["overflow" if logits.max() > 0 else "underflow"]
-            else:
-                result = words["fine"].format(top=float(found.max()))
-            rows.append(f"| {words['written'].format(dtype=dtype.__name__)} | exp({power}) | {result} |")
-        top = float(row.weights([temperature]).max())
-        st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=top)} |"]))
-        words.explain(softmax.naive_softmax, share=1 / best["tied"], uniform=1 / len(logits), keys=len(logits), **best)
+    rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
+    for dtype in (np.float32, np.float64):
+        found = softmax.naive_softmax(logits, temperature, dtype)
+        if np.isnan(found).any():   # exponentials of very negative logits all underflow to 0, too
+            result = words["overflow" if logits.max() > 0 else "underflow"]
+        else:
+            result = words["fine"].format(top=float(found.max()))
+        rows.append(f"| {words['written'].format(dtype=dtype.__name__)} | exp({power}) | {result} |")
+    top = float(row.weights([temperature]).max())
+    st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=top)} |"]))
+    words.explain(softmax.naive_softmax, share=1 / best["tied"], uniform=1 / len(logits), keys=len(logits), **best)
 
 
-def _inside(page: PageContext, lesson: Lesson) -> None:
+@section
+def _inside(page: PageContext, words: Section) -> None:
     """Draw T inside the model. The head uses T during the forward pass, so everything after it changes."""
     temperature, scope = page.controls["t"], page.controls["scope"]
-    with lesson.section("inside") as words:
-        # T = 1 would change nothing
-        toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
-               "inside", page.controls["inside"])
-        if not page.controls["inside"]:
-            return
-        words.choice("scope", "scopes")
-        record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
-        layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
-        edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
-                 for head in ([view.head] if scope == "head" else range(layer.heads))]
-        after = page.ask(page.query(edits if temperature != 1 else ()))
-        moved = softmax.head_changes(record, after, view.kind)
-        grid, numbers = softmax.by_layer(moved)
-        compared, change = softmax.answer_change(record.prediction, after.prediction)
-        words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
-                   later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
-                   answer=words["answers"][compared].format(change=change))
-        words.figure(matrix, grid, list(map(str, numbers)), list(map(str, range(grid.shape[1]))),
-                     height=120 + 30 * len(numbers), key="softmax-inside",
-                     style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
-        words.explain(softmax.row_change, softmax.head_changes)
+    # T = 1 would change nothing
+    toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
+           "inside", page.controls["inside"])
+    if not page.controls["inside"]:
+        return
+    words.choice("scope", "scopes")
+    record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
+    layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
+    edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
+             for head in ([view.head] if scope == "head" else range(layer.heads))]
+    after = page.ask(page.query(edits if temperature != 1 else ()))
+    moved = softmax.head_changes(record, after, view.kind)
+    grid, numbers = softmax.by_layer(moved)
+    compared, change = softmax.answer_change(record.prediction, after.prediction)
+    words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
+               later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
+               answer=words["answers"][compared].format(change=change))
+    words.figure(matrix, grid, list(map(str, numbers)), list(map(str, range(grid.shape[1]))),
+                 height=120 + 30 * len(numbers), key="softmax-inside",
+                 style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
+    words.explain(softmax.row_change, softmax.head_changes)

@@ -23,7 +23,7 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.widgets.lesson import QUESTIONS, Lesson, computing, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
 
 SEEDS = 100
 PAGE = Page("nothing", controls=(*QUESTIONS, Choice("broken", "none", tuple(BROKEN)),
@@ -58,13 +58,14 @@ def _weights(page: PageContext, broken: str) -> tuple[list[str], np.ndarray]:
     return list(causal.queries.texts), found.weights(slice(head, head + 1), slice(0, size), slice(0, size))[0]
 
 
-def _break(page: PageContext, lesson: Lesson) -> None:
+@section
+def _break(page: PageContext, words: Section) -> None:
     """Draw the induction head on a sequence; once the question is answered, also with either head silenced."""
     turned, (_, copy) = page.controls, sequence(page.controls["seed"])
-    with lesson.section("break") as words, computing():
+    with computing():
         left, middle, right = split(5, 4, 5)
         with right:
-            revealed = lesson.predict()
+            revealed = words.lesson.predict()
         broken = turned["broken"] if revealed else "none"
         tokens, weights = _weights(page, broken)
         after = float(weights[-1, copy + 1])
@@ -78,7 +79,7 @@ def _break(page: PageContext, lesson: Lesson) -> None:
                 words.choice("broken", "cases")
             words.button("another", seed=turned["seed"] % SEEDS + 1)
         if not revealed:
-            lesson.covered("break")
+            words.lesson.covered("break")
             return
         words.tell(sequences=SEQUENCES, **found.chances)
         with middle:
@@ -89,9 +90,10 @@ def _break(page: PageContext, lesson: Lesson) -> None:
         words.explain(two_heads.sequence, two_heads.silenced)
 
 
-def _questions(page: PageContext, lesson: Lesson) -> None:
+@section
+def _questions(page: PageContext, words: Section) -> None:
     """Draw which symbol the induction head looks for, directly and through the first head, and which it then writes."""
-    with lesson.section("questions") as words, computing():
+    with computing():
         found = _asked(page)
         for column, name in zip(split(1, 1, 1), ("direct", "through", "copies"), strict=True):
             cells = getattr(found, name)
@@ -104,10 +106,11 @@ def _questions(page: PageContext, lesson: Lesson) -> None:
         words.explain(two_heads.question, two_heads.written)
 
 
-def _board(page: PageContext, lesson: Lesson) -> None:
+@section
+def _board(page: PageContext, words: Section) -> None:
     """Draw the induction head's score, split by the components that wrote its query and its key to the residual
     stream."""
-    with lesson.section("board") as words, computing():
+    with computing():
         text, copy = sequence(page.controls["seed"])
         looking = len(text.split())
         why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))

@@ -20,7 +20,7 @@ from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section, split
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn
@@ -73,36 +73,36 @@ def chips(cut: vectors.Cut, ids: bool = True) -> str:
     return " ".join(pieces) + (" …" if len(cut.labels) > SHOWN else "")
 
 
-def _pieces(page: PageContext, lesson: Lesson) -> bool:
+@section
+def _pieces(page: PageContext, words: Section) -> bool:
     """Draw the text as split by WordPiece and by byte-level BPE, and the question beside it. Return whether it is
     answered."""
-    with lesson.section("pieces") as words:
-        left, right = split(3, 2)
-        with right:
-            revealed = lesson.predict()
-        with left:
-            text = words.text("typed", 200)
-            words.presets("typed", {name: preset for name, preset in PRESETS["texts"].items()
-                                    if revealed or name not in TELLING})
-            by_tokenizer = cuts(text, PRESETS["books"]["english"])
-            for name, cut in by_tokenizer.items():
-                with st.container(border=True, key=f"pieces-{name}"):
-                    st.markdown(f"**{words['by'][name]}**: {words['count'].format(count=cut.count)}\n\n{chips(cut)}")
-        if "own" in by_tokenizer:
-            st.caption(words["absent"])
-            offer_model(lesson.page, "smollm2", "pieces")
-        if revealed:
-            first, second = by_tokenizer.values()
-            inside = [place for place, piece in enumerate(first.pieces) if piece.startswith("##")]
-            example = first.pieces[inside[0] - 1:inside[0] + 1] if inside else ("token", "##izer")
-            by_words, by_bytes = (" · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
-                                  for parts in (first.words, list(map(vectors.show_piece, second.words))))
-            words.explain(vectors.cut, vectors.cut_by, notices_in=left, first=first.count, second=second.count,
-                          signs=len(text), unknown=sum(first.unknown), bytes=len(text.encode()),
-                          known=" ".join(map(escape_markdown, example)), vocabulary=first.vocabulary - 1,
-                          other=second.vocabulary - 1, words=by_words, parts=by_bytes,
-                          normalised=f"`{first.normalised.replace('`', ' ')}`" if first.normalised.strip()
-                          else words["nothing"])
+    left, right = split(3, 2)
+    with right:
+        revealed = words.lesson.predict()
+    with left:
+        text = words.text("typed", 200)
+        words.presets("typed", {name: preset for name, preset in PRESETS["texts"].items()
+                                if revealed or name not in TELLING})
+        by_tokenizer = cuts(text, PRESETS["books"]["english"])
+        for name, cut in by_tokenizer.items():
+            with st.container(border=True, key=f"pieces-{name}"):
+                st.markdown(f"**{words['by'][name]}**: {words['count'].format(count=cut.count)}\n\n{chips(cut)}")
+    if "own" in by_tokenizer:
+        st.caption(words["absent"])
+        offer_model(words.lesson.page, "smollm2", "pieces")
+    if revealed:
+        first, second = by_tokenizer.values()
+        inside = [place for place, piece in enumerate(first.pieces) if piece.startswith("##")]
+        example = first.pieces[inside[0] - 1:inside[0] + 1] if inside else ("token", "##izer")
+        by_words, by_bytes = (" · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
+                              for parts in (first.words, list(map(vectors.show_piece, second.words))))
+        words.explain(vectors.cut, vectors.cut_by, notices_in=left, first=first.count, second=second.count,
+                      signs=len(text), unknown=sum(first.unknown), bytes=len(text.encode()),
+                      known=" ".join(map(escape_markdown, example)), vocabulary=first.vocabulary - 1,
+                      other=second.vocabulary - 1, words=by_words, parts=by_bytes,
+                      normalised=f"`{first.normalised.replace('`', ' ')}`" if first.normalised.strip()
+                      else words["nothing"])
     return revealed
 
 
@@ -122,52 +122,52 @@ def _chinese(lesson: Lesson, revealed: bool) -> None:
         words.explain(unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
 
 
-def _merges(page: PageContext, lesson: Lesson) -> None:
+@section
+def _merges(page: PageContext, words: Section) -> None:
     """Draw byte-pair encoding on the reader's text: the split after some merges, the candidates for the next merge (the
     chosen one first), and the text's length after each merge."""
-    with lesson.section("merges") as words:
-        book = words.text("book", 400)
-        with st.container(horizontal=True, gap="small"):
-            for name, preset in PRESETS["books"].items():
-                if lesson.open() or name not in TELLING:
-                    button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
-        learnt = vectors.merges(book)
-        if not learnt.pairs:
-            st.info(words["none"])
-            return
-        every = len(learnt.pairs)
-        done = min(page.controls["done"], every)
-        now, before = learnt.lengths[done], learnt.lengths[0]
-        with controls_row():
-            with st.container(width=420):
-                words.slider("done", range(every + 1), closed=True)
-            words.button("back", done=max(0, done - 1))
-            words.button("on", done=min(every, done + 1))
-        # each distinct word after this many merges, with its count
-        shown = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
-                  for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
-                 for word, times in learnt.words[:WORDS]]
-        st.markdown(" &emsp; ".join(map(" ".join, shown)))
-        counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
-        order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
-        names = list(map(_named, order))
-        words.tell(done=done, now=now, before=before, all=every, vocabulary=256 + done, pair=names[0] if names else "",
-                   times=counts[order[0]] if order else 0,
-                   last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
-        left, right = split()
-        with left:
-            if order:
-                axes = words["candidates" if following else "finished"], words["times"]
-                words.figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes,
-                             height=320, angle=ASLANT, key="vectors-candidates")
-            else:
-                st.info(words["whole"])
-        with right:
-            words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
-                         marks=[(done, words["here"].format(done=done))], height=320, kind="length",
-                         key="vectors-merges")
-        if lesson.open():
-            words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
+    book = words.text("book", 400)
+    with st.container(horizontal=True, gap="small"):
+        for name, preset in PRESETS["books"].items():
+            if words.lesson.open() or name not in TELLING:
+                button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
+    learnt = vectors.merges(book)
+    if not learnt.pairs:
+        st.info(words["none"])
+        return
+    every = len(learnt.pairs)
+    done = min(page.controls["done"], every)
+    now, before = learnt.lengths[done], learnt.lengths[0]
+    with controls_row():
+        with st.container(width=420):
+            words.slider("done", range(every + 1), closed=True)
+        words.button("back", done=max(0, done - 1))
+        words.button("on", done=min(every, done + 1))
+    # each distinct word after this many merges, with its count
+    shown = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
+              for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
+             for word, times in learnt.words[:WORDS]]
+    st.markdown(" &emsp; ".join(map(" ".join, shown)))
+    counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
+    order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
+    names = list(map(_named, order))
+    words.tell(done=done, now=now, before=before, all=every, vocabulary=256 + done, pair=names[0] if names else "",
+               times=counts[order[0]] if order else 0,
+               last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
+    left, right = split()
+    with left:
+        if order:
+            axes = words["candidates" if following else "finished"], words["times"]
+            words.figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes,
+                         height=320, angle=ASLANT, key="vectors-candidates")
+        else:
+            st.info(words["whole"])
+    with right:
+        words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
+                     marks=[(done, words["here"].format(done=done))], height=320, kind="length",
+                     key="vectors-merges")
+    if words.lesson.open():
+        words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
 
 
 def _named(pair: vectors.Pair) -> str:
@@ -180,36 +180,36 @@ def _closed(words: str) -> None:
         st.caption(words, width="content")
 
 
-def _table(page: PageContext, lesson: Lesson) -> None:
+@section
+def _table(page: PageContext, words: Section) -> None:
     """Draw the embedding table's rows for the text above, and a word's neighbours."""
     model = page.controls["table"]
-    with lesson.section("table") as words:
-        with controls_row():
-            words.choice("table", "models")
-            words.toggle("open")
-        if not vectors.on_disk(model):
-            st.info(words["absent"])
-            return
-        if not page.controls["open"]:
-            _closed(words["closed"])
-            return
-        cut = vectors.cut(page.controls["typed"], model)
-        word = words.text("word", 40).strip()
-        try:
-            found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
-        except UserError as error:
-            st.info(escape_markdown(str(error)))
-            return
-        shown, d_model = found.rows.shape
-        st.markdown(words["rows"].format(shown=shown, d_model=d_model))
-        if shown:
-            names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
-            columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
-            bound = float(np.percentile(np.abs(found.rows), BEYOND))
-            words.tell(shown=shown, d_model=d_model)
-            words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows", key="vectors-rows",
-                         style=CellStyle("signed", bound=bound, square=False))
-        _near(words, word, found)
+    with controls_row():
+        words.choice("table", "models")
+        words.toggle("open")
+    if not vectors.on_disk(model):
+        st.info(words["absent"])
+        return
+    if not page.controls["open"]:
+        _closed(words["closed"])
+        return
+    cut = vectors.cut(page.controls["typed"], model)
+    word = words.text("word", 40).strip()
+    try:
+        found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
+    except UserError as error:
+        st.info(escape_markdown(str(error)))
+        return
+    shown, d_model = found.rows.shape
+    st.markdown(words["rows"].format(shown=shown, d_model=d_model))
+    if shown:
+        names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
+        columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
+        bound = float(np.percentile(np.abs(found.rows), BEYOND))
+        words.tell(shown=shown, d_model=d_model)
+        words.figure(matrix, found.rows, names, columns, height=112 + 25 * shown, kind="rows", key="vectors-rows",
+                     style=CellStyle("signed", bound=bound, square=False))
+    _near(words, word, found)
 
 
 def _near(words: Section, word: str, found: vectors.Table) -> None:
@@ -231,34 +231,34 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
     words.explain(vectors.neighbours, vectors.luck)
 
 
-def _contexts(page: PageContext, lesson: Lesson) -> None:
+@section
+def _contexts(page: PageContext, words: Section) -> None:
     """Draw one word in two contexts, layer by layer, compared with two uses of the same meaning and with unrelated
     words."""
-    model, pair, there = page.controls["table"], page.controls["case"], lesson.prose["table"]
-    with lesson.section("contexts") as words:
-        words.choice("case", "cases")
-        if pair == "own":
-            word = words.text("shared", 40).strip()
-            texts = [words.text(name, 200) for name in ("first", "second", "third")]
-        else:
-            word, *texts = words["texts"][pair]
-            st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
-        if not (page.controls["open"] and vectors.on_disk(model)):
-            _closed(words["closed"] if vectors.on_disk(model) else there["absent"])
-            return
-        others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
-        try:
-            first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
-            senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
-        except UserError as error:
-            st.info(escape_markdown(str(error)))
-            return
-        if senses.unknown:
-            st.info(words["unknown"].format(word=escape_markdown(word), model=there["models"][model]))
-            return
-        if senses.leads and model == "smollm2":
-            st.caption(words["leads"])
-        _layers(words, senses, word, there["models"][model])
+    model, pair, there = page.controls["table"], page.controls["case"], words.lesson.prose["table"]
+    words.choice("case", "cases")
+    if pair == "own":
+        word = words.text("shared", 40).strip()
+        texts = [words.text(name, 200) for name in ("first", "second", "third")]
+    else:
+        word, *texts = words["texts"][pair]
+        st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
+    if not (page.controls["open"] and vectors.on_disk(model)):
+        _closed(words["closed"] if vectors.on_disk(model) else there["absent"])
+        return
+    others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
+    try:
+        first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
+        senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
+    except UserError as error:
+        st.info(escape_markdown(str(error)))
+        return
+    if senses.unknown:
+        st.info(words["unknown"].format(word=escape_markdown(word), model=there["models"][model]))
+        return
+    if senses.leads and model == "smollm2":
+        st.caption(words["leads"])
+    _layers(words, senses, word, there["models"][model])
 
 
 def _layers(words: Section, senses: vectors.Contexts, word: str, title: str) -> None:

@@ -11,12 +11,12 @@ The page:
         revealed = lesson.predict()                     # the question; whether its answer may be shown
         lesson.fragment(_curves)                        # its controls rerun only this function
 
-    def _curves(page, lesson):                          # draws everything that its controls change
-        with lesson.section("curves") as words:         # heading and lead; yields the Section [curves]
-            words.slider("t", STOPS)                    # labelled words["t"]
-            words.tell(t=..., top=...)                  # the facts that fill the section's texts
-            words.figure(lines, ..., key="softmax-curves")   # described by words["alt"], axes words["axes"]
-            words.explain(softmax_rows, lines)          # what to notice, and the source of these functions
+    @section                                            # the heading and lead of the section [curves]
+    def _curves(page, words):                           # draws everything that its controls change
+        words.slider("t")                               # labelled words["t"]
+        words.tell(t=..., top=...)                      # the facts that fill the section's texts
+        words.figure(lines, ..., key="softmax-curves")  # described by words["alt"], axes words["axes"]
+        words.explain(softmax_rows, lines)              # what to notice, and the source of these functions
 
 The page's controls begin with QUESTIONS, and its render ends with lesson.end(). The first section is visual: one
 control, one sentence and the question beside its picture, all on one screen of 1440 × 900 pixels. The other sections
@@ -43,7 +43,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import streamlit as st
@@ -68,6 +68,7 @@ from viz.widgets.sheets import notebook_button
 GUESS = Choice("guess", "", LETTERS)
 CHECKS = Choice("check_1", "", LETTERS), Choice("check_2", "", LETTERS)
 QUESTIONS = (GUESS, *CHECKS)
+Drawn = TypeVar("Drawn")
 
 
 @contextmanager
@@ -206,6 +207,17 @@ class Lesson:
             draw(page, lesson, *given)
 
         fragment(self.page, part, self, *given)
+
+
+def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
+    """Turn draw(page, words, *given) into draw(page, lesson, *given), which draws the lesson's section of that name:
+    its heading and lead, then what the function draws."""
+    @functools.wraps(draw)
+    def drawn(page: PageContext, lesson: Lesson, *given: object) -> Drawn:
+        with lesson.section(draw.__name__.removeprefix("_")) as words:
+            return draw(page, words, *given)
+
+    return drawn
 
 
 class Section(dict[str, Any]):
