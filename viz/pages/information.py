@@ -100,7 +100,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         which, wrong = page.controls["texts"], list[str]()
         if which == "own":
             words.text("own", 1200, st.text_area)
-        texts = words.get(which) or page.controls["own"].splitlines()[:MOST_TEXTS] if which != "one" else []
+        texts = {"one": [], "set": words["set"], "own": page.controls["own"].splitlines()[:MOST_TEXTS]}[which]
         queries = [sources.open_query(page.state.model, text) for text in texts if text.strip()] or [page.query()]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),

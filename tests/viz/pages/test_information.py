@@ -35,3 +35,8 @@ def test_heads_of_minilm_equal_scipy():
     assert found.numbers["subspaces"]["overlap"] == f"{np.mean(overlaps):.0%}"
     bound = found.numbers["bound"]
     assert bound["proved"] == pytest.approx(bound["information"], abs=1e-9)   # at s = 1 the model is the truth
+
+
+@pytest.mark.parametrize(("own", "texts"), [("The cat sat.\n\nDogs bark at night.", "2 texts"), ("", "1 text ")])
+def test_own_texts_are_measured_line_by_line(own, texts):
+    assert any(f"; {texts}" in each for each in shown("information", texts="own", own=own).words)
