@@ -271,7 +271,7 @@ class Section(dict[str, Any]):
         "" for the first."""
         which = f"_{kind}" if kind else ""
         if f"axes{which}" in self:
-            options = {"axes": tuple(self[f"axes{which}"])} | options
+            options.setdefault("axes", tuple(self[f"axes{which}"]))
         if isinstance(given[0], np.ndarray) and given[0].ndim > 1:
             self.arrays[key] = given[0]
         alt = self.get(f"alt{which}") or " over ".join(filter(None, reversed(options["axes"])))
