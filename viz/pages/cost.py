@@ -230,7 +230,7 @@ def _types(page: PageContext, words: Section) -> None:
         moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
         st.markdown(markdown_table(words["assumed_head"], [
             [names[kind], words["assumes"][kind], f"{off:{'.2f' if off > 0.01 else '.0e'}}"]
-            for kind, off in moved.items()]))
+            for kind, off in moved.items()]).replace("---:", "---", 1))
         st.caption(words["shuffled"].format(tokens=cost.TOKENS, near=cost.NEAR))
         st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
     words.explain(cost.table, cost.order_sensitivity)
