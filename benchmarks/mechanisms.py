@@ -9,6 +9,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -20,10 +21,11 @@ from model.core.limits import one_thread
 from model.core.query import Query, UserError, head_label, quiet
 from model.core.record import Layer
 from model.studies.circuits import WhyQuery
-from model.studies.contributions import AddsQuery, LensQuery, WritesQuery
+from model.studies.contributions import AddsQuery, CosineQuery, LensQuery, WritesQuery
 from model.studies.known_circuits import MODELS, KnownCircuitsQuery
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
+OTHER = "A dog slept beside the road."
 IDENTITIES = ("minilm", "smollm2", "induction", "stories", "resolver-narrow", "resolver-wide", "translator", "scratch")
 FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")   # tiny ones
 CELLS, PLACES = 40, 4   # numbers of random cells and of last positions for measuring errors
@@ -43,8 +45,8 @@ def table(model: str, again: bool) -> Iterator[str]:
 
 
 def errors(query: Query) -> tuple[float, float]:
-    """Return the largest error in decomposing scores of random cells, and logits at the last PLACES positions (NaN
-    without an unembedding)."""
+    """Return the largest error in decomposing scores of random cells, and logits at the last PLACES positions, or the
+    cosine with OTHER without an unembedding (NaN without a sentence vector)."""
     record, rng, worst = sources.models.record(query, quiet), np.random.default_rng(1), 0.0
     for _ in range(CELLS):
         attention_map = record.maps[int(rng.integers(len(record.maps)))]
@@ -58,7 +60,10 @@ def errors(query: Query) -> tuple[float, float]:
             continue
         worst = max(worst, abs(found.score - found.total))
     if sources.models.trace(query, quiet).unembedding is None:
-        return worst, float("nan")
+        if getattr(record.prediction, "vector", None) is None:
+            return worst, float("nan")
+        cosine = CosineQuery(query, replace(query, text=OTHER)).answer(sources.models, quiet)
+        return worst, abs(cosine.total - cosine.difference)
     parts = [WritesQuery(query, position, 7, 12).answer(sources.models, quiet)
              for position in range(len(record.maps[-1].queries))[-PLACES:]]
     return worst, max(abs(part.total - part.difference) for part in parts)
@@ -116,7 +121,7 @@ def main() -> None:
     with one_thread():
         for model in asked.models:
             say(table(model, asked.again))
-        say(["", "Largest errors of the two identities:", "", "| model | score | logit |", "|---|---:|---:|"])
+        say(["", "Largest errors of the two identities:", "", "| model | score | logit or cosine |", "|---|---:|---:|"])
         for name, query in queries():
             score, logit = errors(query)
             say([f"| {name} | {score:.0e} | {'' if np.isnan(logit) else f'{logit:.0e}'} |"])
