@@ -23,7 +23,7 @@ from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper,
 from model.core.record import Attends, Layer
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
 
 Result = TypeVar("Result")
@@ -69,6 +69,11 @@ class Call(Attends):
         """Return the call as a validated layer of the record."""
         return Layer(index, self.query, self.key, self.value, self.scale, self.allowed, self.bias, self.softcap,
                      self.sink, self.temperature, self.gate)
+
+
+def names_of(network: "nn.Module") -> dict[int, str]:
+    """Return {id of a module: its name in the network}."""
+    return {id(module): name for name, module in network.named_modules()}
 
 
 @dataclass(eq=False)

@@ -82,7 +82,7 @@ def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: 
     from model.capture.torch_attention import Attention
 
     forward_pass.register()
-    session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
+    session = forward_pass.Session(forward_pass.names_of(network))
     observer = new()
     with _attention(network, forward_pass.IMPLEMENTATION), observer.watching(network):
         seen = _once(network, lambda: forward_pass.run(session, forward))

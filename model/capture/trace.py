@@ -22,6 +22,7 @@ from model.core.models import (
     Embedded,
     FeedForwardTrace,
     Norm,
+    Pairs,
     Projection,
     Trace,
     Transform,
@@ -88,7 +89,7 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
     return None
 
 
-def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ...]:
+def pairs_of(before: np.ndarray, after: np.ndarray) -> Pairs:
     """Find which dimensions were rotated together between two versions of vectors (head, t, d): pairs that keep their
     length. Raises Unfollowed if there are none.
 

@@ -115,7 +115,7 @@ def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tup
 
 def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
           implementation: str) -> Wiring:
-    session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
+    session = forward_pass.Session(forward_pass.names_of(network))
     try:
         network.set_attn_implementation(implementation)
         with trace.watch_calls(network) as modules:

@@ -51,7 +51,6 @@ class Limits:
     case_rows: int = 20_000                  # per file of cases
     corpus_text: int = 20_000                # characters per text in a file of texts
     corpus_line: int = 1_000_000             # bytes
-    atlas_bytes: int = 512 * MB              # per Parquet file of an atlas
     sentence_words: int = 1_000              # per sentence of a treebank
     treebank_words: int = 400_000
     choices_bytes: int = 512 * MB            # attention choices over one treebank, 2 bytes per head and word

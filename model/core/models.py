@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+Pairs = tuple[tuple[int, int], ...]   # dimensions that are rotated together
 # largest difference between equal vectors, relative to the largest number; rounding errors are smaller
 CLOSE = 1e-4
 
@@ -73,7 +74,7 @@ class AttentionTrace:
     w_output: np.ndarray                      # (head, d_v, d_model): W_O, split by head
     b_output: np.ndarray | None               # (d_model)
     output: np.ndarray                        # (q, d_model): the sub-layer's output
-    pairs: tuple[tuple[int, int], ...] = ()   # pairs of a head's dimensions that rotary positions rotate, fastest first
+    pairs: Pairs = ()   # pairs of a head's dimensions that rotary positions rotate, fastest first
     # factors by which a norm scaled queries and keys before they were rotated, (q or k, head, d_k), or None
     query_scale: np.ndarray | None = None
     key_scale: np.ndarray | None = None
@@ -84,7 +85,7 @@ class AttentionTrace:
 
 
 def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
-           pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
+           pairs: Pairs) -> np.ndarray:
     """Apply to vectors (…, d_k) the rotation that rotary positions applied to `before` to get `after`. Each pair of
     dimensions is treated as a complex number."""
     found = np.array(vectors, np.float64)

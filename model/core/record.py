@@ -76,6 +76,11 @@ class Tokens:
         raise UserError(f"{len(found) or 'No'} tokens are {quoted(str(wanted))}; choose a position from 0 to "
                         f"{len(self) - 1}, or one of: {known}")
 
+    def over(self, span: Span) -> tuple[int, ...]:
+        """Return the tokens of the first text that overlap this span."""
+        return tuple(token for token, (start, end) in enumerate(self.spans)
+                     if self.segments[token] == 0 and start < span[1] and span[0] < end)
+
     @cached_property
     def patches(self) -> tuple[int, ...]:
         """The positions of the tokens that are patches."""

@@ -133,7 +133,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokeniz
     examined = examine(place, network, head, forward, lengths)
     pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
     card = card_of(place, fingerprint, network, tokenizer, examined, dtype)
-    names = {id(module): name for name, module in network.named_modules()}
+    names = forward_pass.names_of(network)
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
                            names, plan_of(network, card, head, examined), pooling, examined.looks_ahead)
 

@@ -121,6 +121,8 @@ RESIZED = ("The picture was made grey and brought to {width} × {height} pixels;
            "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
            "nothing.")
 Result = TypeVar("Result")
+# tokens of source and target, the part that did not fit, and notes
+Reading = tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ class ScratchModel(NetworkModel):
         """The words that the model can answer with."""
         return Words(getattr(self.tokenizer, "words", ()), self.ends)
 
-    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> Reading:
         """Return the tokens of source and target, the part that did not fit, and notes, for a text or a pair and an
         optional target."""
         if query.continuation:
@@ -274,7 +276,7 @@ class Resolver(ScratchModel):
 
     answers = "label"
 
-    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> Reading:
         """Return the tokens of the text. Raises UserError for a second side."""
         self.refuse(query, "text_b", "target", "continuation")
         source, _, omitted, _ = super().read(query)
@@ -291,7 +293,7 @@ class Writer(ScratchModel):
 
     answers = "next"
 
-    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> Reading:
         """Return [BOS] and the tokens of text and continuation."""
         self.refuse(query, "text_b", "target")
         fitting, omitted = self.fit([cutting.special("[BOS]", cutting.BEGIN, 0), *self.pieces(query.text, "text"),
@@ -320,7 +322,7 @@ class Translator(Writer):
     answers = "target"
     ends = (cutting.END,)
 
-    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> Reading:
         """Return the tokens of source and target; by default, the target is the model's own translation."""
         self.refuse(query, "text_b")
         fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)

@@ -50,7 +50,7 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
     return pieces, spans
 
 
-def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
+def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, Span, Span]]:
     """Return runs of equal words and the gaps between them, in order, as (equal, range in first, range in second).
 
     Minimises the edit distance (Levenshtein 1966; Wagner and Fischer 1974). A diff by longest blocks would misalign

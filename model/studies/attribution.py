@@ -22,6 +22,7 @@ METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", 
            "gradient")
 NULLS = ("rollout_even", "flow_even")   # baselines: rollout and flow of uniform attention
 FEWEST = 5        # minimum number of tokens to rank; two random rankings of four agree or are opposite in 1 of 12 cases
+ByLayer = dict[str, tuple[np.ndarray, ...]]   # arrays of each layer, by measure
 LONGEST = 64      # maximum number of tokens, because each is removed three times
 FLOW_LONGEST = 32  # maximum number of tokens for attention flow unless it is requested
 
@@ -72,8 +73,8 @@ class Attribution:
     place: int | None            # position whose output is the answer; None for the mean of all
     layers: tuple[int, ...]      # indices of the model's layers, for by_head and by_layer
     removed: dict[str, np.ndarray]               # {removal: answer − answer without the token}, NaN if impossible
-    by_head: dict[str, tuple[np.ndarray, ...]]   # {weight or norm: (head, token) per layer}
-    by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of rollout.py: (token) per layer}
+    by_head: ByLayer   # {weight or norm: (head, token) per layer}
+    by_layer: ByLayer  # {weight or a stage of rollout.py: (token) per layer}
     scores: dict[str, np.ndarray]                # rollout, flow, their uniform baselines, and the signed gradient
     missing: dict[str, str]                      # {method: reason why it is missing}
 
@@ -152,7 +153,7 @@ def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: At
                        {name: frozen_array(score) for name, score in scores.items()}, missing)
 
 
-def _frozen(values: dict[str, tuple[np.ndarray, ...]]) -> dict[str, tuple[np.ndarray, ...]]:
+def _frozen(values: ByLayer) -> ByLayer:
     return {name: tuple(map(frozen_array, arrays)) for name, arrays in values.items()}
 
 

@@ -26,6 +26,7 @@ from model.core.models import (
     Block,
     Models,
     Norm,
+    Pairs,
     Projection,
     Trace,
     norm_giving,
@@ -283,7 +284,7 @@ def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: in
 
 
 def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None, token: int, head: int,
-               seen: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> Stream:
+               seen: np.ndarray, pairs: Pairs) -> Stream:
     """Project the stream at a token to a head's query or key, parts (writer, 1, d_k). Each part is scaled and rotated
     as the norm and RoPE did with the whole. seen: the rotated query or key, (d_k)."""
     made = Stream(stream.names, stream.parts @ projection.weight[head].astype(np.float64))

@@ -309,15 +309,9 @@ class SetAnswer:
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
 
 
-def pieces(tokens: Tokens, span: Span) -> tuple[int, ...]:
-    """Return the tokens of the first text that overlap the span."""
-    return tuple(token for token, (start, end) in enumerate(tokens.spans)
-                 if tokens.segments[token] == 0 and start < span[1] and span[0] < end)
-
-
 def words_of(tokens: Tokens, case: Case) -> Words:
     """Find the tokens of a case's words. Raises UserError if a word exceeds the model's maximum length."""
-    found = [pieces(tokens, span) for span in (case.pronoun, case.correct, case.wrong)]
+    found = [tokens.over(span) for span in (case.pronoun, case.correct, case.wrong)]
     for name, each in zip(("pronoun", "correct", "wrong"), found):
         if not each:
             raise UserError(f"The model's maximum length ends before {case.word(name)!r} in {case.sentence[:60]!r}; "

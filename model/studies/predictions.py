@@ -140,8 +140,7 @@ def log_probability(opened: OpenModel, query: Query, span: Span) -> float:
         raise UserError(f"{title} does not predict words, so there is no probability to compare; choose a next-word or "
                         f"a masked-word model.")
     asked = opened.tokens(query)
-    tokens = [token for token, (start, end) in enumerate(asked.source.spans)
-              if asked.source.segments[token] == 0 and start < span[1] and span[0] < end]
+    tokens = list(asked.source.over(span))
     before = 0 if opened.task == "mask" else 1
     if not tokens or tokens[0] < before:
         raise UserError(f"{title} has no context to predict {query.text[slice(*span)]!r} from; put words before it, or "

@@ -35,7 +35,11 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
 def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
     """Return uniform weights over the keys that a mask allows, (1 or head, query, key). They are the baseline of both
     methods."""
-    may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
+    return uniform_rows(allowed.block(slice(0, tokens), slice(0, tokens)).reshape(-1, tokens, tokens))
+
+
+def uniform_rows(may: np.ndarray) -> np.ndarray:
+    """Return weights with equal shares for the allowed cells of each row, float64; `may`, bool (..., row, key)."""
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
 
 

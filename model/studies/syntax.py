@@ -386,6 +386,10 @@ def names_of(choices: Choices) -> tuple[str, ...]:
 
 def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
     """Count tests and correct answers for these relations, by default for all in the trees."""
+    return _counted(choices, relations)[0]
+
+
+def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Forest, Pairs]:
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
     trees, groups = forest(choices, names), 2 * len(names)
     pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
@@ -400,7 +404,7 @@ def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
     right = count_right(choices.looked, pairs, groups)
     n, right, near, possible = (table.reshape(len(names), 2, *table.shape[1:]) for table in (n, right, near, possible))
     return Counts(names, choices.heads, n, right, near, possible, len(choices.numbers), choices.not_found,
-                  choices.too_long, asked - len(pairs.group))
+                  choices.too_long, asked - len(pairs.group)), trees, pairs
 
 
 def merge(first: Counts, second: Counts) -> Counts:
@@ -582,9 +586,7 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
     if unknown or not there:
         raise UserError(f"No tree has the relation {unknown[0] if unknown else 'of a word to another'}; the trees have "
                         f"{', '.join(there) or 'none'}.")
-    counts = counts_of(choices, question.relations)
-    trees = forest(choices, counts.names)
-    pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
+    counts, trees, pairs = _counted(choices, question.relations)
     if not len(pairs.group):
         raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no position in "
                         f"its text or the model has no piece for it; give other sentences.")

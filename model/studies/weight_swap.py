@@ -9,6 +9,7 @@ from model.core.models import Models
 from model.core.query import Progress, UserError
 from model.core.record import AttentionRecord, Layer
 from model.studies.attribution import AttributionQuery, kind_of
+from model.studies.rollout import uniform_rows
 from model.studies.token_removal import ExplainedAnswer
 
 
@@ -51,8 +52,7 @@ def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: Attent
     weights = heads.weights(layer, question.head)[:size[0], :size[1]].astype(np.float64)
     may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), question.head)
     rng = np.random.default_rng(statistics.SEED)
-    others = [may / np.maximum(may.sum(-1, keepdims=True), 1),
-              *(permute_rows(weights, may, rng) for _ in range(question.draws))]
+    others = [uniform_rows(may), *(permute_rows(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     distances = explained.with_head_values((kind, question.layer, question.head), np.stack(others) @ value, report)
     row = explained.rows @ weights

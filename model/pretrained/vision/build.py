@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.capture.forward_pass import names_of
 from model.capture.transformers_internals import drawn_anew
 from model.core.limits import seeded, stop_between_layers
 from model.core.query import Progress, UserError, first_line
@@ -69,7 +70,7 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
     pooling = Pooling("first" if cut.before else "mean", False) if head == "none" else None
     card = card_of(place, fingerprint, network, _in_words(cut, probe), examined, dtype)
     card = picture_card(card, network, len(tokens))
-    names = {id(module): name for name, module in network.named_modules()}
+    names = names_of(network)
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
                         plan_of(network, card, head, examined), pooling, True, processor, cut, comparison)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core import files, record_file
-from model.core.limits import LIMITS, parse_json
+from model.core.limits import parse_json
 from model.core.models import Models
 from model.core.query import Progress, UserError, first_line, quoted
 from model.studies.atlas.summary import Atlas, Summary
@@ -109,7 +109,6 @@ def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
     from pyarrow import parquet
 
     try:
-        LIMITS.refuse_above("atlas_bytes", place.stat().st_size, str(place), "build an atlas of a smaller model")
         found = parquet.read_table(place, use_threads=False)
         about = parse_json((found.schema.metadata or {})[KEY], str(place))
         if about.pop("table") != name or about["format"] != FORMAT:

@@ -23,7 +23,6 @@ from model.studies.coreference import (
     map_of,
     noun_weights,
     nouns,
-    pieces,
     pronouns,
     same_sentence,
     twin_of,
@@ -252,7 +251,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
         if token is None or (event.pair is None and token in place.pronoun):
             return
         word = next((text[slice(*span)] for span in words_in(text)
-                     if token in pieces(attention_map.queries, span)), None)
+                     if token in attention_map.queries.over(span)), None)
         if word is not None:
             page.set(**({role: case.word(role) for role in ROLES} | {page.controls["click"]: word}))
 
