@@ -115,20 +115,17 @@ def _make_room() -> None:
 def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
     """Return the largest difference between two records' queries, keys and values, as a fraction of the arrays' largest
     numbers: 0 if all are equal, infinity if tokens, heads or masks differ."""
-    if kept.kinds != live.kinds:
+    sides = [[(part.kind, part.queries, part.keys) for part in record.maps] for record in (kept, live)]
+    layers = [[layer for part in record.maps for layer in part.layers] for record in (kept, live)]
+    if sides[0] != sides[1] or len(layers[0]) != len(layers[1]):
         return float("inf")
     largest = 0.0
-    for one, other in zip(kept.maps, live.maps, strict=True):
-        if (one.queries, one.keys, len(one.layers)) != (other.queries, other.keys, len(other.layers)):
+    for ours, theirs in zip(*layers, strict=True):
+        if not (isinstance(ours, Layer) and isinstance(theirs, Layer)) or ours.scale != theirs.scale or not (
+                np.array_equal(ours.sees_nothing, theirs.sees_nothing)):
             return float("inf")
-        for left, right in zip(one.layers, other.layers, strict=True):
-            if not (isinstance(left, Layer) and isinstance(right, Layer)) or left.shape != right.shape:
+        for one, other in ((ours.query, theirs.query), (ours.key, theirs.key), (ours.value, theirs.value)):
+            if one.shape != other.shape:
                 return float("inf")
-            for name in ("query", "key", "value"):
-                ours, theirs = getattr(left, name), getattr(right, name)
-                if ours.shape != theirs.shape:
-                    return float("inf")
-                largest = max(largest, float(np.abs(ours - theirs).max()) / (float(np.abs(theirs).max()) or 1.0))
-            if not np.array_equal(left.sees_nothing, right.sees_nothing) or left.scale != right.scale:
-                return float("inf")
+            largest = max(largest, float(np.abs(one - other).max()) / (float(np.abs(other).max()) or 1.0))
     return largest

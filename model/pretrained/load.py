@@ -306,9 +306,7 @@ def architecture_of(config: "Config") -> "type[Network] | None":
                  and _related(wanted, type(config))), None)
 
 
-def _architecture_names(given: object) -> list[str]:
-    if not isinstance(given, str | list | None):
-        raise TypeError(f"architectures is a {type(given).__name__} but should be a list of names")
+def _architecture_names(given: str | Iterable[object] | None) -> list[str]:
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 
