@@ -213,8 +213,9 @@ class NetworkModel:
             there = (edit.token < (counts[edit.side] or 0) if isinstance(edit, Hide)
                      else edit.head in range(self.wiring.heads(edit.kind, edit.layer)))
             if not there:
-                raise UserError(f"{self.card.title} has no such head, or this text no such token, as the edit {edit} "
-                                f"names; choose one that is shown.")
+                which = f"token {edit.token} in this text" if isinstance(edit, Hide) else (
+                    f"head {edit.head} in {edit.kind} layer {edit.layer} of {self.card.title}")
+                raise UserError(f"There is no {which}; choose one that is shown.")
 
 
 def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
