@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks import families_models, families_pictures
 from model.capture.forward_pass import register
 from model.core.files import TemporaryFolder
-from model.pretrained import catalogue, load
+from model.pretrained import accounting, catalogue
 from model.pretrained.tokens import LOAD_OPTIONS
 
 HUB = Path(__file__).with_name("hub_configs.json")
@@ -31,7 +31,7 @@ def clauses_of(folder: Path) -> tuple[str, ...]:
     weights."""
     from transformers import AutoConfig
 
-    return load.unapplied((folder,), AutoConfig.from_pretrained(folder, **LOAD_OPTIONS), None, ())
+    return accounting.unapplied((folder,), AutoConfig.from_pretrained(folder, **LOAD_OPTIONS), None, ())
 
 
 def clauses_alone(content: dict[str, Any], folder: Path) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def defaults() -> Iterator[tuple[str, dict[str, Any]]]:
     from transformers import CONFIG_MAPPING
 
     for model_type in CONFIG_MAPPING:
-        made = load.default_of(CONFIG_MAPPING[model_type])
+        made = accounting.default_of(CONFIG_MAPPING[model_type])
         if made is not None:
             yield model_type, json.loads(made.to_json_string(use_diff=False))
 
@@ -69,9 +69,9 @@ def families(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
             with suppress(Exception):   # skip types that transformers cannot build or save; `families` reports why
                 maker.build(model_type, "eager").save_pretrained(place)
                 config = transformers.AutoConfig.from_pretrained(place, **LOAD_OPTIONS)
-                kind = load.architecture_of(config) or transformers.AutoModel
+                kind = accounting.architecture_of(config) or transformers.AutoModel
                 network, info = kind.from_pretrained(place, config=config, output_loading_info=True, **LOAD_OPTIONS)
-                yield model_type, load.unapplied((place,), config, network, info["unexpected_keys"])
+                yield model_type, accounting.unapplied((place,), config, network, info["unexpected_keys"])
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 internal error, 2 user error or wrong usage. `python -m
 import errno
 import io
 import json
+import re
 import sys
 import traceback
 from collections.abc import Hashable, Iterator
@@ -95,7 +96,10 @@ class Commands(click.Group):
             return super().make_context(*given, **options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Like click.Group, but without arguments it prints the help."""
+        """Like click.Group, but without arguments it prints the help. Raises click.UsageError for arguments that are
+        not valid text."""
+        if any("\0" in word or re.search("[\ud800-\udfff]", word) for word in args):
+            raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; leave them out.", ctx)
         if not args:
             click.echo(ctx.get_help())
             ctx.exit()

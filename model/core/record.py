@@ -72,9 +72,10 @@ class Tokens:
             return found[0]
         if not found and isinstance(wanted, str) and wanted.isdecimal():
             return self.index(int(wanted[:9]))
-        known = f"{wanted}#1 to {wanted}#{len(found)}" if found else f"{' '.join(self.texts)[:500]}"
-        raise UserError(f"{len(found) or 'No'} tokens are {quoted(str(wanted))}; choose a position from 0 to "
-                        f"{len(self) - 1}, or one of: {known}")
+        known = f"{wanted}#1 to {wanted}#{len(found)}" if found else " ".join(self.texts)[:500]
+        name = quoted(wanted) if isinstance(wanted, str) else wanted
+        said = f"{len(found)} tokens are {name}" if found else f"There is no token {name}"
+        raise UserError(f"{said}; choose a position from 0 to {len(self) - 1}, or one of: {known}")
 
     def over(self, span: Span) -> tuple[int, ...]:
         """Return the tokens of the first text that overlap this span."""

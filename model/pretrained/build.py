@@ -22,7 +22,7 @@ from model.core import limits
 from model.core.limits import stop_between_layers
 from model.core.query import Kind, NotFinite, Progress, UserError, first_line
 from model.core.record import Card
-from model.pretrained import files, load
+from model.pretrained import accounting, files
 from model.pretrained.adapters import Adapter
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import (
@@ -59,7 +59,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     report(0.7, "verifying against the model's own attention")
-    place = replace(place, unapplied=place.unapplied + loaded.unapplied + load.unread(loaded.network.config))
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied + accounting.unread(loaded.network.config))
     with blame(place.folder / "config.json", "the configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
@@ -84,8 +84,8 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     limits.refuse_weights(weights.parameters, place.title)
     adapter = None if place.adapter is None else Adapter(place.adapter)
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
-        load.check_inputs(place.title, config, argument)
-        network_class = load.architecture_of(config) or transformers.AutoModel
+        accounting.check_inputs(place.title, config, argument)
+        network_class = accounting.architecture_of(config) or transformers.AutoModel
         if adapter is not None:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
                 named = adapter.architecture(network_class.__name__, config)
@@ -104,7 +104,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
             network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
         replaced = set() if adapter is None else adapter.replaced(network)
         check_weights(weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
-    if not load.has_attention(network):
+    if not accounting.has_attention(network):
         raise UserError(f"{place.title}, of the type {config.model_type}, has no attention to show; choose a "
                         f"Transformer.")
     head = head_of(type(network).__name__)
@@ -117,7 +117,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     if adapter is not None:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
-        clauses = load.unapplied(place.folders, config, network, info["unexpected_keys"])
+        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
     stored = weights.dtypes
     dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)
@@ -168,7 +168,7 @@ def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
         wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
         shapes = _shapes_of(network)
     causal = not looks_ahead if wiring is None else wiring.has(Kind.CAUSAL)
-    reasons += place.unapplied + load.follows_is_causal(network.config, causal)
+    reasons += place.unapplied + accounting.follows_is_causal(network.config, causal)
     return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons)), shapes)
 
 
@@ -208,7 +208,7 @@ def _config(folder: Path) -> "Config":
     from transformers import AutoConfig
 
     with blame(folder / "config.json", "the configuration of a Transformer"):
-        load.check_type(folder, files.read_json(folder / "config.json"))
+        accounting.check_type(folder, files.read_json(folder / "config.json"))
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     config.use_cache = config.get_text_config().use_cache = False
     return config

@@ -187,9 +187,12 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
     Generation is greedy and ignores the query's edits, so the tokens are the same before and after an edit.
     """
-    tokenizer = target_tokenizer(network, tokenizer)
+    pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
     left_out: tuple[str, ...] = ()
     if isinstance(tokenizer, Unnamed):
+        if abs(pieces_known - tokenizer.size) < abs(pieces_known - network.config.encoder.vocab_size):
+            raise UserError(f"The folder's tokenizer, with {pieces_known:,} pieces, is the decoder's, but the text is "
+                            f"read by the encoder; save the encoder's tokenizer into the folder.")
         left_out = (f"The decoder has a vocabulary of its own, of {tokenizer.size:,} tokens, and the folder no "
                     f"tokenizer for it, so the target's tokens are numbers.",)
         if query.target is not None:

@@ -1,35 +1,22 @@
-"""Open a pretrained model safely: only known files, no pickles, no third-party code, no network access, verification
-before the first answer, and a clause for anything in its folder that changes the model but is not applied.
-
-Every file with code, every class that a configuration names and every key of config.json is either applied by the
-installed transformers, listed with a reason in assets/harmless_keys.toml, or named in a clause.
+"""Open a pretrained model safely: only known files, no pickles, no third-party code, no network access, and
+verification before the first answer.
 """
-import dataclasses
-import importlib
-import inspect
-import re
 import threading
-import tomllib
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from model.capture.forward_pass import register
-from model.core.files import ASSETS
 from model.core.query import NotOnDisk, Progress, UnknownModel, UserError
-from model.pretrained import catalogue, convert, files
+from model.pretrained import accounting, catalogue, convert, files
 from model.pretrained.adapters import with_adapters
 from model.pretrained.catalogue import check_id
-from model.pretrained.files import ModelFiles, objects, parsed
-from model.pretrained.tokens import has_chat_template, has_vocabulary
+from model.pretrained.files import ModelFiles
+from model.pretrained.tokens import has_chat_template
 
 if TYPE_CHECKING:
-    from torch.nn import Module
 
-    from model.pretrained import Config, Network
     from model.pretrained.model import PretrainedModel
     from model.pretrained.vision.picture_model import TwoTowers
 
@@ -109,8 +96,8 @@ def sides(model_id: str) -> frozenset[str]:
 @cache
 def _sides(folder: Path, changed: tuple[int, ...]) -> frozenset[str]:
     """Return `sides` of a folder, cached because every page needs it several times per run. Errors are not cached."""
-    check_folder(folder)
-    if pictures := reads_pictures(folder):
+    accounting.check_folder(folder)
+    if pictures := accounting.reads_pictures(folder):
         return pictures
     config = files.read_json(folder / "config.json")
     return frozenset(("target" if config.get("is_encoder_decoder") else "text_b",
@@ -125,7 +112,7 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
     """Load and verify a model. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
-    check_folder(place.folder)
+    accounting.check_folder(place.folder)
     for folder in place.folders:
         _check_files(place, folder)
     place = replace(place, changed=files.remember(place))
@@ -135,7 +122,7 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
         from model.pretrained import build
         from model.pretrained.vision import build as vision
 
-        opens = vision.open_folder if reads_pictures(place.folder) else build.open_folder
+        opens = vision.open_folder if accounting.reads_pictures(place.folder) else build.open_folder
         opened = opens(place, fingerprint, report)
         return vision.untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
@@ -154,296 +141,3 @@ def _check_files(place: ModelFiles, folder: Path) -> None:
         if path.name in known and files.sha256(path) != known[path.name]:
             raise UserError(f"{path} has changed (its sha256 differs); install or fetch the model "
                             f"again.")
-
-
-LOOK = "open it in a notebook with look(model, inputs)"
-# arguments of a forward pass besides text
-OTHER_INPUTS = frozenset({"pixel_values", "pixel_values_videos", "input_values", "input_features", "past_values"})
-PICTURE_KEYS = ("image_size", "patch_size")
-# keys of the part that reads the picture, in models that predict depth or classes per pixel
-INSIDE = ("backbone_config", "vision_config")
-CLASSIFIER = "ForImageClassification"   # part of transformers' class names
-# modules of sentence-transformers that are applied here or do not affect answers
-MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
-TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types whose two towers are compared by a cosine
-
-
-def check_folder(folder: Path) -> None:
-    """Raise UserError for a folder without the configuration of a transformers model."""
-    if not files.read_json(folder / "config.json").get("model_type"):
-        raise UserError(f"{folder / 'config.json'} has no model_type, so transformers did not write it; add the one "
-                        f"that save_pretrained would write, or {LOOK}.")
-
-
-def check_type(folder: Path, config: dict) -> None:
-    """Raise UserError for a model type that the installed transformers does not support."""
-    import transformers
-
-    if config["model_type"] not in transformers.CONFIG_MAPPING:
-        raise UserError(f"{folder} is a model of type {config['model_type']!r}, which transformers "
-                        f"{transformers.__version__} does not know; choose another model, or create it with its own "
-                        f"code and {LOOK}.")
-
-
-def reads_pictures(folder: Path) -> frozenset[str]:
-    """Return what a model reads besides plain text: {"image"} for a vision model, {"image", "text"} for a two-tower
-    model, empty for a text model."""
-    config = files.read_json(folder / "config.json")
-    model_type = str(config.get("model_type") or "")
-    if CLASSIFIER in str(config.get("architectures")):   # includes CLIP's classifier, which has no text tower
-        return frozenset(("image",))
-    if model_type in TOWERS:
-        return frozenset(("image", "text"))
-    parts = [config, *(part for name in INSIDE if isinstance(part := config.get(name), dict))]
-    pictures = any(key in part for part in parts for key in PICTURE_KEYS) and not has_vocabulary(folder)
-    return frozenset(("image",)) if model_type.endswith("vision_model") or pictures else frozenset()
-
-
-def has_attention(network: "Module") -> bool:
-    """Return whether any module's class name contains "attention" or "attn"."""
-    return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())
-
-
-def check_inputs(title: str, config: "Config", argument: str) -> None:
-    """Raise UserError, before weights are read, for a model without this argument: input_ids or pixel_values."""
-    if argument not in _arguments(config):
-        raise UserError(f"{title}, of the type {config.model_type}, does not read a text or a picture alone, so "
-                        f"Clearhead does not show it yet; {LOOK}.")
-
-
-def _arguments(config: "Config") -> Collection[str]:
-    """Return the arguments of the forward pass of the class that a configuration names."""
-    import transformers
-
-    kind = architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
-    return inspect.signature(kind.forward).parameters if kind else ("input_ids", "pixel_values")
-
-
-def unread(config: "Config") -> tuple[str, ...]:
-    """Return a clause about inputs besides text, which are missing when the model reads only a text."""
-    if OTHER_INPUTS.isdisjoint(_arguments(config)):
-        return ()
-    return ("it reads more than text, and its language model alone is run here",)
-
-
-CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # extensions of executable files
-SHOWN = 3      # names listed in a clause before the rest is counted
-LONGEST = 60   # maximum number of characters of a third-party name
-# JSON keys whose value names a class of transformers
-CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "feature_extractor_type",
-           "video_processor_type")
-QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # configuration files of quantisation tools
-PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
-# tensors that older versions stored and newer ones compute: masks, position ids, rotary frequencies
-BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids)$")
-
-
-def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None",
-              unexpected: Iterable[str]) -> tuple[str, ...]:
-    """Return clauses about anything in the folders of a loaded network and its adapter that changes the model but is
-    not applied. config: from the first folder's config.json; unexpected: stored tensors that the network lacks."""
-    clauses = []
-    for folder in folders:
-        contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
-                    if "config" in path.name}
-        clauses += [*_code(folder, contents), *_classes(contents)]
-        quantised = [path.name for path in sorted(folder.glob("*.json")) if QUANTISED.search(path.name)]
-        if folder == folders[0]:
-            clauses += _architectures(contents.get("config.json"), config)
-            clauses += _sentence_modules(folder, contents.get("sentence_bert_config.json"))
-            quantised += [f"{name} in config.json" for name in PACKED if getattr(config, name, None)]
-        if getattr(network, "hf_quantizer", None) is None:
-            clauses += [f"the quantisation that {name} describes is not applied" for name in quantised]
-    clauses += _keys(config, default_of(type(config))) + _tensors(network, sorted(unexpected))
-    return tuple(dict.fromkeys(clauses))
-
-
-def _code(folder: Path, contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause about code that is shipped with the model, which is never run: code files, and the classes in an
-    auto_map at any depth of a configuration."""
-    found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
-             if path.suffix in CODE]
-    maps = []
-    for name, content in contents.items():
-        mapped = [reference for level in objects(content) for reference in _strings(level.get("auto_map"))]
-        maps += [f"auto_map in {name}"] * bool(mapped)
-        found += [f"{reference.rpartition('--')[2].rpartition('.')[0] or reference}.py" for reference in mapped]
-    if found:
-        said = "; ".join(filter(None, (_named(sorted(set(found))), " and ".join(maps))))
-        yield f"this repository's own code ({said}) is not run"
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Yield the strings in a JSON value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner)
-
-
-def _classes(contents: dict[str, object]) -> Iterator[str]:
-    """Yield a clause for each tokenizer or processor class that is not in transformers."""
-    for file, content in contents.items():
-        for level in objects(content):
-            for name in (level[key] for key in CLASSES if isinstance(level.get(key), str)):
-                spellings = (name, name.removesuffix("Fast"), name.replace("FeatureExtractor", "ImageProcessor"))
-                if name not in harmless()["classes"] and not any(_of_transformers(each) for each in spellings):
-                    yield f"{file} names the class {_named([name])}, which transformers does not have"
-
-
-def _of_transformers(name: str) -> "type[Network] | None":
-    import transformers
-
-    found = getattr(transformers, name, None)
-    return found if isinstance(found, type) else None
-
-
-def architecture_of(config: "Config") -> "type[Network] | None":
-    """Return the first class in a configuration's architectures that transformers has for its model type, or None."""
-    found = [_of_transformers(name) for name in _architecture_names(config.architectures)]
-    return next((each for each in found if (wanted := getattr(each, "config_class", None))
-                 and _related(wanted, type(config))), None)
-
-
-def _architecture_names(given: str | Iterable[object] | None) -> list[str]:
-    return [given] if isinstance(given, str) else [str(name) for name in given or ()]
-
-
-def _architectures(content: object, config: "Config") -> Iterator[str]:
-    """Yield a clause for each entry of architectures, at any depth, that is not a class of transformers or belongs to
-    another model type."""
-    if not isinstance(content, dict):
-        return
-    for name in _architecture_names(content.get("architectures")):
-        wanted = getattr(_of_transformers(name), "config_class", None)
-        if wanted is None:
-            yield f"config.json names the architecture {_named([name])}, which transformers does not have"
-        elif not _related(wanted, type(config)):
-            yield (f"config.json names the architecture {name}, which is of the type {wanted.model_type} and not of "
-                   f"{config.model_type}")
-    for key, inner in content.items():
-        if hasattr(part := vars(config).get(key), "architectures"):
-            yield from _architectures(inner, part)
-
-
-def _related(one: "type[Config]", other: "type[Config]") -> bool:
-    """Return whether models of two configuration classes are compatible: the classes are the same, derived or nested,
-    or transformers declares them compatible, as with InternLM 3 and Llama."""
-    import transformers
-
-    return any(
-        issubclass(first, second) or any(isinstance(inner, type) and issubclass(first, inner)
-                                         for inner in second.sub_configs.values())
-        for first, second in ((one, other), (other, one))
-    ) or getattr(transformers.MODEL_MAPPING.get(other, None), "config_class", None) is one
-
-
-@cache
-def harmless() -> dict[str, Any]:
-    """Return the contents of assets/harmless_keys.toml."""
-    return tomllib.loads((ASSETS / "harmless_keys.toml").read_text(encoding="utf-8"))
-
-
-def default_of(config_class: "type[Config]") -> "Config | None":
-    """Return a default configuration of this class, or None if it has required arguments."""
-    try:
-        return config_class()
-    except Exception:   # transformers' classes raise various errors for missing arguments
-        return None
-
-
-def _keys(config: "Config", default: "Config | None", path: str = "") -> list[str]:
-    """Return a clause for each level of a configuration with keys that its class does not declare.
-
-    transformers stores unknown keys as attributes and continues. An attribute that is neither a field of the class nor
-    present in a default configuration was therefore written into config.json but is never read. default: the same level
-    of a default configuration.
-    """
-    from transformers import GenerationConfig, PretrainedConfig
-    from transformers.modeling_rope_utils import RopeParameters
-
-    kind = type(config)
-    own = default_of(kind) if path else default
-    known = {*kind.attribute_map, *(field.name for field in dataclasses.fields(kind)), *CLASSES, "auto_map",
-             *(() if path else PACKED), *vars(GenerationConfig()),
-             *(name for each in (own, default) if each is not None for name in vars(each))}
-    left = [name for name, value in vars(config).items()
-            if name not in known and not hasattr(kind, name) and not _is_harmless(name, value, config.model_type)
-            and not _is_read(kind, name)]
-    if "rope_parameters" in known:
-        rotary, *defaults = (list(objects(vars(each or kind).get("rope_parameters")))
-                             for each in (config, own, default))
-        known_there = {*RopeParameters.__annotations__, "type",
-                       *(key for levels in defaults for level in levels for key in level)}
-        left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
-                 if key not in known_there and not isinstance(value, dict)
-                 and not _is_harmless(key, value, config.model_type)]
-    clauses = []
-    if left:
-        clauses.append(f"config.json sets {_named([path + name for name in left])}, which {kind.__name__} of "
-                       f"transformers does not declare")
-    for name, value in vars(config).items():
-        if isinstance(value, PretrainedConfig):
-            clauses += _keys(value, getattr(default, name, None), f"{path}{name}.")
-    return clauses
-
-
-def _is_harmless(name: str, value: object, model_type: str) -> bool:
-    return value in (None, {}, []) or any(
-        name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
-        for group in harmless()["harmless"] if model_type in group.get("types", (model_type,)))
-
-
-def _is_read(kind: type, name: str) -> bool:
-    """Return whether the source code of a configuration class, or of its network, mentions a key by name."""
-    own, sources = kind.__module__, []
-    for place in (own, own.replace(".configuration_", ".modeling_")):
-        with suppress(ImportError, OSError):
-            sources.append(inspect.getsource(importlib.import_module(place)))
-    return f'("{name}"' in sources[0] or any(f'config, "{name}"' in source for source in sources)
-
-
-def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
-    """Return a clause if config.json sets is_causal but the probe's masks disagree. causal: whether no token of the
-    probe attends to later ones. transformers' mask code reads the key from any configuration, but not every network
-    uses that code."""
-    given = [wanted for each in (config, config.get_text_config())
-             if (wanted := vars(each).get("is_causal")) is not None]
-    if not given or (not config.is_encoder_decoder and all(bool(wanted) == causal for wanted in given)):
-        return ()
-    return (f"config.json sets is_causal to {given[0]}, which {type(config).__name__} of transformers is not known to "
-            f"follow",)
-
-
-def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
-    """Yield a clause for each step of a sentence-transformers folder, before or after its network, that is not
-    performed here."""
-    path = folder / "modules.json"
-    modules = parsed(path) if path.is_file() else None
-    for module in modules if isinstance(modules, list) else ():
-        kind = str(module.get("type")) if isinstance(module, dict) else str(module)
-        package, _, name = kind.rpartition(".")
-        if not package.startswith("sentence_transformers") or name not in MODULES:
-            yield f"the module {_named([kind])} of modules.json is not applied"
-    for key, value in about.items() if isinstance(about, dict) else ():
-        if value and (key == "do_lower_case" or key.endswith(("_args", "_kwargs"))):
-            yield f"{_named([key])} of sentence_bert_config.json is not applied"
-
-
-def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
-    """Return a clause about stored tensors that belong in the layer stacks but are not in the network. Unused heads,
-    such as BERT's next-sentence head, are ignored."""
-    if not unexpected:
-        return []
-    base = f"{network.base_model_prefix}."
-    stacks = [f"{name}." for name, module in network.named_modules() if type(module).__name__ == "ModuleList"]
-    stacks += [start for stack in stacks for start in (base + stack, stack.removeprefix(base))]
-    inside = [name for name in unexpected if name.startswith(tuple(stacks)) and not BUFFERS.search(name)]
-    return [f"the weights hold {_named(inside)}, for which {type(network).__name__} has no place"] if inside else []
-
-
-def _named(names: list[str]) -> str:
-    """List the first few third-party names."""
-    shown = [name if name.isprintable() and len(name) <= LONGEST else repr(name[:LONGEST]) for name in names[:SHOWN]]
-    return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -15,9 +15,9 @@ from model.core.models import ModelInput, PassAnswer
 from model.core.query import Progress, Query, UserError, largest, quiet, text_only
 from model.core.record import AttentionMap, Prediction, Tokens, Verification
 from model.pretrained import files
+from model.pretrained.accounting import MODULES
 from model.pretrained.files import blame
 from model.pretrained.inputs import parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
-from model.pretrained.load import MODULES
 from model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:

@@ -272,7 +272,7 @@ class Section(dict[str, Any]):
         which = f"_{kind}" if kind else ""
         if f"axes{which}" in self:
             options.setdefault("axes", tuple(self[f"axes{which}"]))
-        if isinstance(given[0], np.ndarray) and given[0].ndim > 1:
+        if given and isinstance(given[0], np.ndarray) and given[0].ndim > 1:
             self.arrays[key] = given[0]
         alt = self.get(f"alt{which}") or " over ".join(filter(None, reversed(options["axes"])))
         alt = re.sub(r"\\(.)", r"\1", alt.format(**self.facts))   # facts may be escaped for Markdown

@@ -11,6 +11,7 @@ from model.capture.transformers_internals import drawn_anew
 from model.core.limits import seeded, stop_between_layers
 from model.core.query import Progress, UserError, first_line
 from model.core.record import Card
+from model.pretrained.accounting import TOWERS
 from model.pretrained.build import (
     SEED,
     Probe,
@@ -21,7 +22,6 @@ from model.pretrained.build import (
     plan_of,
 )
 from model.pretrained.files import ModelFiles, blame
-from model.pretrained.load import TOWERS
 from model.pretrained.model import Pooling, PretrainedModel
 from model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from model.pretrained.vision.patches import Cut, cut_of

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import configs
 from model.capture.forward_pass import register
 from model.core.query import Kind, Query, UserError
-from model.pretrained import load
+from model.pretrained import accounting, load
 from tests.model import tiny
 
 QWEN = ("Qwen3Config", "Qwen3ForCausalLM", tiny.GROUPED)
@@ -146,7 +146,7 @@ def test_hub_configurations_raise_no_false_alarm(tmp_path):
 def test_harmless_keys_have_reasons():
     from transformers import CONFIG_MAPPING
 
-    for group in load.harmless()["harmless"]:
+    for group in accounting.harmless()["harmless"]:
         assert len(group["reason"]) > 20 and (group.get("keys") or group["values"])
         assert set(group.get("types", ())) <= {*CONFIG_MAPPING, ""}
         assert all(isinstance(values, list) and values for values in group.get("values", {}).values())

@@ -65,8 +65,8 @@ def test_tokens_are_chosen_by_text():
     assert parts(by_text.page, "self") != parts(show(made, layer=0, head=0, token=3, pair=(2, 1)).page, "self")
     assert parts(show(made, layer=0, head=0, token="the#2").page, "self") == parts(
         show(made, layer=0, head=0, token=3).page, "self")
-    for wrong, said in (({"token": 400}, "no token 400"), ({"token": "dog"}, "from: the animal it the"),
-                        ({"token": "the"}, "positions 0, 3"), ({"token": True}, "not by 'True'"),
+    for wrong, said in (({"token": 400}, "no token 400"), ({"token": "dog"}, "no token .dog.*the animal it the"),
+                        ({"token": "the"}, "2 tokens are .the.*the#1 to the#2"), ({"token": True}, "no token True"),
                         ({"pair": ("it", "dog")}, "no token 'dog'"), ({"pair": "it"}, "must be two tokens"),
                         ({"pair": (1, -1)}, "no token -1"), ({"head": 1.0}, "cannot be shown"),
                         ({"grid": True, "layer": 99}, "no layer 99"), ({"kind": "cross"}, "no 'cross' attention"),

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from model.pretrained.load import reads_pictures
+from model.pretrained.accounting import reads_pictures
 
 
 @pytest.mark.parametrize(("config", "vocabulary", "wanted"), [
