@@ -37,7 +37,8 @@ def here(seen) -> tuple:
     """Return the URL and what the page shows of it."""
     page = seen.page
     return (address(seen), page.locator("[data-testid=stSidebar] textarea").first.input_value(),
-            page.locator(".st-key-view_lens [aria-checked=true]").inner_text(),
+            # two for a moment while the choice changes
+            page.locator(".st-key-view_lens [aria-checked=true]").all_inner_texts(),
             page.locator("h5", has_text="layer").first.inner_text())
 
 
