@@ -30,6 +30,12 @@ IDENTITIES = ("minilm", "smollm2", "induction", "stories", "resolver-narrow", "r
 FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")   # tiny ones
 CELLS, PLACES = 40, 4   # numbers of random cells and of last positions for measuring errors
 LENGTHS = (64, 256)
+ABOUT = """\
+*Found*: the measured value, with its whole interval where there is one, is beyond chance or the control. *patched* is
+the head that patching names for a small model's answer and *written* the head that attribution names; where the two
+differ, neither counts as found, and the page shows both. *effect* is a median: one head, 16·0 (4.74 nats), decides
+the mean, whose verdict depended on the seed. The median was chosen after both had been seen.
+"""
 
 
 def table(model: str, again: bool) -> Iterator[str]:
@@ -109,7 +115,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="a Markdown file for the tables")
     asked = parser.parse_args()
     lines = ["# Circuits", "", f"`python -m benchmarks.mechanisms`, {date.today().isoformat()}, one thread, "
-             f"{platform.system()}, Python {platform.python_version()}.", "",
+             f"{platform.system()}, Python {platform.python_version()}.", "", ABOUT,
              "| model | finding | heads | measured | 95 % interval | chance or control | found |",
              "|---|---|---|---:|---:|---:|---|"]
 
