@@ -38,7 +38,7 @@ def here(seen) -> tuple:
     page = seen.page
     return (address(seen), page.locator("[data-testid=stSidebar] textarea").first.input_value(),
             # two for a moment while the choice changes
-            page.locator(".st-key-view_lens [aria-checked=true]").all_inner_texts(),
+            " ".join(page.locator(".st-key-view_lens [aria-checked=true]").all_inner_texts()),
             page.locator("h5", has_text="layer").first.inner_text())
 
 
