@@ -66,12 +66,12 @@ class Tokens:
         else:
             text, _, number = str(wanted).rpartition("#")
             found = [token for token, own in enumerate(self.texts) if own == wanted]
-            if not found and number.isdecimal() and int(number[:9]):
-                found = [token for token, own in enumerate(self.texts) if own == text][int(number[:9]) - 1:][:1]
+            if not found and number.isdecimal() and len(number) < 10 and int(number):
+                found = [token for token, own in enumerate(self.texts) if own == text][int(number) - 1:][:1]
         if len(found) == 1:
             return found[0]
-        if not found and isinstance(wanted, str) and wanted.isdecimal():
-            return self.index(int(wanted[:9]))
+        if not found and isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 10:
+            return self.index(int(wanted))
         known = f"{wanted}#1 to {wanted}#{len(found)}" if found else " ".join(self.texts)[:500]
         name = quoted(wanted) if isinstance(wanted, str) else wanted
         said = f"{len(found)} tokens are {name}" if found else f"There is no token {name}"

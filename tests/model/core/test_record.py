@@ -82,8 +82,8 @@ def test_token_by_position_text_or_occurrence():
                     (0,) * 5, (False,) * 5)
     assert [tokens.index(wanted) for wanted in (4, "is", "it#1", "it#2", "7", "0", "C#")] == [4, 1, 0, 2, 3, 0, 4]
     for wanted, said in (("it", "2 tokens .*it#1 to it#2$"), ("it#3", "no token 'it#3'; .*: it is it 7 C#$"),
-                         *((none, "no token .* from 0 to 4") for none in ("it#0", "was", "", "5", 5, -1, 1.0, True,
-                                                                              None))):
+                         *((none, "no token .* from 0 to 4") for none in ("it#0", "was", "", "5", "0000000001", 5, -1,
+                                                                              1.0, True, None))):
         with pytest.raises(UserError, match=said) as refused:
             tokens.index(wanted)
         assert str(refused.value).count("\n") == 0
