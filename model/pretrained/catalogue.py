@@ -99,7 +99,16 @@ def refuse_strangers() -> None:
 
 def home() -> Path:
     """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
-    return Path(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead").expanduser()
+    return _expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
+
+
+def _expanded(path: str, variable: str) -> Path:
+    """Expand ~ in a path. Raises UserError if there is no such home folder, as in a container without a user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"{path} refers to a home folder that does not exist; set {variable} to an existing "
+                        f"folder.") from error
 
 
 def keeps() -> bool:
@@ -145,7 +154,7 @@ def hub_folder(hub_id: str) -> Path | None:
         return own
     general = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     of_hub = os.environ.get("HF_HOME") or str(Path(general) / "huggingface")
-    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(of_hub) / "hub").expanduser()
+    cache = _expanded(os.environ.get("HF_HUB_CACHE") or str(Path(of_hub) / "hub"), "HF_HUB_CACHE")
     reference = cache / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None

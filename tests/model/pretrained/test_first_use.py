@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from model.core.query import UserError
 from model.pretrained import files, load
 from tests.model import tiny
 
@@ -87,3 +88,10 @@ def test_damaged_record_is_reported_and_kept(cached, content):
     file.write_bytes(content)
     assert "owner--name.json cannot be read" in opened() and "delete it to begin anew" in opened()
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("variable", ["CLEARHEAD_HOME", "HF_HUB_CACHE"])
+def test_home_folder_that_does_not_exist_is_refused_by_its_variable(variable, monkeypatch):
+    monkeypatch.setenv(variable, "~nobody-here/models")
+    with pytest.raises(UserError, match=f"home folder that does not exist; set {variable} to"):
+        load.locate("owner/name")
