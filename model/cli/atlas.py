@@ -12,7 +12,7 @@ import click
 import psutil
 
 from model.ask import sources
-from model.cli.commands import FOLDER, JSON, KIND, MODEL, READ, Commands, as_json, tell
+from model.cli.commands import FOLDER, JSON, KIND, LIMIT, MODEL, READ, Commands, as_json, tell
 from model.core.files import ASSETS, make_folder, refuse_overwriting
 from model.core.query import Kind, UserError, quiet
 from model.studies.atlas import files
@@ -42,7 +42,7 @@ def atlas_command() -> None:
               help="Run in this process, in several processes, or on Ray.")
 @click.option("--ray", "address", help="Address of a running Ray cluster; default: start one on this machine.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Number of workers; default: one per core.")
-@click.option("--limit", type=click.IntRange(1), help="Read only the first N texts.")
+@LIMIT
 @click.option("--column", "--field", "field", default=FIELD, show_default=True,
               help="The column or JSONL field that holds the texts.")
 @KIND

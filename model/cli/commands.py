@@ -32,6 +32,7 @@ MODEL = click.option("--model", "model_id", required=True,
                      help="A catalogue name, a hub id, a folder or a GGUF file.")
 KIND = click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
                     help="self, causal or cross; default: the model's first.")
+LIMIT = click.option("--limit", type=click.IntRange(1, 10**9), help="Read only the first N texts.")
 JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
 

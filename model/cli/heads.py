@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, KIND, MODEL, READ, answer_to, as_json, echo_table
+from model.cli.commands import JSON, KIND, LIMIT, MODEL, READ, answer_to, as_json, echo_table
 from model.core.query import Kind
 from model.studies import comparison, corpus, rule
 
@@ -16,7 +16,7 @@ from model.studies import comparison, corpus, rule
 @click.option("--text", help="The text for both sides, or for the first.")
 @click.option("--text-2", "second", help="The second text.")
 @click.option("--texts", "file", type=READ, help="A file of texts (.txt, .csv or .jsonl) for both models.")
-@click.option("--limit", type=click.IntRange(1), help="Read only the first N texts.")
+@LIMIT
 @KIND
 @JSON
 def compare_command(model_id: str, other: str | None, text: str | None, second: str | None, file: Path | None,

@@ -179,7 +179,7 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
 @click.argument("task")
 @click.option("--out", type=FOLDER, default=Path("trained"), show_default=True, help="Folder for the weights.")
 @click.option("--steps", type=click.IntRange(1), help="Training steps; default: the task's own number.")
-@click.option("--seed", type=int, default=1, show_default=True,
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True,
               help="Seed for the initial weights and the training sentences.")
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from scratch, in minutes on one core.
