@@ -96,14 +96,17 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
                # keep transformers from applying an adapter on its own, which it does if peft is installed
                "adapter_kwargs": {"subfolder": "none"}}
-    with blame(weights.files[0], "the weights of what config.json describes"):
+    # MLX writes `quantization`; another copy of quantised weights cannot be opened either
+    quantised = any(getattr(config, name, None) for name in (*accounting.PACKED, "quantization"))
+    advice = "the model is quantised, so choose the unquantised one" if quantised else files.AGAIN
+    with blame(weights.files[0], "the weights of what config.json describes", advice):
         try:
             network, info = network_class.from_pretrained(
                 place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
         except (KeyError, ValueError):
             network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
         replaced = set() if adapter is None else adapter.replaced(network)
-        check_weights(weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
+        check_weights(weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced], advice)
     if not accounting.has_attention(network):
         raise UserError(f"{place.title}, of the type {config.model_type}, has no attention to show; choose a "
                         f"Transformer.")

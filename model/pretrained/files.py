@@ -31,6 +31,8 @@ SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm"
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
 LONGEST = 200              # maximum number of characters of another package's message
+LFS = b"version https://git-lfs"   # start of a Git LFS pointer
+AGAIN = "copy or download it again, or choose another model"   # the usual advice about a damaged file
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 
 KEPT, LARGE = 200, 2**20   # most hashes to cache on disk; the bytes above which a file's hash is
@@ -70,6 +72,7 @@ class Weights:
 
         found = {}
         for path in self.files:
+            _refuse_pointer(path)
             with blame(path, "weights"), safe_open(path, "np") as file:
                 for name in file.keys():   # noqa: SIM118 (it is no dictionary)
                     part = file.get_slice(name)
@@ -206,14 +209,21 @@ def weights_of(folder: Path) -> Weights:
     """Return the safetensors weights of a folder, from one file or its index. Raises UserError if there are none or the
     index names files elsewhere."""
     index, names = folder / INDEX, [WEIGHTS]
-    if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
-        with blame(index, "an index of weights"):
+    with blame(index, "an index of weights"):
+        if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
             names = sorted({str(name) for name in read_json(index)["weight_map"].values()}) or names
-    missing = next((name for name in names if Path(name).name != name or not (folder / name).is_file()), None)
+        missing = next((name for name in names if Path(name).name != name or not (folder / name).is_file()), None)
     if missing is not None:
         raise UserError(f"{folder} has no {quoted(missing)}; give a folder with all of a model's weights as "
                         f"safetensors, since pickles are never opened, or a GGUF file.")
     return Weights(tuple(folder / name for name in names))
+
+
+def _refuse_pointer(path: Path) -> None:
+    with path.open("rb") as file:
+        if file.read(len(LFS)) == LFS:
+            raise UserError(f"{path} is a Git LFS pointer to weights that were not downloaded; run git lfs pull in its "
+                            f"folder.")
 
 
 def is_fault(error: BaseException) -> bool:
@@ -227,7 +237,7 @@ def in_one_line(error: BaseException) -> str:
 
 
 @contextmanager
-def blame(path: Path, expected: str) -> Iterator[None]:
+def blame(path: Path, expected: str, advice: str = AGAIN) -> Iterator[None]:
     """Convert any error about a file's content to UserError. `expected` completes "cannot be used as …"."""
     try:
         yield
@@ -236,23 +246,21 @@ def blame(path: Path, expected: str) -> Iterator[None]:
     except BaseException as error:
         if not is_fault(error):
             raise
-        raise UserError(f"{path} cannot be used as {expected} ({in_one_line(error)}); copy or download it again, or "
-                        f"choose another model.") from error
+        raise UserError(f"{path} cannot be used as {expected} ({in_one_line(error)}); {advice}.") from error
 
 
-def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tuple]) -> None:
+def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tuple], advice: str = AGAIN) -> None:
     """Raise UserError, naming the tensor, for weights of the wrong shape or of an integer type.
 
     mismatched: (tensor, its shape, the shape in config.json), as reported by transformers.
     """
     for name, shape, wanted in mismatched:
         raise UserError(f"{weights.files[0].parent} holds {name} as {tuple(shape)}, where config.json says "
-                        f"{tuple(wanted)}; copy or download both again.")
+                        f"{tuple(wanted)}; {advice}.")
     for name, (path, dtype, _) in weights.tensors.items():
         if name.endswith(".weight") and not dtype.startswith(DECIMALS) and (
                 getattr(network.config, "quantization_config", None) is None):
-            raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; copy or "
-                            f"download it again.")
+            raise UserError(f"{path} holds {name} as {dtype}, where floating-point numbers are expected; {advice}.")
 
 
 # Trust on first use: the hub's files are unsigned, and its names follow the newest commit. So the commit and the sha256

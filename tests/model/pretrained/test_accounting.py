@@ -94,7 +94,7 @@ def test_harmless_files_and_keys_stay_verified(folder, report):
 @pytest.mark.parametrize("method", ["gptq", "bitsandbytes"])
 def test_quantised_weights_are_refused(folder, report, method):
     change(folder, quantization_config={"quant_method": method, "bits": 4, "load_in_4bit": True})
-    with pytest.raises(UserError, match=r"cannot be used as the weights of what config\.json describes \("):
+    with pytest.raises(UserError, match=r"config\.json describes \(.*\); the model is quantised, so choose the "):
         load.open_model(str(folder), report)
 
 

@@ -65,6 +65,14 @@ def test_index_that_points_outside_is_refused(folder, report):
         open_(folder, report)
 
 
+def test_index_with_an_impossible_file_name_is_refused(folder, report):
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "x" * 5000}}),
+                                                         encoding="utf-8")
+    with pytest.raises(UserError, match=r"index\.json cannot be used as an index of weights \(|has no 'xxx"):
+        open_(folder, report)
+
+
 def test_missing_tensors_are_refused(folder, report):
     from safetensors.torch import load, save_file
 

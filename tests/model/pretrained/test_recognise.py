@@ -63,6 +63,17 @@ def pickled(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
 
+def packed(folder: Path) -> None:
+    """Store eight numbers in each integer of a matrix, as MLX does."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    tensors["lm_head.weight"] = torch.zeros(len(tensors["lm_head.weight"]), 1, dtype=torch.uint32)
+    save_file(tensors, folder / "model.safetensors")
+    config(folder, quantization={"group_size": 64, "bits": 4})
+
+
 def parts(folder: Path) -> None:
     tiny.network("llama").save_pretrained(folder, max_shard_size="20KB")
     (folder / "model.safetensors").unlink(missing_ok=True)
@@ -136,6 +147,9 @@ CAUSES = {
     "a part missing": Cause(lambda folder: (parts(folder), (folder / "kept").rename(
         folder / "model.safetensors.index.json"), next(folder.glob("*-of-*")).unlink()),
                             ("-of-", "has no 'model-"), lambda folder: restored(files(folder, ""))),
+    "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
+                     ("Git LFS pointer", "git lfs pull"), restored),
+    "numbers for MLX": Cause(packed, ("holds lm_head.weight as", "choose the unquantised"), restored),
     "text and pictures": Cause(saved(llava), ("shown with text only",), transformer, image=True),
     "speech with words": Cause(saved(whisper), ("whisper", NOTEBOOK), transformer),
     "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
