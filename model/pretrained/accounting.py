@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LOOK = "open it in a notebook with look(model, inputs)"
 # arguments of a forward pass besides text
 OTHER_INPUTS = frozenset({"pixel_values", "pixel_values_videos", "input_values", "input_features", "past_values"})
+READ = {"input_ids": "text", "pixel_values": "picture"}
+VIDEO = ("video", ("video",))   # how transformers' classes declare that they only read videos
 PICTURE_KEYS = ("image_size", "patch_size")
 # keys of the part that reads the picture, in models that predict depth or classes per pixel
 INSIDE = ("backbone_config", "vision_config")
@@ -76,16 +78,22 @@ def has_attention(network: "Module") -> bool:
 
 def check_inputs(title: str, config: "Config", argument: str) -> None:
     """Raise UserError, before weights are read, for a model without this argument: input_ids or pixel_values."""
-    if argument not in _arguments(config):
-        raise UserError(f"{title}, of the type {config.model_type}, does not read a text or a picture alone, so "
+    of_videos = argument == "pixel_values" and getattr(_class_of(config), "input_modalities", "") in VIDEO
+    if of_videos or argument not in _arguments(config):
+        raise UserError(f"{title}, of the type {config.model_type}, does not read a {READ[argument]} alone, so "
                         f"Clearhead does not show it yet; {LOOK}.")
+
+
+def _class_of(config: "Config") -> "type[Network] | None":
+    """Return the class that a configuration names, or its type's base model, or None."""
+    import transformers
+
+    return architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
 
 
 def _arguments(config: "Config") -> Collection[str]:
     """Return the arguments of the forward pass of the class that a configuration names."""
-    import transformers
-
-    kind = architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
+    kind = _class_of(config)
     return inspect.signature(kind.forward).parameters if kind else ("input_ids", "pixel_values")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.capture.forward_pass import names_of
+from model.capture.forward_pass import Unsupported, names_of
 from model.capture.transformers_internals import drawn_anew
 from model.core.limits import seeded, stop_between_layers
 from model.core.query import Progress, UserError, first_line
@@ -88,9 +88,13 @@ def _refused(place: ModelFiles) -> Iterator[None]:
         yield
     except (UserError, MemoryError):
         raise
+    except Unsupported as error:
+        raise UserError(f"{place.title} was refused because its picture cannot be trusted: {error}; choose another "
+                        f"model.") from error
     except Exception as error:
-        raise UserError(f"{place.title} was refused because its picture cannot be trusted: {first_line(error, 200)}; "
-                        f"correct the sizes in its {FILES[0]}, or choose another model.") from error
+        raise UserError(f"{place.title} was refused because it does not run on a picture from its own processor "
+                        f"({first_line(error, 200)}); correct the sizes in its {FILES[0]}, or choose another "
+                        f"model.") from error
 
 
 def _in_words(cut: Cut, probe: Probe) -> str:

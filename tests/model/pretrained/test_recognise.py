@@ -121,6 +121,11 @@ def resnet() -> Any:
                 layer_type="basic")
 
 
+def videomae() -> Any:
+    return made("VideoMAEModel", "VideoMAEConfig", image_size=16, patch_size=8, num_frames=2, hidden_size=16,
+                num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+
+
 def transformer(folder: Path) -> Path:
     """Another model, which is a Transformer."""
     return tiny.save(folder.parent / "another", "llama")
@@ -151,7 +156,9 @@ CAUSES = {
                      ("Git LFS pointer", "git lfs pull"), restored),
     "numbers for MLX": Cause(packed, ("holds lm_head.weight as", "choose the unquantised"), restored),
     "text and pictures": Cause(saved(llava), ("shown with text only",), transformer, image=True),
-    "speech with words": Cause(saved(whisper), ("whisper", NOTEBOOK), transformer),
+    "speech with words": Cause(saved(whisper), ("whisper", "not read a text alone", NOTEBOOK), transformer),
+    "videos": Cause(saved(videomae, False), ("videomae", "not read a picture alone", NOTEBOOK), transformer,
+                    image=True),
     "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
 }
 
