@@ -89,14 +89,14 @@ class Adapter:
         others = sorted(name for name in set(self.settings) - APPLIED - OF_TRAINING if self.settings[name])
         begun = self.settings.get("init_lora_weights", True)
         if self.kind != "LORA":
-            return (f"only LoRA adapters of peft are; merge it with the package that made it, or open a folder of the "
-                    f"base without {ADAPTER_CONFIG}")
+            return ("only LoRA adapters of peft are; merge it with the package that made it, or open a folder of the "
+                    "base without the adapter")
         if not (self.folder / ADAPTER_WEIGHTS).is_file():
             return (f"there is no {ADAPTER_WEIGHTS}, and pickled weights (adapter_model.bin) can run code when they "
                     f"are opened; save it again with a current version of peft")
         if others or begun not in KEEPS_BASE:
-            return (f"{quoted(str(others[0] if others else begun))} in its {ADAPTER_CONFIG} changes what is not "
-                    f"computed here; {MERGE}")
+            return (f"{quoted(str(others[0] if others else begun))} in its {ADAPTER_CONFIG} is not supported here; "
+                    f"{MERGE}")
         return ""
 
     def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
