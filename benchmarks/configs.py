@@ -1,6 +1,6 @@
 """Count the configurations that Clearhead would not verify: `python -m benchmarks.configs [--families] [FOLDER ...]`.
 
-Applies `model.pretrained.load` to the default configuration of every type in transformers, to the configurations
+Applies `model.pretrained.accounting` to the default configuration of every type in transformers, to the configurations
 of well-known models on the hub (`benchmarks/hub_configs.json`, with all their keys), and to every config.json in the
 installed packages, the models on this disk and the given folders. --families adds the small models of
 `benchmarks.families`, saved and reloaded with their weights. Prints each configuration that would not be verified, with
