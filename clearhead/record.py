@@ -144,7 +144,7 @@ class Record:
         rows = range(len(chosen.queries)) if query is None else [chosen.queries.index(query)]
         columns = range(len(chosen.keys)) if key is None else [chosen.keys.index(key)]
         if layer is not None:
-            self.map_named(map).layer(layer)
+            chosen.layer(layer)   # raises for a layer that does not exist
         parts = []
         for each in (each for each in chosen.layers if layer in (None, each.index)):
             for number in range(each.heads) if head is None else [head]:
@@ -261,7 +261,7 @@ class Record:
             return self.answer.maps[0]
         if name not in self.maps:
             has = "several maps" if name is None else f"no map {quoted(str(name))}"
-            raise UserError(f"This record has {has}; choose one with map=, of {', '.join(self.maps)}.")
+            raise UserError(f"This record has {has}; choose one with map=: {', '.join(self.maps)}.")
         return self.answer[Kind(name)]
 
     def _head(self, layer: int, head: int, map: str | None) -> tuple[Layer | Reported, int]:
