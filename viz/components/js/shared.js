@@ -210,11 +210,12 @@ export function place(element, x, y, width = undefined, height = undefined) {
  * @returns {string}
  */
 export function fixed(value, digits) {
-  formats[digits] ??= new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits,
-    useGrouping: false, roundingMode: "halfEven", signDisplay: "negative" });
-  return minus(formats[digits].format(value));
+  // a tie is an odd multiple of a power of two, which toFixed() would round away from zero
+  const shift = 10 ** digits, tie = Math.abs(value * 2 ** (digits + 1) % 2) === 1;
+  const even = tie ? 2 * Math.round(value * shift / 2) / shift : value;
+  return minus(even.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
 }
-const formats = [], minus = (written) => written.replace(/^-/, "−");
+const minus = (written) => written.replace(/^-/, "−");
 
 /**
  * Format a weight or measure with the same digits as format_weight() in viz/format.py: three decimals, but never 0.000
