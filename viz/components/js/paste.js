@@ -5,7 +5,7 @@
  * @param {DataTransfer | null} data
  * @returns {File[]}
  */
-export const picturesIn = (data) => [...(data?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
+const picturesIn = (data) => [...(data?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
 
 // Return the input element of the uploader with this key, if the page has one.
 const inputOf = (key) => document.querySelector(`.st-key-${key} input[type=file]`);

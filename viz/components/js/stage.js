@@ -36,7 +36,7 @@ function partsOf(block) {
  * @param {Element} block
  * @returns {{name: string, seen: Element[]}[]}
  */
-export function screensOf(block) {
+function screensOf(block) {
   const screens = [];
   for (const [part, own] of partsOf(block)) {
     if (own) for (const each of [...own.querySelectorAll(PROMPT), own]) screens.push({ name: nameOf(each), seen: [each] });
