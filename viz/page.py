@@ -220,7 +220,6 @@ class PageContext:
             st.query_params.from_dict(wanted | ({PASSING: ""} if session().passing else {}))
 
 
-
 def own_address() -> str:
     """Return this page's URL without its query: under CLEARHEAD_ADDRESS if the operator has set it, otherwise as seen
     by this browser."""

@@ -79,7 +79,6 @@ def test_rows_before_training_have_the_initial_entropy(wide):
         assert found.bits(which) == pytest.approx(stats.entropy(rows, base=2, axis=-1).mean(), abs=1e-4)
 
 
-
 def test_reasons_on_the_same_rows():
     found = sqrt_dk.numbers_at(512, 64, 0)
     assert found["spread_plain"] == pytest.approx(found["spread_scaled"] * 512**0.5)

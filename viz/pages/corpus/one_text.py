@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-
 def draw_text(page: PageContext, record: AttentionRecord) -> None:
     """Draw each head's best pattern, the table, and the effect of silencing."""
     words, view = strings("measures"), page.view()
