@@ -55,10 +55,11 @@ export function mount(element, bytes, send) {
   }
 
   function choose(at, second) {
-    const { focus, pair, pairs, chosen } = state;
-    if (pairs && second && focus !== null) set(focus, pair?.[1] === at ? null : [focus, at]);
-    else if (at === focus && chosen !== false) set(null, null);
-    else if (pairs && chosen !== false && focus !== null && (!pair || at === pair[1])) set(focus, pair ? null : [focus, at]);
+    const { focus, pair, pairs, chosen } = state, paired = pair?.[1] === at;
+    if (pairs && second && focus !== null) set(focus, paired ? null : [focus, at]);
+    else if (chosen === false || focus === null) set(at, null);
+    else if (at === focus) set(null, null);
+    else if (pairs && (paired || !pair)) set(focus, paired ? null : [focus, at]);
     else set(at, null);
   }
 
@@ -69,9 +70,9 @@ export function mount(element, bytes, send) {
     choose(at, event.shiftKey);
   });
   onKeys(on, strip, (event) => {
+    if (event.key === "Escape") return set(state.pair && state.focus, null);
     const to = stepped(event, reach, buttons.length);
-    if (event.key === "Escape") set(state.pair && state.focus, null);
-    if (to === undefined) return event.key === "Escape";
+    if (to === undefined) return false;
     reach = to;
     mark();
     buttons[reach].focus();
