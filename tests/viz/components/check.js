@@ -14,4 +14,5 @@ export const pause = (milliseconds) => new Promise((done) => { setTimeout(done, 
 
 /** Dispatch a pointer event like a browser. @param {Element} target @param {string} type @param {object} more */
 export const pointer = (target, type, more = {}) =>
-  target.dispatchEvent(new PointerEvent(`pointer${type}`, { bubbles: true, cancelable: true, composed: true, ...more }));
+  target.dispatchEvent(
+    new PointerEvent(`pointer${type}`, { bubbles: true, cancelable: true, composed: true, ...more }));

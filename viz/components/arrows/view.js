@@ -21,7 +21,8 @@ const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
 export function viewOf(root, look) {
   const who = div("who", root), board = div("board", root), left = side("left"), rows = div("rows", board);
   const right = side("right"), hint = div("hint", root), planes = [left, right];
-  let body, size = LARGEST, buttons = [], cells = [], mix, named = [];   // named: [plane, x, y, half width] of each name
+  let body, size = LARGEST, buttons = [], cells = [], mix;
+  let named = [];   // [plane, x, y, half width] of each name
 
   function side(name) {
     const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
@@ -34,14 +35,17 @@ export function viewOf(root, look) {
     buttons = body.tokens.map((token, at) => button("", token, who, () => look(at)));
     rows.replaceChildren();
     cells = body.tokens.map((token) => {
-      const cell = div("cell", rows), name = node("b", "token", token, cell), dot = div("", cell), score = div("", cell);
+      const cell = div("cell", rows), name = node("b", "token", token, cell);
+      const dot = div("", cell), score = div("", cell);
       return { name, dot, score, filled: div("", div("share", cell)), weight: div("weight", cell) };
     });
     for (const each of planes) each.front.replaceChildren();
     left.arrows = [arrow(left, "q"), ...body.tokens.map((_, at) => arrow(left, "k", at))];
     right.arrows = body.tokens.map((_, at) => arrow(right, "v", at));
     mix = stroke(right.front, "mix");
-    for (const [part, text] of [[left.title, "left"], [right.title, "right"], [hint, "hint"]]) part.textContent = body.text[text];
+    left.title.textContent = body.text.left;
+    right.title.textContent = body.text.right;
+    hint.textContent = body.text.hint;
   }
 
   function stroke(parent, name) {
@@ -102,10 +106,11 @@ export function viewOf(root, look) {
 
   // Find a height near y where a name overlaps no other name on its plane, trying outward positions first.
   function freeHeight(label, x, y, wide, out) {
-    const plane = label.ownerSVGElement, others = named.filter(([on, at, , half]) => on === plane && Math.abs(at - x) < half + wide);
-    const free = (high) => high > MARGIN + 10 && high < size - MARGIN && others.every(([, , at]) => Math.abs(at - high) >= LINE);
+    const svg = label.ownerSVGElement, inside = (high) => high > MARGIN + 10 && high < size - MARGIN;
+    const others = named.filter(([on, at, , half]) => on === svg && Math.abs(at - x) < half + wide);
+    const free = (high) => inside(high) && others.every(([, , at]) => Math.abs(at - high) >= LINE);
     const found = [0, 1, -1, 2, -2, 3, -3].map((steps) => y + out * steps * LINE).find(free) ?? y;
-    named.push([plane, x, found, wide]);
+    named.push([svg, x, found, wide]);
     return found;
   }
 
@@ -114,10 +119,12 @@ export function viewOf(root, look) {
     const [x0, y0] = spot([0, 0]), [x, y] = spot(end), long = Math.hypot(x - x0, y - y0) || 1;
     const [dx, dy] = [(x - x0) / long, (y - y0) / long], back = Math.min(TIP, long), half = back * 0.45;
     set(line, { x1: x0, y1: y0, x2: x - back * dx, y2: y - back * dy, stroke: colour });
-    set(tip, { d: `M0 0L${-back} ${half}V${-half}Z`, transform: `matrix(${dx} ${dy} ${-dy} ${dx} ${x} ${y})`, fill: colour });
+    const transform = `matrix(${dx} ${dy} ${-dy} ${dx} ${x} ${y})`;
+    set(tip, { d: `M0 0L${-back} ${half}V${-half}Z`, transform, fill: colour });
     const wide = name.length * 0.32 * parseFloat(getComputedStyle(label).fontSize);
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
-    const wanted = y + dy * 14 + 4, high = inside(wanted, 10), aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
+    const wanted = y + dy * 14 + 4, high = inside(wanted, 10);
+    const aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
     const beyond = x + dx * (6 + wide) + aside, across = inside(beyond, wide), out = dy < 0 ? -1 : 1;
     const cut = Math.min(1, Math.abs(beyond - across) / 8);   // if pushed back over the tip, move it aside
     set(label, { x: across, y: freeHeight(label, across, high + out * 10 * cut, wide, out) });

@@ -113,7 +113,8 @@ function begin(address, parent) {
 
   // Report which points of the first series were clicked or selected.
   function pick(event) {
-    const picked = (event?.points ?? []).filter(({ curveNumber }) => !curveNumber).map(({ pointNumber }) => pointNumber);
+    const points = (event?.points ?? []).filter(({ curveNumber }) => !curveNumber);
+    const picked = points.map(({ pointNumber }) => pointNumber);
     if (picked.length) tell("event", { picked });
   }
 

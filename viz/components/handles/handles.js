@@ -22,7 +22,8 @@ export function mount(element, bytes, send) {
 
   // Set one number. For shares, the others are adjusted proportionally so that the sum stays 1.
   function move(at, value) {
-    const to = Math.min(body.high, Math.max(body.low, value)), rest = values.reduce((sum, each) => sum + each, -values[at]);
+    const to = Math.min(body.high, Math.max(body.low, value));
+    const rest = values.reduce((sum, each) => sum + each, -values[at]);
     const others = (each) => Math.max(0, 1 - to) * (rest > 0 ? each / rest : 1 / (values.length - 1));
     values = (body.mode === "shares" ? values.map(others) : values).with(at, to);
     draw();
@@ -62,9 +63,9 @@ export function mount(element, bytes, send) {
 
   function take(read) {
     faint = read.faint;
+    if (held() !== undefined) return;
     // a different number of values belongs to another question
-    const takes = held() === undefined && (told.takes(rounded(read.values).join()) || read.values.length !== values.length);
-    if (takes) ({ values } = read);
+    if (told.takes(rounded(read.values).join()) || read.values.length !== values.length) ({ values } = read);
   }
 
   return receive(bytes, { build, take, leave: told.end });

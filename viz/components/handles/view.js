@@ -8,8 +8,9 @@ const TOP = 24, FOOT = 24;
 /**
  * Create the picture of handles.js in its root.
  * @param {HTMLElement} root
- * @returns {{svg: SVGElement, build: (body: object) => void, draw: (values: number[], faint: number[], colours: string[])
- *   => void, handleOf: (target: Node) => number, valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
+ * @returns {{svg: SVGElement, build: (body: object) => void,
+ *   draw: (values: number[], faint: number[], colours: string[]) => void, handleOf: (target: Node) => number,
+ *   valuesAt: (event: PointerEvent) => number[], focus: (at: number) => void}}
  *   handleOf: -1 for none; valuesAt: the pointer's position in the axes' units, across and up
  */
 export function viewOf(root) {
@@ -68,8 +69,9 @@ export function viewOf(root) {
   }
 
   function drawBar(each, at, value, fill) {
-    const { left, right, top, bottom } = box, room = (right - left) / body.labels.length, width = Math.min(46, room * 0.62);
-    const x = left + (at + 0.5) * room, y = area.y(value), foot = area.y(zero()), height = Math.max(1, Math.abs(foot - y));
+    const { left, right, top, bottom } = box, room = (right - left) / body.labels.length;
+    const x = left + (at + 0.5) * room, y = area.y(value), foot = area.y(zero());
+    const width = Math.min(46, room * 0.62), height = Math.max(1, Math.abs(foot - y));
     set(each.bar, { x: x - width / 2, y: Math.min(y, foot), width, height, fill });
     set(each.hit, { x: x - width / 2 - 4, y: top - 8, width: width + 8, height: bottom - top + 16 });
     set(each.dot, { cx: x, cy: y });

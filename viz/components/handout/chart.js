@@ -5,7 +5,8 @@ import { larger } from "../js/larger.js";
 import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
-const CELLS = 512 * 512, STRIKE = 8;   // largest heatmap to convert; smallest cell, in pixels, with a stroke if negative
+const CELLS = 512 * 512;   // largest heatmap to convert
+const STRIKE = 8;          // smallest cell, in pixels, with a stroke if negative
 
 /** @param {HTMLElement} figure  contains the chart's specification */
 export function chart(figure) {

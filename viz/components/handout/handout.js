@@ -10,7 +10,8 @@ const words = JSON.parse(document.querySelector("#words").textContent);
 
 async function component(figure, { mount, css }) {
   const part = (each) => bytesIn(figure.querySelector(`script.${each}`));
-  const [body, state] = await Promise.all(["body", "state"].map(part)), content = header(body), { height, bound } = content;
+  const [body, state] = await Promise.all(["body", "state"].map(part));
+  const content = header(body), { height, bound } = content;
   const stage = stageOf(figure.querySelector(".live"), css);
   const view = mount(stage, body, (at) => figure.dataset.kind === "head_grid" && jump(figure, headAt(content, at)));
   view.update(state);

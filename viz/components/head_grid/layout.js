@@ -1,9 +1,9 @@
 // Compute the position of each head, without access to the document.
 
 /**
- * @typedef {{spots: {index: number, layer: number, head: number, x: number, y: number, row: number}[], labels: object[],
- *   pitch: number, side: number, width: number, height: number, long?: boolean}} Plan  in pixels; a label of a row has
- *   its layer instead of a text
+ * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
+ * @typedef {{spots: Spot[], labels: object[], pitch: number, side: number, width: number, height: number,
+ *   long?: boolean}} Plan  in pixels; a label of a row has its layer instead of a text
  */
 
 const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104;
@@ -47,7 +47,9 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
     if (row % Math.ceil(14 / pitch) === 0) {
       labels.push({ kind: "row", layer, y: y + (side - 16) / 2, x: left - best.gutter, width: best.gutter - 6 });
     }
-    for (let head = 0; head < heads[row]; head++) spots.push({ index: spots.length, layer, head, x: across(head), y, row });
+    for (let head = 0; head < heads[row]; head++) {
+      spots.push({ index: spots.length, layer, head, x: across(head), y, row });
+    }
   });
   const filled = Math.min(best.blocks, Math.ceil(layers.length / best.per));
   return { spots, labels, pitch, side, long: best.gutter === GUTTER,

@@ -7,7 +7,7 @@ import { byLayer, byRank } from "./layout.js";
 
 /**
  * Create the picture of head_grid.js in its root.
- * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
+ * @typedef {import("./layout.js").Plan["spots"][number]} Spot
  * @param {HTMLElement} root
  * @returns {{stage: HTMLElement, scroll: HTMLElement, spots: () => Spot[], spotOf: (index: number) => Spot | undefined,
  *   draw: (body: object, state: object, colours: object) => void, drawMarks: () => void, point: (spot?: Spot) => void,
@@ -29,7 +29,8 @@ export function viewOf(root) {
   function draw(nextBody, nextState, colours) {
     [body, state] = [nextBody, nextState];
     const smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12, height = heightFor(root, body.height);
-    plan = state.order ? byRank(body, state.order, root.clientWidth) : byLayer({ ...body, height }, root.clientWidth, smallest);
+    plan = state.order ? byRank(body, state.order, root.clientWidth)
+      : byLayer({ ...body, height }, root.clientWidth, smallest);
     hovered.hidden = true;
     place(stage, 0, 0, plan.width, plan.height);
     scroll.style.maxHeight = `${height}px`;

@@ -13,9 +13,10 @@ import { wordsOf } from "./words.js";
 
 /**
  * The data that lenses receive: body and state, the tokens of both axes, the marks, the colours and the available size.
- * @typedef {{body: object, state: object, rows: object, columns: object, hidden: boolean, marks: object, colours: object,
- *   width: number, height: number, turn: (pair: *[]) => *[], lit: (spot: Spot) => *[]}} View  turn: from [row, column] to
- *   [down, across], which are the same unless transposed; lit: the temporary labels of rows and columns, see labels.js
+ * @typedef {{body: object, state: object, rows: object, columns: object, hidden: boolean, marks: object,
+ *   colours: object, width: number, height: number, turn: (pair: *[]) => *[], lit: (spot: Spot) => *[]}} View
+ *   turn: from [row, column] to [down, across], which are the same unless transposed; lit: the temporary labels of rows
+ *   and columns, see labels.js
  */
 /**
  * A lens: one way to draw a head.
@@ -24,7 +25,8 @@ import { wordsOf } from "./words.js";
  * @param {HTMLElement} stage  the element to draw into
  * @param {View} view
  * @returns {{draw: () => void, mark: (spot: Spot) => void, at: (event: PointerEvent, clicked: boolean) => Spot,
- *   where: (spot: Spot) => number[], drawMarks?: () => void}} at: the spot under the pointer; where: its position in the window
+ *   where: (spot: Spot) => number[], drawMarks?: () => void}}
+ *   at: the spot under the pointer; where: its position in the window
  */
 
 const LENSES = { matrix, lines, text };
@@ -37,7 +39,10 @@ export function mount(element, bytes, send) {
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
   view.turn = (pair) => (view.state.transpose ? pair.toReversed() : pair);
-  view.lit = ({ row, column }) => [[[row, "over"], [view.state.focus, "from"]], [[column, "over"], [view.state.pair?.[1], "to"]]];
+  view.lit = ({ row, column }) => {
+    const { focus, pair } = view.state;
+    return [[[row, "over"], [focus, "from"]], [[column, "over"], [pair?.[1], "to"]]];
+  };
   const { headName, pairName, about, sentence: whatIsShown, fillTable } = wordsOf(view);
 
   board.tabIndex = 0;

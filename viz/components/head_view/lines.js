@@ -59,7 +59,8 @@ export function lines(stage, view) {
   function drawNames() {
     const { side, gap, pitch } = size, put = (x) => (made, at) => place(made, x, middle(at) - 8, side - 8);
     labels.replaceChildren();
-    names = [["left", 0], ["right", side + gap + 8]].map(([name, x]) => namesOf(labels, size[name], name, pitch, put(x)));
+    names = [["left", 0], ["right", side + gap + 8]].map(
+      ([name, x]) => namesOf(labels, size[name], name, pitch, put(x)));
   }
 
   function mark({ row, column }) {

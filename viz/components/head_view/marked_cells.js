@@ -28,8 +28,8 @@ export function marksOf(view) {
     return true;
   }
 
-  const inside = () => cells.filter(([row, column]) => row < view.rows.texts.length && column < view.columns.texts.length)
-    .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const exists = ([row, column]) => row < view.rows.texts.length && column < view.columns.texts.length;
+  const inside = () => cells.filter(exists).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const clear = () => { cells = []; };
   const tokens = () => inside().map(([row, column]) => [view.rows.tokens[row], view.columns.tokens[column]]);
   return { begin, has, toggle, inside, clear, tokens };

@@ -13,7 +13,8 @@ const FEW = 20;   // up to this many tokens, lecture mode shows all names, even 
 /** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {
   const canvas = node("canvas", "", undefined, stage), labels = div("labels", stage), marked = div("", stage);
-  const [down, across, focused, paired] = ["band down", "band across", "row", "pair"].map((name) => div(`box ${name}`, stage));
+  const [down, across, focused, paired] = ["band down", "band across", "row", "pair"].map(
+    (name) => div(`box ${name}`, stage));
   let codes, names, size;
 
   // The codes, transposed if needed. 0 means masked, so an unmasked weight of 0 gets the smallest other code.
@@ -104,18 +105,19 @@ export function matrix(stage, view) {
     labels.replaceChildren();
     labels.style.fontSize = tall < READABLE ? `${tall}px` : "";
     labels.style.lineHeight = `${tall}px`;
-    names = [
-      namesOf(labels, vertical, "down", high, (made, at) => place(made, 0, top + at * high + (high - tall) / 2, left - 6), least),
-      namesOf(labels, horizontal, level ? "across level" : "across", wide, (made, at) => {
-        if (level) return place(made, left + at * wide, top - 19, wide);
-        place(made, left + at * wide + (wide - tall) / 2, top - 4, top - 4);
-        made.style.transform += " rotate(-90deg)";
-      }, least),
-    ];
+    const beside = (made, at) => place(made, 0, top + at * high + (high - tall) / 2, left - 6);
+    const above = (made, at) => {
+      if (level) return place(made, left + at * wide, top - 19, wide);
+      place(made, left + at * wide + (wide - tall) / 2, top - 4, top - 4);
+      made.style.transform += " rotate(-90deg)";
+    };
+    names = [namesOf(labels, vertical, "down", high, beside, least),
+      namesOf(labels, horizontal, level ? "across level" : "across", wide, above, least)];
   }
 
   // Surround a cell with a box, at a distance.
-  const around = (made, r, c, by) => box(made, c * size.wide - by, r * size.high - by, size.wide + 2 * by, size.high + 2 * by);
+  const around = (made, r, c, by) =>
+    box(made, c * size.wide - by, r * size.high - by, size.wide + 2 * by, size.high + 2 * by);
   const box = (made, x, y, width, height) => place(made, size.left + x, size.top + y, width, height);
 
   function mark({ row, column }) {

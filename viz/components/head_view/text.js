@@ -42,7 +42,10 @@ export function text(stage, view) {
   }
 
   // Return the text or background colour, whichever is readable on this colour.
-  const readable = (rgb) => (brightness(rgb) > 125 === (view.colours.theme === "light") ? view.colours.ink : view.colours.paper);
+  function readable(rgb) {
+    const { theme, ink, paper } = view.colours;
+    return brightness(rgb) > 125 === (theme === "light") ? ink : paper;
+  }
 
   // Update only what changes: restyling every word on each move would be slow in a long text.
   function colourFrom(from) {

@@ -83,9 +83,10 @@ export function wordsOf(view) {
     const { focus } = view.state, words = view.body.text;
     if (focus === null) return unseen.replaceChildren();
     const from = name(view.rows, focus), blind = view.body.blind.includes(focus);
-    table(unseen, blind ? rowName(focus) : fill(words.table, { from }), [
-      [words.column_token, ...facts(focus, 0).map(([title]) => title)],
-      ...view.columns.texts.map((_, column) => [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)])]);
+    const head = [words.column_token, ...facts(focus, 0).map(([title]) => title)];
+    const rows = view.columns.texts.map(
+      (_, column) => [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]);
+    table(unseen, blind ? rowName(focus) : fill(words.table, { from }), [head, ...rows]);
     const list = most(focus, 3).map((each) => each.join(" ")).join(", ");
     return blind ? rowName(focus) : fill(words.said, { from, list });
   }

@@ -1,5 +1,5 @@
-// Load a component's module and style by folder name, for component.py, before it is drawn. Streamlit delivers its large
-// and its small message in separate elements; each header contains the name of the channel that joins them.
+// Load a component's module and style by folder name, for component.py, before it is drawn. Streamlit delivers its
+// large and its small message in separate elements; each header contains the name of the channel that joins them.
 import { mountOnce } from "./lifecycle.js";
 import { header } from "./messages.js";
 import { styles } from "./styles.js";

@@ -4,7 +4,8 @@
  * Handle drags that start on an element, from press to release.
  * @param {(target: EventTarget, type: string, act: (event: PointerEvent) => void) => void} on  see frame() in shared.js
  * @param {Element} target  the element that the pointer is pressed on
- * @param {{grab: (event: PointerEvent) => *, move: (held: *, event: PointerEvent) => void, drop: (held: *) => void}} acts
+ * @param {{grab: (event: PointerEvent) => *, move: (held: *, event: PointerEvent) => void,
+ *   drop: (held: *) => void}} acts
  *   grab: returns the object to drag, or undefined
  * @returns {() => *} returns the object being dragged, or undefined
  */

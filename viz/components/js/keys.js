@@ -26,7 +26,7 @@ export const presses = ({ key }) => key === "Enter" || key === " ";
 
 /**
  * Handle an element's keys.
- * @param {(target: EventTarget, type: string, act: (event: KeyboardEvent) => void) => void} on  see frame() in shared.js
+ * @param {ReturnType<import("./shared.js").frame>["on"]} on
  * @param {Element} target
  * @param {(event: KeyboardEvent) => *} act  returns false for a key that it leaves to the browser
  */

@@ -81,6 +81,7 @@ export const thinned = (colour, opacity) => `color-mix(in srgb, ${colour} ${100 
  * @returns {string} a CSS background
  */
 export function barOf(opacity, colours, below = []) {
-  const few = (list) => list.filter((_, step) => step % 51 === 0), stops = [...few(below).toReversed(), ...few(colours)];
+  const few = (list) => list.filter((_, step) => step % 51 === 0);
+  const stops = [...few(below).toReversed(), ...few(colours)];
   return `linear-gradient(90deg, ${stops.map((stop) => thinned(stop, opacity)).join()}), rgb(108 108 108)`;
 }

@@ -8,8 +8,8 @@ import { shape } from "./svg.js";
  * @param {{left: number, right: number, top: number, bottom: number}} box  in pixels
  * @param {number} [low]
  * @param {number} [high]
- * @returns {{x: (value: number) => number, y: (value: number) => number, at: (event: PointerEvent) => number[]}} at: the
- *   values under the pointer, across and up
+ * @returns {{x: (value: number) => number, y: (value: number) => number, at: (event: PointerEvent) => number[]}}
+ *   at: the values under the pointer, across and up
  */
 export function plane(svg, { left, right, top, bottom }, low = 0, high = 1) {
   const share = (value) => (value - low) / (high - low), value = (share) => low + share * (high - low);

@@ -10,7 +10,8 @@ import { stage, TITLE } from "./stage.js";
 const COMMANDS = { p: "leave", P: "leave", Escape: "leave", b: "dark", B: "dark", ".": "dark", F5: "full",
   Home: "first", End: "last" };
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
-const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
+const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], "
+  + "input[type=radio]";
 const PRESSED = "button, a, input[type=checkbox], summary, [role=switch]";
 
 // Return whether the focused element needs the key. An element focused by a mouse click does not claim the arrow keys.

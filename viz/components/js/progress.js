@@ -36,7 +36,9 @@ function scroll(section, tries = 20) {
 }
 
 addEventListener("clearhead-address", keep);
-for (const type of ["pointerdown", "keydown", "wheel"]) addEventListener(type, () => { moved = true; }, { once: true, passive: true });
+for (const type of ["pointerdown", "keydown", "wheel"]) {
+  addEventListener(type, () => { moved = true; }, { once: true, passive: true });
+}
 addEventListener("scroll", () => {
   clearTimeout(later);
   if (moved) later = setTimeout(keep, 500);

@@ -43,7 +43,8 @@ export const span = (name, text, parent) => node("span", name, text, parent);
  * @param {() => void} [onclick]
  * @returns {HTMLButtonElement}
  */
-export const button = (name, text, parent, onclick = null) => Object.assign(node("button", name, text, parent), { onclick });
+export const button = (name, text, parent, onclick = null) =>
+  Object.assign(node("button", name, text, parent), { onclick });
 
 /**
  * Create a component's frame: its root, its listeners and observers, and a redraw that runs at most once per animation
@@ -54,8 +55,9 @@ export const button = (name, text, parent, onclick = null) => Object.assign(node
  * @returns {{root: HTMLDivElement, on: (target: EventTarget, type: string, act: (event: Event) => void,
  *   options?: object) => void, draw: () => void, receive: (bytes: Uint8Array, acts: {build: (body: object) => void,
  *   take?: (state: object) => void, leave?: () => void}) => {update: (message: Uint8Array | object) => void,
- *   destroy: () => void}}} receive: returns the result of mount(), which passes on the first message and each later one.
- *   Pages without a server pass objects: fields to change in the last body, or in the state
+ *   destroy: () => void}}}
+ *   receive: returns the result of mount(), which passes on the first message and each later one. Pages without
+ *   a server pass objects: fields to change in the last body, or in the state
  */
 export function frame(element, name, redraw) {
   const root = div(`ch ${name}`, element), ended = new AbortController(), { signal } = ended;
@@ -121,7 +123,8 @@ function around(element) {
  *   heads: string[], ramp: string[], gradient: string}}
  */
 export function palette(root, colours) {
-  const { color } = getComputedStyle(around(root)[1]), theme = brightness(color.match(/[\d.]+/g)) > 128 ? "dark" : "light";
+  const { color } = getComputedStyle(around(root)[1]);
+  const theme = brightness(color.match(/[\d.]+/g)) > 128 ? "dark" : "light";
   const ink = colours.ink[theme], paper = colours.paper[theme], ramp = colours.ramp[theme];
   const accent = getComputedStyle(root).getPropertyValue("--st-primary-color") || colours.accent;
   for (const [name, colour] of Object.entries({ ink, paper, accent })) root.style.setProperty(`--${name}`, colour);
@@ -276,8 +279,8 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
  * @param {HTMLElement} root
  * @returns {{show: (x: number, y: number, head: string, rows: string[][]) => void, hide: () => void,
  *   say: (text: string, rows?: string[][]) => void, follow: (on: *, part: Element, at: (event: PointerEvent) => *,
- *   point: (found?: *) => void, about: (found: *) => [string, string[][]]) => () => void}} say: tells the same to screen
- *   readers; follow: points at what is under the pointer
+ *   point: (found?: *) => void, about: (found: *) => [string, string[][]]) => () => void}}
+ *   say: tells the same to screen readers; follow: points at what is under the pointer
  */
 export function tooltip(root) {
   const tip = div("tip", root), live = div("unseen", root);

@@ -39,7 +39,8 @@ function partsOf(block) {
 function screensOf(block) {
   const screens = [];
   for (const [part, own] of partsOf(block)) {
-    if (own) for (const each of [...own.querySelectorAll(PROMPT), own]) screens.push({ name: nameOf(each), seen: [each] });
+    const within = own ? [...own.querySelectorAll(PROMPT), own] : [];
+    if (own) screens.push(...within.map((each) => ({ name: nameOf(each), seen: [each] })));
     else if (screens.length) screens.at(-1).seen.push(part);
     else screens.push({ name: TITLE, seen: [part] });
   }

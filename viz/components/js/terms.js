@@ -5,7 +5,8 @@ import { mainOf, node } from "./shared.js";
 import { styles } from "./styles.js";
 
 const PROSE = "p, li";
-const APART = "a, button, label, code, summary, span[style], :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], [role=dialog]";
+const APART = "a, button, label, code, summary, span[style], :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], "
+  + "[role=dialog]";
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 

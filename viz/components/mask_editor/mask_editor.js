@@ -20,8 +20,8 @@ export function mount(element, bytes, send) {
     labels.forEach((row, i) => {
       names.push(node("bdi", "name row", row, square));
       labels.forEach((column, j) => {
-        const made = button("", "", square), ariaLabel = fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` });
-        buttons.push(Object.assign(made, { disabled: frozen, ariaLabel }));
+        const ariaLabel = fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` });
+        buttons.push(Object.assign(button("", "", square), { disabled: frozen, ariaLabel }));
       });
     });
     hint.textContent = frozen ? "" : text.hint;
@@ -43,6 +43,8 @@ export function mount(element, bytes, send) {
     draw();
   }
 
+  const under = ({ clientX, clientY }) => buttons.indexOf(root.getRootNode().elementFromPoint(clientX, clientY));
+
   // while dragging, the held value is the one being painted
   const held = dragging(on, square, {
     grab({ target }) {
@@ -53,7 +55,7 @@ export function mount(element, bytes, send) {
       rove(cell);
       return value;
     },
-    move: (value, { clientX, clientY }) => paint(buttons.indexOf(root.getRootNode().elementFromPoint(clientX, clientY)), value),
+    move: (value, event) => paint(under(event), value),
     drop: () => send({ allowed }),
   });
 

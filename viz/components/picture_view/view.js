@@ -69,7 +69,8 @@ export function viewOf(root) {
 
   // Return the area covered by patches in canvas pixels; a picture may be slightly wider.
   function covered() {
-    const patches = tokens().filter(isPatch), side = (corner) => Math.max(...patches.map((token) => box(token)[corner]));
+    const patches = tokens().filter(isPatch);
+    const side = (corner) => Math.max(...patches.map((token) => box(token)[corner]));
     return [side(2) * canvas.width, side(3) * canvas.height];
   }
 
@@ -87,9 +88,9 @@ export function viewOf(root) {
     pen.globalAlpha = 1;
     for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
     if (state.kind !== "signed") return;
-    for (const token of tokens().filter(isPatch)) {
+    for (const token of tokens().filter((each) => isPatch(each) && state.steps[each] <= -STRUCK * STEPS)) {
       const [left, top] = box(token);
-      if (state.steps[token] <= -STRUCK * STEPS) strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
+      strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
     }
   }
 

@@ -9,7 +9,8 @@ import { label, set, shape } from "../js/svg.js";
 const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02,
   PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 const LEFT = 52, RIGHT = 12, TOP = 24, FOOT = 40, MIDDLE = 0.5;
-const clipped = (share) => Math.min(1, Math.max(0, share)), rounded = (height) => Math.round(clipped(height) * 100) / 100;
+const clipped = (share) => Math.min(1, Math.max(0, share));
+const rounded = (height) => Math.round(clipped(height) * 100) / 100;
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {

@@ -11,7 +11,8 @@ const percent = (share) => `${Math.round(100 * share)}%`;
  * @returns {HTMLElement[]}
  */
 export function panels(body, send) {
-  const { text, shape: [count, heads], opened: [block, head] } = body, layer = div("layer"), title = div("title", layer);
+  const { text, shape: [count, heads], opened: [block, head] } = body;
+  const layer = div("layer"), title = div("title", layer);
   const each = (length, name) => Array.from({ length }, (_, at) => [at, name(at)]);
 
   function choice(name, options, now) {
@@ -47,10 +48,12 @@ function rows(body, inside, draw, earlier) {
   });
 }
 
-const pieces = (body, send) => panel(body, send, ["pieces"], "pieces", (inside) => rows(body, inside, (row, piece, at) => {
-  span("token", piece, row);
-  span("id", body.ids[at], row);
-}, (row, text) => row.append(text)));
+const pieces = (body, send) => panel(body, send, ["pieces"], "pieces", (inside) => {
+  rows(body, inside, (row, piece, at) => {
+    span("token", piece, row);
+    span("id", body.ids[at], row);
+  }, (row, text) => row.append(text));
+});
 
 const vectors = (body, send) => panel(body, send, ["vectors", "places"], "vectors", (inside) => {
   const { embedded: { shape: [, n] }, text, width, bound, first } = body;
@@ -97,7 +100,9 @@ const blocks = (body, send) => panel(body, send, ["blocks"], "blocks", (inside) 
       shade(cell, marks.values[i * heads + j]);
       cell.onclick = () => send({ opened: [i, j] });
     }
-    kinds.forEach((kind, at) => { node("b", kind, undefined, bars).style.width = `${(100 * values[2 * i + at]) / largest}%`; });
+    kinds.forEach((kind, at) => {
+      node("b", kind, undefined, bars).style.width = `${(100 * values[2 * i + at]) / largest}%`;
+    });
   }
   for (const kind of kinds) span(kind, text[kind], key);
 });

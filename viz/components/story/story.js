@@ -13,7 +13,8 @@ export function mount(element, bytes, send) {
   const play = button("play", "", undefined, () => go(!plays && step === last() ? 0 : step, !plays));
   bar.prepend(play);
   const foot = div("foot", root), line = div("line", root), stage = div("machine", root);
-  const say = node("p", "notice", "", foot), door = button("door", "", foot, () => send({ lesson: body.steps[step][3] }));
+  const say = node("p", "notice", "", foot);
+  const door = button("door", "", foot, () => send({ lesson: body.steps[step][3] }));
   let body, begun, step = 0, plays = false, later;
   root.role = "group";
 
@@ -39,7 +40,8 @@ export function mount(element, bytes, send) {
   }
 
   function redraw({ heads }) {
-    const hall = getComputedStyle(root).getPropertyValue("--story-columns");   // lecture mode sets it and makes the columns fit
+    // lecture mode sets the columns and makes them fit
+    const hall = getComputedStyle(root).getPropertyValue("--story-columns");
     root.classList.toggle("narrow", !hall && root.clientWidth < 1124);   // minimum width for the columns of .machine
     drawNeurons(stage, body, heads);
     drawPaths(stage, body);
@@ -56,7 +58,9 @@ export function mount(element, bytes, send) {
       stop.classList.toggle("past", at < step);
       stop.ariaCurrent = at === step ? "step" : null;
     });
-    for (const panel of stage.querySelectorAll(".panel")) panel.classList.toggle("active", stepsOf(panel).includes(step));
+    for (const panel of stage.querySelectorAll(".panel")) {
+      panel.classList.toggle("active", stepsOf(panel).includes(step));
+    }
     play.textContent = plays ? body.text.pause : step === last() ? body.text.again : body.text.play;
     say.textContent = text;
     say.ariaLive = plays ? "off" : "polite";
@@ -73,7 +77,8 @@ export function mount(element, bytes, send) {
     if (plays) later = setTimeout(next, body.seconds * 1000);
   }
 
-  const stepsOf = (panel) => panel.dataset.steps.split(" ").map((name) => body.steps.findIndex(([each]) => each === name));
+  const stepsOf = (panel) =>
+    panel.dataset.steps.split(" ").map((name) => body.steps.findIndex(([each]) => each === name));
 
   // a click on a part shows its step after the current one (cyclically), or its first step if another part is current
   on(stage, "click", ({ target }) => {

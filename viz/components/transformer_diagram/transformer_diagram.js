@@ -15,9 +15,13 @@ export function mount(element, bytes, send) {
     drawings.replaceChildren();
     const figures = sizes.map((size, at) => shape("svg",
       { viewBox: `0 0 ${size.join(" ")}`, class: names[at][0], role: "group", "aria-label": names[at][1] }, drawings));
-    for (const [at, x, y, width, height] of frames) shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
+    for (const [at, x, y, width, height] of frames) {
+      shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
+    }
     for (const [at, points] of wires) wire(figures[at], points);
-    for (const [at, x, y, name, anchor] of labels) label(figures[at], text.labels[name], { x, y, "text-anchor": anchor, class: "small" });
+    for (const [at, x, y, name, anchor] of labels) {
+      label(figures[at], text.labels[name], { x, y, "text-anchor": anchor, class: "small" });
+    }
     boxes = body.boxes.map((each) => linked(figures[each[1]], each));
     point();
   }

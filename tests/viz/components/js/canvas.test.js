@@ -4,7 +4,8 @@ import { canvasOf, paint, pixels } from "./canvas.js";
 export function coloursBetweenTwoStopsAreMixedAsTheCanvasWantsThem() {
   equal([...pixels(["#000000", "#ffffff"], 3)], [0xFF000000, 0xFF808080, 0xFFFFFFFF]);
   equal([...pixels(["#102030", "#000000"], 1)], [0xFF302010]);
-  equal([...pixels(["#ff0000", "#00ff00", "#0000ff"], 5)], [0xFF0000FF, 0xFF008080, 0xFF00FF00, 0xFF808000, 0xFFFF0000]);
+  equal([...pixels(["#ff0000", "#00ff00", "#0000ff"], 5)],
+    [0xFF0000FF, 0xFF008080, 0xFF00FF00, 0xFF808000, 0xFFFF0000]);
 }
 
 export function pixelOverSeveralCellsTakesTheLargestAndACellFillsItsPixels() {

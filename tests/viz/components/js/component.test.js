@@ -26,7 +26,7 @@ async function comes(...order) {
     if (part === "state") before?.();
   }
   const found = [...seen], css = parentElement.querySelector("style").textContent;
-  equal([css.endsWith(".probe { color: red; }"), css.includes(".ch")], [true, true], "its own style and what all share");
+  equal([css.endsWith(".probe { color: red; }"), css.includes(".ch")], [true, true], "its own and the shared styles");
   ends.body();
   ends.state();
   equal([seen.at(-1), channels.size], [["destroy"], 0], "nothing stays behind");
@@ -42,7 +42,8 @@ export async function whateverComesFirstIsDrawn() {
 }
 
 export async function eventGoesToWhoListensNow() {
-  const told = [], draw = await component("probe"), parentElement = document.body.appendChild(document.createElement("div"));
+  const told = [], draw = await component("probe");
+  const parentElement = document.body.appendChild(document.createElement("div"));
   for (const name of ["first", "second"]) {
     draw({ data: BYTES.body, parentElement, setTriggerValue: (kind, value) => told.push([name, kind, value]) });
   }

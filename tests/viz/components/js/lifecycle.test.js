@@ -3,7 +3,8 @@ import { mountOnce } from "./lifecycle.js";
 
 // A place to mount in, and what was said of it.
 function setting() {
-  const said = [], parentElement = document.body.appendChild(document.createElement("div")), call = (data) => ({ data, parentElement });
+  const said = [], parentElement = document.body.appendChild(document.createElement("div"));
+  const call = (data) => ({ data, parentElement });
   const begin = (name) => (_, { data }) => (said.push(`${name} begins with ${data}`),
     { update: (now) => said.push(`${name} ${now.data}`), end: () => said.push(`${name} ends`) });
   return { said, parentElement, call, begin };

@@ -15,8 +15,8 @@ function heard(key, { code = key, shiftKey, html = "<p>text</p>", on = true, let
 }
 
 export function keysOfALecture() {
-  const wanted = { p: ["leave"], Escape: ["leave"], PageDown: ["move", 1], PageUp: ["move", -1], ArrowRight: ["move", 1],
-    " ": ["move", 1], b: ["dark"], ".": ["dark"], F5: ["full"], Home: ["first"], x: null };
+  const wanted = { p: ["leave"], Escape: ["leave"], PageDown: ["move", 1], PageUp: ["move", -1],
+    ArrowRight: ["move", 1], " ": ["move", 1], b: ["dark"], ".": ["dark"], F5: ["full"], Home: ["first"], x: null };
   for (const [key, says] of Object.entries(wanted)) equal(heard(key), says, key);
   equal(heard("2", { code: "Digit2" }), ["hand", { hand: 1, by: 1 }]);
   equal(heard("@", { code: "Digit2", shiftKey: true }), ["hand", { hand: 1, by: -1 }]);
@@ -43,8 +43,8 @@ export function lettersCanBeSwitchedOff() {
 export function oneDrawnElsewhereEndsTheLectureOfTheFirst() {
   document.body.innerHTML = `<main data-testid="stMain"><div data-testid="stMainBlockContainer">
     <div data-testid="stVerticalBlock"><div class="st-key-section-a"><h3>A</h3></div></div></div></main>`;
-  const draw = (on) => keys({ data: [{ on, id: "L", lesson: true, only: "", title: "L", text: {} }], setTriggerValue: () => {},
-    parentElement: document.body.appendChild(document.createElement("div")) });
+  const draw = (on) => keys({ data: [{ on, id: "L", lesson: true, only: "", title: "L", text: {} }],
+    setTriggerValue: () => {}, parentElement: document.body.appendChild(document.createElement("div")) });
   const seen = () => document.querySelectorAll("[data-seen]").length;
   draw(true);
   equal(seen(), 1);

@@ -1,7 +1,8 @@
 import { equal } from "../check.js";
 import { occurrences } from "./terms.js";
 
-const TERMS = new Map(["softmax", "entropy", "cross-entropy", "rope", "attention head"].map((name) => [name, { name }]));
+const NAMES = ["softmax", "entropy", "cross-entropy", "rope", "attention head"];
+const TERMS = new Map(NAMES.map((name) => [name, { name }]));
 const found = (...texts) => occurrences(texts.map((text) => new Text(text)), TERMS)
   .map(([{ name }, text, start, end]) => [name, text.data.slice(start, end)]);
 
