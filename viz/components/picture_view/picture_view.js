@@ -28,7 +28,8 @@ export function mount(element, bytes, send) {
 
   for (const [part, at] of [[board, view.under], [chips, view.chipped]]) {
     on(part, "blur", () => { cursor = undefined; });
-    on(part, "blur", tip.follow(on, part, at, view.point, view.about));
+    const point = (token = cursor) => view.point(token);   // without a pointer, the keyboard's patch stays framed
+    on(part, "blur", tip.follow(on, part, at, point, view.about));
     on(part, "click", (event) => {
       const token = at(event);
       if (token !== undefined) choose(token);
