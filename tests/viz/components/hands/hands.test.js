@@ -1,7 +1,7 @@
 import { equal } from "../check.js";
 import { hands } from "./hands.js";
 
-export async function handsAreCountedKeptShownAndCleared() {
+export async function handsAreCountedStoredShownAndCleared() {
   const draw = await hands(), text = { more: "more {answer}", fewer: "fewer {answer}", clear: "clear" };
   const rows = [0, 1, undefined].map((place) => ({
     parentElement: document.body.appendChild(document.createElement("div")),

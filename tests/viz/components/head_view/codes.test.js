@@ -1,7 +1,7 @@
 import { equal, near } from "../check.js";
 import { strength, strengths, valueOf, widest, widthOf } from "./codes.js";
 
-export function weightStandsOnTheRampWhereItsScaleSays() {
+export function weightHasItsScalesPositionOnTheRamp() {
   for (const [scale, weights, places] of [["linear", [0, 0.25, 1], [0, 0.25, 1]], ["root", [0, 0.25, 1], [0, 0.5, 1]],
     ["log", [0, 1e-4, 1e-2, 1], [0, 0, 0.5, 1]]]) {
     near(weights.map((each) => strength(each, scale, 1e-4)), places);
@@ -10,7 +10,7 @@ export function weightStandsOnTheRampWhereItsScaleSays() {
   }
 }
 
-export function wideCharactersTakeTwoPlaces() {
+export function wideCharactersTakeTwoColumns() {
   const texts = ["ab", "漢", "👩", ""];
   near([...texts.map(widthOf), widest(texts)], [14.6, 13, 13, 0, 14.6]);
 }

@@ -7,7 +7,7 @@ function lit(marks, pitch, base) {
   return [drawn, standing.filter(([, { style }]) => style.visibility !== "hidden").map(([at]) => at)];
 }
 
-export function labelThatWouldLieOnAMoreUrgentOneIsNotDrawn() {
+export function labelThatWouldCoverAMoreImportantOneIsHidden() {
   equal(lit([[null, "over"], [5, "from"]], 4, [0, 4, 8, 12]), [[[5, "from"]], [0, 12]]);
   equal(lit([[6, "over"], [5, "from"]], 4, [0, 4, 8, 12]), [[[6, "over"]], [0, 12]]);
   equal(lit([[5, "over"], [5, "from"]], 20, [4, 5, 6]), [[[5, "over"], [5, "from"]], [4, 6]]);

@@ -15,7 +15,7 @@ export function marksAreKeptUntilAnotherQuestionBegins() {
   equal(marks.inside(), []);
 }
 
-export function markOutsideOfWhatIsShownCountsForNothing() {
+export function markOutsideTheShownCellsDoesNotCount() {
   const marks = marksOf(VIEW);
   marks.begin({ round: "one", marks: [[0, 0], [9, 0], [0, 2]] });
   equal(marks.inside(), [[0, 0]]);

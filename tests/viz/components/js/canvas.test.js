@@ -1,14 +1,14 @@
 import { equal } from "../check.js";
 import { canvasOf, paint, pixels } from "./canvas.js";
 
-export function coloursBetweenTwoStopsAreMixedAsTheCanvasWantsThem() {
+export function coloursBetweenStopsAreMixedAsCanvasPixels() {
   equal([...pixels(["#000000", "#ffffff"], 3)], [0xFF000000, 0xFF808080, 0xFFFFFFFF]);
   equal([...pixels(["#102030", "#000000"], 1)], [0xFF302010]);
   equal([...pixels(["#ff0000", "#00ff00", "#0000ff"], 5)],
     [0xFF0000FF, 0xFF008080, 0xFF00FF00, 0xFF808000, 0xFFFF0000]);
 }
 
-export function pixelOverSeveralCellsTakesTheLargestAndACellFillsItsPixels() {
+export function pixelShowsTheLargestOfItsCellsAndACellFillsItsPixels() {
   const painted = (codes, start, size, [high, wide]) => {
     const out = new Uint32Array(high * wide);
     paint(codes, start, size, Uint32Array.from({ length: 10 }, (_, code) => 100 + code), out, [high, wide]);
@@ -20,7 +20,7 @@ export function pixelOverSeveralCellsTakesTheLargestAndACellFillsItsPixels() {
   equal(painted([1, 5, 2], 0, [1, 3], [1, 2]), [101, 105]);
 }
 
-export function canvasIsSharpInAnEnlargedPage() {
+export function canvasIsSharpOnAnEnlargedPage() {
   const canvas = document.body.appendChild(document.createElement("canvas"));
   document.body.style.zoom = 2;
   canvasOf(canvas, 30, 20);

@@ -33,7 +33,7 @@ async function comes(...order) {
   return found;
 }
 
-export async function whateverComesFirstIsDrawn() {
+export async function messagesMayComeInAnyOrder() {
   const [mount, update, again] = [["mount", SIZE.body], ["update", SIZE.state], ["update", SIZE.body]];
   equal(await comes("state", "body"), [mount, update]);
   equal(await comes("body", "state"), [mount, update]);
@@ -41,7 +41,7 @@ export async function whateverComesFirstIsDrawn() {
   equal(await comes("state", "body", "body"), [mount, update, again]);
 }
 
-export async function eventGoesToWhoListensNow() {
+export async function eventGoesToTheCurrentListener() {
   const told = [], draw = await component("probe");
   const parentElement = document.body.appendChild(document.createElement("div"));
   for (const name of ["first", "second"]) {

@@ -17,7 +17,7 @@ function counter(options = SHORT) {
   return { sent, now, told, change };
 }
 
-export async function tellsAtOnceThenSeldomAndAlwaysTheLast() {
+export async function firstAndLastMovesAreSentAndFewBetween() {
   const { sent, change } = counter();
   [1, 2, 3].forEach((value) => change(value));
   equal(sent, [1]);
@@ -25,7 +25,7 @@ export async function tellsAtOnceThenSeldomAndAlwaysTheLast() {
   equal(sent, [1, 3]);
 }
 
-export async function releaseTellsAtOnce() {
+export async function releaseSendsAtOnce() {
   const { sent, change } = counter();
   change(1);
   change(2);
@@ -45,7 +45,7 @@ export async function staleAnswerDoesNotPullBack() {
   equal([told.takes(1), told.takes(2), told.takes(7)], [false, true, true]);
 }
 
-export async function answerThatNeverComesIsNotAwaitedForEver() {
+export async function missingAnswerIsNotAwaitedForever() {
   const { now, told, change } = counter();
   change(1);
   equal(told.takes(0), false);
@@ -53,7 +53,7 @@ export async function answerThatNeverComesIsNotAwaitedForEver() {
   equal([now.late, told.takes(0)], [1, true]);
 }
 
-export async function endTellsNothingMore() {
+export async function nothingIsSentAfterTheEnd() {
   const { sent, now, told, change } = counter();
   change(1);
   change(2);
@@ -62,7 +62,7 @@ export async function endTellsNothingMore() {
   equal([sent, now.late], [[1], 0]);
 }
 
-export function pointerHoldsFromPressToRelease() {
+export function pointerIsHeldFromPressToRelease() {
   const target = document.body.appendChild(document.createElement("div")), seen = [];
   target.setPointerCapture = () => {};   // no real pointer is pressed here
   const on = (element, type, act) => element.addEventListener(type, act);

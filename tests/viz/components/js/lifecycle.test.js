@@ -10,7 +10,7 @@ function setting() {
   return { said, parentElement, call, begin };
 }
 
-export function madeOnceWithItsStyleAndEndedWithTheLastCleanUp() {
+export function componentIsMadeOnceAndEndsWithTheLastCleanUp() {
   const { said, parentElement, call, begin } = setting(), draw = mountOnce(begin("one"), ".x { color: red; }");
   draw(call(1));
   const end = draw(call(2));
@@ -21,7 +21,7 @@ export function madeOnceWithItsStyleAndEndedWithTheLastCleanUp() {
   equal(parentElement.children.length, 1);
 }
 
-export function cleanUpOfAnOvertakenCallEndsNothing() {
+export function cleanUpOfAnEarlierCallEndsNothing() {
   const { said, call, begin } = setting(), draw = mountOnce(begin("one"));
   const [first, second] = [draw(call(1)), draw(call(2))];
   first();
@@ -30,7 +30,7 @@ export function cleanUpOfAnOvertakenCallEndsNothing() {
   equal(said.at(-1), "one ends");
 }
 
-export function otherFilesOfAServerThatCameBackTakeThePlace() {
+export function newFilesOfARestartedServerReplaceTheOld() {
   const { said, parentElement, call, begin } = setting();
   const old = mountOnce(begin("old"))(call(1)), anew = mountOnce(begin("new"))(call(2));
   old();
@@ -39,7 +39,7 @@ export function otherFilesOfAServerThatCameBackTakeThePlace() {
   equal([said.at(-1), parentElement.children.length], ["new ends", 0]);
 }
 
-export function elementThatIsGoneBeginsNothing() {
+export function removedElementStartsNothing() {
   const { said, parentElement, call, begin } = setting();
   parentElement.remove();
   mountOnce(begin("one"))(call(1))();

@@ -9,7 +9,7 @@ const pixelsOf = (canvas) => {
   return Array.from({ length: data.length / 4 }, (_, at) => [...data.subarray(4 * at, 4 * at + 4)]);
 };
 
-export function eachPatchHasItsStepAndWhatBecameLessTheOtherColours() {
+export function patchHasItsStepAndNegativeOnesTheOtherColours() {
   equal(pixelsOf(canvasOfSteps([0, 255, -7], [1, 3], [GLOW, BELOW])),
     [[255, 0, 0, 255], [255, 255, 0, 255], [0, 7, 255, 255]]);
 }

@@ -1,7 +1,7 @@
 import { equal } from "../check.js";
 import { shape, wire } from "./svg.js";
 
-export function wireEndsInAnArrowThatPointsAsItsLastPieceGoes() {
+export function wireEndsInAnArrowAlongItsLastSegment() {
   const sheet = shape("svg", { viewBox: "0 0 9 9" }, document.body);
   wire(sheet, [0, 0, 20, 0]);
   wire(sheet, [0, 0, 0, 50, 0, 20]);

@@ -17,7 +17,7 @@ async function thumb() {
   return { sent, answer, move };
 }
 
-export async function answerOnItsWayDoesNotPullTheThumbBack() {
+export async function pendingAnswerDoesNotPullTheThumbBack() {
   const { sent, answer, move } = await thumb();
   [4, 5, 6].forEach(move);
   equal(sent.length, 1, "at once, then not more than one in a while");
