@@ -162,7 +162,7 @@ def _place(item: Item) -> str:
         source = json.loads(item.source)
         question = [source[name]
                     for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
-        question += [True] if source.get("chat") else []
+        question.append(source.get("chat", False))   # older files do not have it
     except (ValueError, KeyError, TypeError):
         return ""
     digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]

@@ -42,9 +42,8 @@ def draw_section(name: str, page: PageContext, record: AttentionRecord, view: Vi
     """Draw the section "why" or "writes", with errors as sentences. Rerun the page if a click opens another head."""
     if page.view() != view:
         st.rerun()
-    draw = {"why": _why, "writes": _writes}[name]
-    with errors_as_sentences(page, draw.__name__):
-        draw(page, record, view)
+    with errors_as_sentences(page, name):
+        {"why": _why, "writes": _writes}[name](page, record, view)
 
 
 def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
