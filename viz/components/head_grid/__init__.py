@@ -11,7 +11,7 @@ from model.core.query import HeadId
 from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, constants, message, show
-from viz.format import format_weight, signed_ticks
+from viz.format import format_number, format_weight, signed_ticks
 from viz.text import strings
 
 SMALL = 96   # longest side in pixels of the picture behind a thumbnail
@@ -44,7 +44,7 @@ class HeadValues:
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The ticks of the colour bar, as (position, label)."""
-        return signed_ticks(self.reach) if self.signed else [(0.0, "0"), (1.0, f"{self.reach:.3g}")]
+        return signed_ticks(self.reach) if self.signed else [(0.0, "0"), (1.0, format_number(self.reach))]
 
 
 @dataclass(frozen=True, eq=False)
