@@ -1,6 +1,5 @@
 """Open a pretrained model safely: only known files, no pickles, no third-party code, no network access, and
-verification before the first answer.
-"""
+verification before the first answer."""
 import threading
 from dataclasses import replace
 from functools import cache
@@ -16,7 +15,6 @@ from model.pretrained.files import ModelFiles
 from model.pretrained.tokens import has_chat_template
 
 if TYPE_CHECKING:
-
     from model.pretrained.model import PretrainedModel
     from model.pretrained.vision.picture_model import TwoTowers
 
