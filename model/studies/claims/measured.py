@@ -13,7 +13,7 @@ from model.core import heads, pictures
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.models import Models, NamesModel, OpenModel, Trace
-from model.core.query import HeadId, Progress, Query, Window, counted, quiet
+from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import (
     LEVEL,
@@ -416,6 +416,7 @@ class Drawn:
     """A drawn picture with a known figure."""
 
     sha256: str          # hash of the file, under which the picture is stored
+    inner: np.ndarray    # the inner square that the model reads, uint8 (SIDE, SIDE, 3)
     figure: np.ndarray   # which of these pixels belong to the figure, bool (SIDE, SIDE)
 
     def mask(self, rows: int, columns: int) -> np.ndarray:
@@ -426,18 +427,18 @@ class Drawn:
 
 def drawn() -> tuple[Drawn, ...]:
     """Return every drawn picture, after storing it in this process so that models can read it."""
-    return tuple(Drawn(pictures.keep(encoded, f"{name}.png").sha256, figure)
-                 for name, (encoded, figure) in _rendered().items())
+    return tuple(Drawn(pictures.keep(encoded, f"{name}.png").sha256, inner, figure)
+                 for name, (encoded, inner, figure) in _rendered().items())
 
 
 @functools.cache
-def _rendered() -> dict[str, tuple[bytes, np.ndarray]]:
-    """Return {name: (PNG file, figure)}."""
+def _rendered() -> dict[str, tuple[bytes, np.ndarray, np.ndarray]]:
+    """Return {name: (PNG file, inner square, figure)}."""
     return {name: _render(**entry) for name, entry in tomllib.loads(DRAWINGS.read_text(encoding="utf-8")).items()}
 
 
 def _render(ground: tuple[str, int, int, int], place: tuple[float, float, float],
-            parts: list[tuple[str, str, list[float]]]) -> tuple[bytes, np.ndarray]:
+            parts: list[tuple[str, str, list[float]]]) -> tuple[bytes, np.ndarray, np.ndarray]:
     from PIL import Image, ImageDraw
 
     key, left, top, side = ground
@@ -457,10 +458,11 @@ def _render(ground: tuple[str, int, int, int], place: tuple[float, float, float]
     piece.paste(colours.resize((whole, whole), Image.Resampling.BOX), mask=small)
     target, inner = io.BytesIO(), slice(MARGIN, MARGIN + SIDE)
     piece.save(target, "PNG")
-    return target.getvalue(), np.asarray(small)[inner, inner] >= 128
+    return target.getvalue(), np.asarray(piece)[inner, inner], np.asarray(small)[inner, inner] >= 128
 
 
 FILE = ASSETS / "cases" / "figures.csv"
+ROUNDING = 2   # largest difference between equal pixels, in steps of 255
 
 
 @functools.cache
@@ -470,26 +472,37 @@ def shipped() -> dict[str, np.ndarray]:
         return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
 
 
-def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray]]]:
-    """Yield (sha256, mask) for every picture, photographs first. `mask` takes the numbers of rows and columns and
-    returns the figure's patches."""
+def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
+    """Yield (sha256, mask, expected model input) for every picture, photographs first. `mask` takes the numbers of rows
+    and columns and returns the figure's patches. The expected input of photographs is None."""
     for picture in pictures.shipped():
         if picture.key in shipped():
-            yield picture.sha256, functools.partial(inside, shipped()[picture.key])
+            yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
     for one in drawn():
-        yield one.sha256, one.mask
+        yield one.sha256, one.mask, one.inner
+
+
+def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
+    """Return whether two pictures are equal up to rounding errors of normalisation."""
+    return (picture is not None and picture.shape == expected.shape
+            and bool((np.abs(picture.astype(int) - expected) <= ROUNDING).all()))
 
 
 def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure by how much [CLS]'s attention to the figure exceeds the figure's share of the area for the best head, and
     likewise for the background. Each head is chosen on the other half of the pictures. The null distribution shifts the
-    outlines randomly."""
+    outlines randomly. Raises UserError if the model reads another part of a picture than the outlines assume."""
     opened, looks, masks = models.open(asked, report), [], []
     known = list(with_figures())
-    for _, (sha256, mask) in counted(known, report, "picture"):
-        attention_map = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet).maps[0]
+    for _, (sha256, mask, expected) in counted(known, report, "picture"):
+        record = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet)
+        attention_map = record.maps[0]
+        grid = attention_map.keys.grid
+        if grid is None or (expected is not None and not _equal(record.picture, expected)):
+            raise UserError("This model reads another part of a picture than the outlines of the figures assume; "
+                            "choose DINOv2.")
         looks.append(patch_shares(attention_map))
-        masks.append(mask(*(attention_map.keys.grid or ())))
+        masks.append(mask(*grid))
     ids, lucky = head_ids(attention_map), moved(looks, masks)
     values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
     found = (best_head_finding("figure", values, 0.0, lucky, ids, "pictures"),

@@ -8,7 +8,7 @@ import pytest
 from model.core import heads, pictures
 from model.core.attention import Full
 from model.core.models import Norm
-from model.core.query import Kind, Query, Window, quiet
+from model.core.query import Kind, Query, UserError, Window, quiet
 from model.core.record import AttentionMap, Reported, patch_tokens
 from model.studies.attribution import Attribution, ceiling
 from model.studies.claims import measured
@@ -250,18 +250,20 @@ def test_mask_of_a_drawing_is_its_figure(one):
     assert not (fine[[0, -1]].any() or fine[:, [0, -1]].any())   # the whole figure is seen
 
 
-def seeing(figure: bool):
-    """A model with an even head, one whose [CLS] looks at the figure alone, and one whose [CLS] looks at the ground."""
-    known = dict(measured.with_figures())
+def seeing(figure: bool, fitting: bool = True):
+    """A model with an even head, one whose [CLS] looks at the figure alone, and one whose [CLS] looks at the ground.
+    fitting: whether it reads the expected part of each picture."""
+    known = {sha256: rest for sha256, *rest in measured.with_figures()}
 
     def answer(query):
-        mask, side = known[query.image](16, 16), patch_tokens(16, 16)
+        mask, expected = known[query.image]
+        mask, side = mask(16, 16), patch_tokens(16, 16)
         weights = np.full((3, len(side), len(side)), 1 / len(side), np.float32)
         for head, part in ((1, mask), (2, ~mask)) if figure else ():
             weights[head, 0] = 0
             weights[head, 0, list(side.patches)] = part.ravel() / part.sum()
         maps = (AttentionMap(Kind.SELF, side, side, (Reported(0, weights, Full()),)),)
-        return replace(record(4), maps=maps)
+        return replace(record(4), maps=maps, picture=expected if fitting or expected is None else expected[::-1])
 
     return FakeModels(answer)
 
@@ -272,6 +274,9 @@ def test_figure_and_ground():
     assert {one.n for one in found} == {16}
     even = measured.figure_and_ground(ASKED, seeing(False), quiet).findings
     assert all(reason(one) is not Reason.ABOVE for one in even)
+    for models in (seeing(True, fitting=False), FakeModels(lambda query: planted([[looking(9, lambda row: 0)]]))):
+        with pytest.raises(UserError, match="another part of a picture"):
+            measured.figure_and_ground(ASKED, models, quiet)
 
 
 # induction
