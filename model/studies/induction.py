@@ -89,11 +89,15 @@ def usable_tokens(tokenizer: Any) -> list[int]:
 def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozenset(),
              length: int = LENGTH) -> AttentionMap:
     """Return an open model's attention over `length` different random tokens and their repetition, with these edits.
-    Raises UserError unless it is decoder-only."""
+    Raises UserError unless it is decoder-only and has as many tokens."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
-    chosen = random.Random(seed).sample(usable_tokens(tokenizer), length)
+    usable = usable_tokens(tokenizer)
+    if length > len(usable):
+        raise UserError(f"{opened.card.title} has {len(usable)} different tokens, of which {length} are needed; choose "
+                        f"a decoder with more, such as SmolLM2.")
+    chosen = random.Random(seed).sample(usable, length)
     record = opened.record(Query(opened.card.id, opened.card.revision, START, continuation=(*chosen, *chosen),
                                  edits=edits), quiet)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:

@@ -2,10 +2,12 @@
 import numpy as np
 import pytest
 
+from model.ask import sources
 from model.core.attention import Causal
-from model.core.query import Kind
+from model.core.query import Kind, UserError, quiet
 from model.core.record import AttentionMap, Reported, Tokens
 from model.studies import induction
+from tests.model import tiny
 
 LENGTH, BEFORE = 7, 2
 N = BEFORE + 2 * LENGTH
@@ -26,6 +28,13 @@ def looking(target) -> np.ndarray:
 def scores_of(*members: np.ndarray) -> induction.InductionScores:
     return induction.scores(AttentionMap(Kind.CAUSAL, side(), side(), (Reported(3, np.stack(members), Causal()),)),
                             LENGTH)
+
+
+def test_vocabulary_shorter_than_the_repeat_is_refused(tmp_path):
+    model = str(tiny.save(tmp_path / "gpt2", "gpt2"))
+    question = induction.InductionMeanQuery(model, sources.revision(model))
+    with pytest.raises(UserError, match=r"has 24 different tokens, of which 25 are needed"):
+        question.answer(sources.models, quiet)
 
 
 def test_previous_token_and_induction_heads():
