@@ -7,7 +7,7 @@ import numpy as np
 from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, constants, message, show
-from viz.format import format_change, format_weight
+from viz.format import format_change, format_number, format_weight, signed_ticks
 from viz.text import strings
 
 HEIGHT = 430   # pixels
@@ -59,8 +59,8 @@ class PatchValues:
         if self.kind == "weight":
             return glow.ticks(self.high)
         if self.kind == "signed":
-            return [(0.0, f"−{self.high:.3g}"), (0.5, "0"), (1.0, f"+{self.high:.3g}")]
-        return [(0.0, f"{self.low:.3g}"), (1.0, f"{self.high:.3g}")]
+            return signed_ticks(self.high)
+        return [(0.0, format_number(self.low)), (1.0, format_number(self.high))]
 
 
 @dataclass(frozen=True)
