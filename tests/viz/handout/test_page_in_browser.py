@@ -13,6 +13,7 @@ from tests.fabricate import items
 from viz.handout.build import head_item
 from viz.handout.files import Handout, make_words
 from viz.handout.page import page
+from viz.theme import INK
 
 SHOWN = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6), layer=0, head=0)
 
@@ -218,6 +219,14 @@ def test_presentation_is_dark_and_prints_white(opened):
     assert page[0] == "rgb(20, 20, 20)" and figure[1] == "invert(0.92) hue-rotate(180deg)"
     shown.emulate_media(color_scheme="dark", media="print")
     assert shown.evaluate(look) == [["rgb(255, 255, 255)", "none"]] * 2
+
+
+def test_dark_page_inverts_figures_drawn_in_the_light_theme(opened):
+    shown = opened(Handout("Dark", (items.head(),)))
+    shown.emulate_media(color_scheme="dark")
+    shown.reload()
+    shown.wait_for_selector(".ch.view[data-drawn]")
+    assert shown.locator(".ch.view").evaluate("(root) => root.style.getPropertyValue('--ink')") == INK["light"]
 
 
 def test_print_is_vector_graphics(opened):

@@ -1,9 +1,11 @@
-// Sort a table when its headers are clicked: first descending, then ascending. Cells without a number are last.
+// Sort a table when its headers are clicked: first descending for numbers and ascending for words, then the other way.
+// Cells without a number are last.
+const WAYS = ["descending", "ascending"];
 
-function compared(one, other, numbers, way) {
-  const [a, b] = [one, other].map(parseFloat);
+function compared(one, other, numbers, sort) {
+  const way = sort === "ascending" ? 1 : -1, [a, b] = [one, other].map(parseFloat);
   if (!numbers) return way * one.localeCompare(other);
-  return isNaN(a) || isNaN(b) ? isNaN(a) - isNaN(b) : way * (b - a);
+  return isNaN(a) || isNaN(b) ? isNaN(a) - isNaN(b) : way * (a - b);
 }
 
 /** @param {HTMLElement} figure */
@@ -11,11 +13,12 @@ export function table(figure) {
   const heads = [...figure.querySelectorAll("th")], body = figure.querySelector("tbody");
   heads.forEach((head, at) => {
     head.onclick = () => {
-      const up = head.ariaSort === "descending", numbers = head.matches(".number");
-      const order = (...pair) => compared(...pair.map(({ cells }) => cells[at].textContent), numbers, up ? -1 : 1);
+      const numbers = head.matches(".number"), [first, second] = numbers ? WAYS : WAYS.toReversed();
+      const sort = head.ariaSort === first ? second : first;
+      const order = (...pair) => compared(...pair.map(({ cells }) => cells[at].textContent), numbers, sort);
       const rows = [...body.rows].sort(order);
       for (const each of heads) each.ariaSort = null;
-      head.ariaSort = up ? "ascending" : "descending";
+      head.ariaSort = sort;
       body.replaceChildren(...rows);
     };
   });
