@@ -69,11 +69,14 @@ def softmax(scores: Array, allowed: Array | None = None, *, temperature: float |
     top = xp.amax(scores, -1, keepdims=True)
     if sink is not None:
         top = xp.maximum(top, sink)
-    raised = xp.exp((scores - top) / temperature)
+    raised = scores - top
+    if not isinstance(temperature, float) or temperature != 1:
+        raised = raised / temperature
+    raised = np.exp(raised, out=raised) if xp is np else xp.exp(raised)   # in place, to allocate n² numbers once
     total = raised.sum(-1, keepdims=True)
     if sink is not None:
         total = total + xp.exp((sink - top) / temperature)
-    return raised / total
+    return np.divide(raised, total, out=raised) if xp is np else raised / total
 
 
 def attention(query: Array, key: Array, value: Array, allowed: Array | None = None, *, scale: float | None = None,

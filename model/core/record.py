@@ -7,7 +7,8 @@ arrays are read-only, and each type validates itself on creation.
 import functools
 import itertools
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -170,7 +171,8 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
 
 
 KEPT = 2**18    # largest block of a mask, in numbers, that is cached for the next layer
-SMALL = 2**20   # number of weights up to which numpy is about as fast as torch; short texts therefore need no torch
+# most weights to compute with numpy: torch is faster from about 16,000 weights on, but importing it takes seconds
+SMALL, SMALL_WITHOUT_TORCH = 2**14, 2**20
 
 
 def tensor_of(array: np.ndarray) -> "Tensor":
@@ -183,6 +185,11 @@ def tensor_of(array: np.ndarray) -> "Tensor":
     except ValueError:
         alias = array.copy()
     return torch.from_numpy(alias)
+
+
+def _giver(weights: int) -> "Callable[[np.ndarray], np.ndarray | Tensor]":
+    """Return what turns arrays into numpy's arrays or torch's tensors, whichever computes this many weights sooner."""
+    return np.asarray if weights <= (SMALL if "torch" in sys.modules else SMALL_WITHOUT_TORCH) else tensor_of
 
 
 def _block(part: Mask | Relative, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
@@ -234,7 +241,7 @@ class Attends:
         # all queries of a group share one key head, which is not copied
         key = self.key if len(wanted) == len(self.query) else self.key[wanted // (len(self.query) // len(self.key))]
         key = key[:, keys]
-        give = np.asarray if query.shape[0] * query.shape[1] * key.shape[1] <= SMALL else tensor_of
+        give = _giver(query.shape[0] * query.shape[1] * key.shape[1])
         grouped = give(query).reshape(len(key), -1, query.shape[-1])
         scores = attention.scores(grouped, give(key), scale=self.scale, softcap=self.softcap)
         scores = scores.reshape(len(wanted), query.shape[1], -1)
@@ -265,7 +272,7 @@ class Attends:
     def mix(self, weights: np.ndarray) -> np.ndarray:
         """Return weights · value, (head, row, d_v), for weights (head, row, key) over all keys."""
         heads, rows, keys = weights.shape
-        give = np.asarray if weights.size <= SMALL else tensor_of
+        give = _giver(weights.size)
         mixed = give(weights.reshape(len(self.value), -1, keys)) @ give(self.value)
         return np.asarray(mixed).reshape(heads, rows, -1)
 
