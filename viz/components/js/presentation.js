@@ -44,13 +44,11 @@ function line(parent, { text, title }, act) {
   const row = div("clearhead-line", parent);
   const made = (name, sign = text[name]) => Object.assign(button(name, sign, row, () => act(name)),
     { ariaLabel: text[name], title: text[name] });
-  made("back", "‹");
-  const place = span("place", "", row);
-  made("on", "›");
+  const back = made("back", "‹"), place = span("place", "", row), on = made("on", "›");
   span("name", title, row);
   const proof = made("proof");
   made("leave");
-  return { row, place, proof };
+  return { row, place, proof, arrows: [back, on] };
 }
 
 // The page's current screen. When Streamlit redraws this element, it resumes here; the server may not know the latest
@@ -65,11 +63,12 @@ function room(parent, data, tell) {
   let told = data.screen || TITLE, later;
   const leave = () => (clearTimeout(later), tell({ on: false }));   // a pending event must not follow
   const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
-  const { row, place, proof } = line(parent, data, (name) => acts[name]());
+  const { row, place, proof, arrows } = line(parent, data, (name) => acts[name]());
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
   const screens = stage(start, data, ({ name, place: at, of, proof: proves }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
     proof.hidden = !proves;
+    for (const arrow of arrows) arrow.hidden = !place.textContent;   // a single screen has nothing to step to
     clearTimeout(later);
     if (name) latest = { id: data.id, screen: name };
     if (name && name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
