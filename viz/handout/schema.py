@@ -204,7 +204,7 @@ def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Array
     _have(more, values=("float32", (count,)))
     require(len(body.places) == count <= LIMITS.tokens and max(body.places) < body.grid[0] * body.grid[1])
     require(max(state.focus or 0, *state.hidden, *state.outlined, 0) < count)
-    patches = arrays["boxes"][~np.isnan(arrays["boxes"]).any(1)]
+    patches = arrays["boxes"][np.array(body.places) >= 0]
     require(bool(len(patches) and (patches >= 0).all() and (patches <= 1).all()
                  and (patches[:, :2] < patches[:, 2:]).all()))
     require((state.kind == "weight") == (state.even is not None))

@@ -9,11 +9,10 @@ import { byLayer, byRank } from "./layout.js";
  * Create the picture of head_grid.js in its root.
  * @typedef {import("./layout.js").Plan["spots"][number]} Spot
  * @param {HTMLElement} root
- * @returns {{stage: HTMLElement, scroll: HTMLElement, spots: () => Spot[], spotOf: (index: number) => Spot | undefined,
- *   draw: (body: object, state: object, colours: object) => void, drawMarks: () => void, point: (spot?: Spot) => void,
- *   reach: (spot?: Spot) => void, under: (event: PointerEvent) => Spot | undefined,
- *   about: (spot: Spot) => [string, string[][]]}} point: frames the head under the pointer; reach: frames the head
- *   reached with the keyboard; about: title and rows of the tooltip
+ * @returns {{part: HTMLElement, scroll: HTMLElement, spots: () => Spot[],
+ *   spotOf: (index: number) => Spot | undefined, draw: (body: object, state: object, colours: object) => void,
+ *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined, point: (index?: number) => void,
+ *   reach: (index?: number) => void, about: (index: number) => [string, string[][]]}} see explored()
  */
 export function viewOf(root) {
   const scroll = div("scroll", root), stage = div("stage", scroll);
@@ -136,27 +135,26 @@ export function viewOf(root) {
     legend.replaceChildren(low, bar, ...others);
   }
 
-  const nameOf = ({ layer, head, index }) =>
-    fill(body.text[body.masked_out.includes(index) ? "masked_out" : "name"], { layer, head });
+  const nameOf = (index) => fill(body.text[body.masked_out.includes(index) ? "masked_out" : "name"], spotOf(index));
 
-  function facts({ index }) {
+  function facts(index) {
     const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
     if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
     for (const [name, written] of state.hover ?? []) if (written[index]) rows.push([name, written[index]]);
     return rows;
   }
 
-  function under(event) {
+  function at(event) {
     const [x, y] = within(stage, event);
-    const inside = (at, start) => at >= start && at < start + plan.side + 2;
-    return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y));
+    const inside = (place, start) => place >= start && place < start + plan.side + 2;
+    return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y))?.index;
   }
 
-  const point = (spot) => around(hovered, spot, 1), about = (spot) => [nameOf(spot), facts(spot)];
-  function reach(spot) {
-    around(cursor, spot, 3);
-    if (spot) cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const point = (index) => around(hovered, spotOf(index), 1), about = (index) => [nameOf(index), facts(index)];
+  function reach(index) {
+    around(cursor, spotOf(index), 3);
+    if (!cursor.hidden) cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
-  return { stage, scroll, spots: () => plan.spots, spotOf, draw, drawMarks, point, reach, under, about };
+  return { part: stage, scroll, spots: () => plan.spots, spotOf, draw, drawMarks, at, point, reach, about };
 }

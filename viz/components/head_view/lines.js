@@ -6,11 +6,12 @@ import { strengths, widest } from "./codes.js";
 import { namesOf } from "./labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
+const REACH = 5;   // pixels from a line at which it is under the pointer
 
 /** @type {import("./head_view.js").Lens} */
 export function lines(stage, view) {
   const [base, front] = ["base", ""].map((name) => node("canvas", name, undefined, stage)), labels = div("", stage);
-  let size, steps, names;
+  let size, steps, names, least;
 
   function measure() {
     const { height, width, rows, columns } = view, [left, right] = view.turn([rows, columns]);
@@ -28,15 +29,13 @@ export function lines(stage, view) {
     place(front, side, 0);
     const pen = canvasOf(base, gap, height);
     canvasOf(front, gap, height);
-    const { weights } = view.body, [heads, rows, columns] = weights.shape;
+    const { weights } = view.body, [, rows, columns] = weights.shape;
     // the smallest code to draw, so that a long text stays readable and has at most MOST lines
-    const least = (weights.values.toSorted().at(-1 - MOST) ?? 0) + 1;
-    for (let head = 0; head < heads; head++) {
-      for (let at = 0; at < rows * columns; at++) {
-        const code = weights.values[head * rows * columns + at], row = Math.floor(at / columns);
-        if (code >= least && steps[code] >= FAINTEST) curve(pen, head, row, at % columns, steps[code]);
-      }
-    }
+    least = Math.max((weights.values.toSorted().at(-1 - MOST) ?? 0) + 1, steps.findIndex((step) => step >= FAINTEST));
+    weights.values.forEach((code, at) => {
+      const row = Math.floor(at / columns);
+      if (code >= least) curve(pen, Math.floor(row / rows), row % rows, at % columns, steps[code]);
+    });
     drawNames();
   }
 
@@ -80,7 +79,7 @@ export function lines(stage, view) {
     view.turn(view.lit({ row, column })).forEach((marks, side) => names[side](marks));
   }
 
-  // Return the label under the pointer, or the strongest line within 5 pixels.
+  // Return the label under the pointer, or the strongest line near it.
   function at(event) {
     const [fromLeft, y] = within(stage, event), x = fromLeft - size.side;
     const index = Math.floor(y / size.pitch), { transpose, focus } = view.state;
@@ -90,29 +89,19 @@ export function lines(stage, view) {
     return { row: focus ?? undefined, column: index };
   }
 
-  // All lines have the same shape, so a line's height at this x follows from its two ends.
+  // All lines have the same shape, so a line's height at this x follows from its two ends: along the curve, x is
+  // 1.5 t − 1.5 t² + t³, which sinh inverts, and its height rises by 3 t² − 2 t³.
   function near(x, y) {
-    let low = 0, high = 1;
-    for (let i = 0; i < 20; i++) {
-      const t = (low + high) / 2;
-      if (1.5 * t - 1.5 * t * t + t ** 3 < x) low = t;
-      else high = t;
+    const t = 0.5 + Math.sinh(Math.asinh(4 * x - 2) / 3), rise = 3 * t ** 2 - 2 * t ** 3, { focus } = view.state;
+    const { weights: { values, shape: [, rows, columns] } } = view.body;
+    let best = {}, most = least - 1;
+    for (let at = 0; at < rows * columns; at++) {
+      const row = Math.floor(at / columns), column = at % columns;
+      if (values[at] <= most || (focus !== null && row !== focus)) continue;
+      const [from, to] = view.turn([middle(row), middle(column)]);
+      if (Math.abs(from + (to - from) * rise - y) < REACH) [best, most] = [{ row, column }, values[at]];
     }
-    const rise = 3 * low ** 2 - 2 * low ** 3, { focus } = view.state;
-    const { weights } = view.body, [lefts, rights] = [size.left, size.right].map(({ texts }) => texts.length);
-    let best = {}, most = 0;
-    for (let from = 0; from < lefts; from++) {
-      const exact = (y - middle(from) * (1 - rise)) / Math.max(rise, 1e-6), reach = 5 / Math.max(rise, 1e-6);
-      const first = Math.max(0, Math.ceil((exact - reach) / size.pitch - 0.5));
-      const last = Math.min(rights - 1, Math.floor((exact + reach) / size.pitch - 0.5));
-      for (let to = first; to <= last; to++) {
-        const [row, column] = view.turn([from, to]);
-        if (focus !== null && row !== focus) continue;
-        const code = weights.values[row * weights.shape[2] + column];
-        if (code > most) [best, most] = [{ row, column }, code];
-      }
-    }
-    return steps[most] >= FAINTEST ? best : {};
+    return best;
   }
 
   function where({ row, column }) {

@@ -66,14 +66,6 @@ export function drawOver(pen, picture, shares, opacity, [wide, high], [right, bo
 }
 
 /**
- * Return a colour that covers less, as CSS.
- * @param {string} colour
- * @param {number} opacity  0 to 1
- * @returns {string}
- */
-export const thinned = (colour, opacity) => `color-mix(in srgb, ${colour} ${100 * opacity}%, transparent)`;
-
-/**
  * Return the colour bar as CSS: the colours over the grey of a dimmed picture, with those of negative steps first.
  * @param {number} opacity
  * @param {string[]} colours
@@ -83,5 +75,6 @@ export const thinned = (colour, opacity) => `color-mix(in srgb, ${colour} ${100 
 export function barOf(opacity, colours, below = []) {
   const few = (list) => list.filter((_, step) => step % 51 === 0);
   const stops = [...few(below).toReversed(), ...few(colours)];
-  return `linear-gradient(90deg, ${stops.map((stop) => thinned(stop, opacity)).join()}), rgb(108 108 108)`;
+  const thinned = stops.map((stop) => `color-mix(in srgb, ${stop} ${100 * opacity}%, transparent)`);
+  return `linear-gradient(90deg, ${thinned.join()}), rgb(108 108 108)`;
 }

@@ -278,9 +278,7 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
  * is laid out only when its text changes, and hidden without being closed, because opening a popover is slow.
  * @param {HTMLElement} root
  * @returns {{show: (x: number, y: number, head: string, rows: string[][]) => void, hide: () => void,
- *   say: (text: string, rows?: string[][]) => void, follow: (on: *, part: Element, at: (event: PointerEvent) => *,
- *   point: (found?: *) => void, about: (found: *) => [string, string[][]]) => () => void}}
- *   say: tells the same to screen readers; follow: points at what is under the pointer
+ *   say: (text: string, rows?: string[][]) => void}} say: tells the same to screen readers
  */
 export function tooltip(root) {
   const tip = div("tip", root), live = div("unseen", root);
@@ -308,23 +306,7 @@ export function tooltip(root) {
     tip.style.visibility = "visible";
   }
 
-  // Show the tooltip of what is under the pointer; return the function that ends this.
-  function follow(on, part, at, point, about) {
-    const leave = () => {
-      point();
-      hide();
-    };
-    on(part, "pointerleave", leave);
-    on(part, "pointermove", (event) => {
-      const found = at(event);
-      if (found === undefined) return leave();
-      point(found);
-      show(event.clientX, event.clientY, ...about(found));
-    });
-    return leave;
-  }
-
   const hide = () => { tip.style.visibility = "hidden"; };
   const say = (text, rows = []) => { live.textContent = [text, ...rows.map((row) => row.join(" "))].join(", "); };
-  return { show, hide, say, follow };
+  return { show, hide, say };
 }

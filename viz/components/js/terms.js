@@ -31,13 +31,12 @@ export function occurrences(nodes, terms) {
 }
 
 function prose(main) {
-  const texts = new Set();   // a set, because a paragraph in a list is found twice
-  for (const each of main.querySelectorAll(PROSE)) {
-    if (each.closest(APART) || !each.checkVisibility()) continue;
-    const walker = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(APART)) texts.add(walker.currentNode);
+  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT), texts = [];
+  while (walker.nextNode()) {
+    const around = walker.currentNode.parentElement;
+    if (around.closest(PROSE) && !around.closest(APART) && around.checkVisibility()) texts.push(walker.currentNode);
   }
-  return [...texts];
+  return texts;
 }
 
 function begin(parent) {

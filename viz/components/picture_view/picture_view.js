@@ -1,5 +1,5 @@
 // A picture with its patches. Hovering and keyboard movement stay in the browser; only a choice is sent, as {token}.
-import { ARROWS, onKeys, presses } from "../js/keys.js";
+import { explored } from "../js/explore.js";
 import { frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
@@ -7,10 +7,10 @@ import { viewOf } from "./view.js";
 export function mount(element, bytes, send) {
   const { root, on, receive } = frame(element, "patches", () => {
     view.draw(state);
-    view.point(cursor);
+    reachAgain();
   });
-  const view = viewOf(root), { board, chips } = view, tip = tooltip(root);
-  let body, state, cursor;
+  const view = viewOf(root), tip = tooltip(root);
+  let body, state;
 
   function choose(token) {
     if (body.frozen) return;   // other tokens' rows are unavailable
@@ -19,28 +19,14 @@ export function mount(element, bytes, send) {
     send({ token: state.focus });
   }
 
-  function move(step) {
-    const { focus } = state, chosen = focus !== null && view.isPatch(focus) ? focus : undefined;
-    cursor = view.beside(cursor ?? chosen, step);
-    view.point(cursor);
-    tip.say(...view.about(cursor));
+  const next = (token = state.focus, step) => view.beside(token, step);
+
+  function press({ key }) {
+    if (key !== "Escape" || state.focus === null) return false;
+    choose(state.focus);
   }
 
-  for (const [part, at] of [[board, view.under], [chips, view.chipped]]) {
-    on(part, "blur", () => { cursor = undefined; });
-    const point = (token = cursor) => view.point(token);   // without a pointer, the keyboard's patch stays framed
-    on(part, "blur", tip.follow(on, part, at, point, view.about));
-    on(part, "click", (event) => {
-      const token = at(event);
-      if (token !== undefined) choose(token);
-    });
-  }
-  onKeys(on, board, (event) => {
-    if (ARROWS[event.key]) move(ARROWS[event.key]);
-    else if (presses(event) && cursor !== undefined) choose(cursor);
-    else if (event.key === "Escape" && state.focus !== null) choose(state.focus);
-    else return false;
-  });
-
+  const reachAgain = explored(on, tip, { ...view, next, choose, press });
+  explored(on, tip, { ...view, part: view.chips, at: view.chipped, choose });
   return receive(bytes, { build: (read) => view.build(body = read), take: (read) => { state = read; } });
 }

@@ -1,7 +1,7 @@
 // Draw a picture and its coloured patches, with the other tokens, marks, legend, sentence and table.
 import { canvasOf, rule } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
-import { barOf, canvasOfPicture, canvasOfSteps, drawOver, STEPS, thinned } from "../js/overlay.js";
+import { barOf, canvasOfPicture, canvasOfSteps, drawOver, STEPS } from "../js/overlay.js";
 import { button, div, fill, heightFor, node, place, scaleBar, span, table, within } from "../js/shared.js";
 
 const LINES = 7;   // smallest patch, in pixels, with grid lines
@@ -10,36 +10,37 @@ const NARROW = 420;   // width in pixels below which the sentence always has two
 /**
  * Create the picture of picture_view.js in its root.
  * @param {HTMLElement} root
- * @returns {{board: HTMLElement, chips: HTMLElement, build: (body: object) => void, draw: (state: object) => void,
- *   drawMarks: () => void, point: (token?: number) => void, under: (event: PointerEvent) => number | undefined,
- *   chipped: (event: PointerEvent) => number | undefined,
- *   about: (token: number) => [string, string[][]], isPatch: (token: number) => boolean,
- *   beside: (token: number | undefined, step: number[]) => number}} point: frames the token under the pointer; about:
- *   title and rows of the tooltip; beside: the patch `step` (columns, rows) away from a token or the first patch
+ * @returns {{part: HTMLElement, chips: HTMLElement, build: (body: object) => void, draw: (state: object) => void,
+ *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined,
+ *   chipped: (event: PointerEvent) => number | undefined, point: (token?: number) => void,
+ *   reach: (token?: number) => void, about: (token: number) => [string, string[][]],
+ *   beside: (token: number | null, step: number[]) => number}} see explored(); beside: the patch `step` (columns, rows)
+ *   away from a token or, if it is not a patch, from the first patch
  */
 export function viewOf(root) {
   const sentence = div("say", root), chips = div("chips", root), board = div("board", root);
   const canvas = node("canvas", "", undefined, board), outlines = div("", board);
   const [over, from] = ["mark over", "mark from"].map((name) => div(name, board));
   const legend = div("legend", root), unseen = div("unseen", root);
-  let body, state, size, pictures = {};
+  let body, state, size, patches, special, reached, pictures = {};
 
   board.tabIndex = 0;
   board.role = "application";
   canvas.role = "img";
 
   const box = (token) => body.boxes.values.subarray(4 * token, 4 * token + 4);
-  const isPatch = (token) => !Number.isNaN(box(token)[0]);
-  const tokens = () => body.texts.map((_, token) => token), special = () => tokens().filter((token) => !isPatch(token));
-  const name = (token) => body.texts[token];
+  const isPatch = (token) => body.places[token] >= 0, name = (token) => body.texts[token];
 
   function build(read) {
     body = read;
+    patches = [...body.texts.keys()].filter(isPatch);
     chips.replaceChildren();
-    for (const token of special()) {
+    special = [...body.texts.keys()].filter((token) => !isPatch(token)).map((token) => {
       const chip = Object.assign(button("chip", "", chips), { disabled: body.frozen });
-      for (const [part, text] of [["swatch", ""], ["name", name(token)], ["number", ""]]) span(part, text, chip);
-    }
+      const swatch = span("swatch", "", chip);
+      span("name", name(token), chip);
+      return { token, chip, swatch, number: span("number", "", chip) };
+    });
   }
 
   function draw(now) {
@@ -54,7 +55,7 @@ export function viewOf(root) {
     drawMarks();
     drawLegend();
     say();
-    const words = body.text, said = { name: state.name, label: body.label, patches: tokens().filter(isPatch).length };
+    const words = body.text, said = { name: state.name, label: body.label, patches: patches.length };
     canvas.ariaLabel = fill(words.picture, said);
     board.ariaLabel = fill(body.frozen ? words.keys_frozen : words.keys, said);
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
@@ -69,7 +70,6 @@ export function viewOf(root) {
 
   // Return the area covered by patches in canvas pixels; a picture may be slightly wider.
   function covered() {
-    const patches = tokens().filter(isPatch);
     const side = (corner) => Math.max(...patches.map((token) => box(token)[corner]));
     return [side(2) * canvas.width, side(3) * canvas.height];
   }
@@ -88,7 +88,7 @@ export function viewOf(root) {
     pen.globalAlpha = 1;
     for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
     if (state.kind !== "signed") return;
-    for (const token of tokens().filter((each) => isPatch(each) && state.steps[each] <= -STRUCK * STEPS)) {
+    for (const token of patches.filter((each) => state.steps[each] <= -STRUCK * STEPS)) {
       const [left, top] = box(token);
       strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
     }
@@ -106,8 +106,7 @@ export function viewOf(root) {
 
   // Draw the tokens that are not patches as buttons in their colours.
   function drawChips() {
-    for (const token of special()) {
-      const [swatch, , number] = chips.children[special().indexOf(token)].children, chip = swatch.parentNode;
+    for (const { token, chip, swatch, number } of special) {
       swatch.style.background = body.colours.glow[Math.max(0, state.steps[token])];
       swatch.hidden = state.kind === "none";
       number.textContent = state.written[token];
@@ -117,7 +116,7 @@ export function viewOf(root) {
   }
 
   function around(mark, token) {
-    mark.hidden = token === null || token === undefined || !isPatch(token);
+    mark.hidden = !isPatch(token);
     if (mark.hidden) return;
     const [left, top, right, bottom] = box(token), [wide, high] = size;
     place(mark, left * wide - 2, top * high - 2, (right - left) * wide + 4, (bottom - top) * high + 4);
@@ -144,28 +143,29 @@ export function viewOf(root) {
   function say() {
     sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
     sentence.textContent = state.sentence;
-    table(unseen, state.sentence, [...new Set([...state.largest, ...special()])]
+    table(unseen, state.sentence, [...new Set([...state.largest, ...special.map(({ token }) => token)])]
       .map((token) => [name(token), facts(token).map((fact) => fact.join(" ")).join(", ")]));
   }
 
-  // Return the patch under the pointer.
-  function under(event) {
+  function at(event) {
     const [x, y] = within(board, event).map((each, axis) => each / size[axis]);
-    return tokens().find((token) => {
+    return patches.find((token) => {
       const [left, top, right, bottom] = box(token);
       return x >= left && x < right && y >= top && y < bottom;
     });
   }
 
   function beside(token, [right, down]) {
-    const [rows, columns] = body.grid, at = body.places[token ?? tokens().find(isPatch)];
-    const row = Math.floor(at / columns) + down, column = (at % columns) + right;
+    const [rows, columns] = body.grid, from = body.places[isPatch(token) ? token : patches[0]];
+    const row = Math.floor(from / columns) + down, column = (from % columns) + right;
     const inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    return body.places.indexOf(inside ? row * columns + column : at);
+    return body.places.indexOf(inside ? row * columns + column : from);
   }
 
-  const point = (token) => around(over, token), about = (token) => [name(token), facts(token)];
+  // without a pointer, the patch reached with the keyboard stays framed
+  const point = (token = reached) => around(over, token), about = (token) => [name(token), facts(token)];
+  const reach = (token) => point(reached = token);
   // Return the token of the chip under the pointer.
-  const chipped = ({ target }) => special()[[...chips.children].indexOf(target.closest("button"))];
-  return { board, chips, build, draw, drawMarks, point, under, chipped, about, isPatch, beside };
+  const chipped = ({ target }) => special.find(({ chip }) => chip.contains(target))?.token;
+  return { part: board, chips, build, draw, drawMarks, at, chipped, point, reach, about, beside };
 }
