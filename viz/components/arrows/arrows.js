@@ -2,16 +2,14 @@
 // and {looks} for a new query token.
 import { dragging, telling } from "../js/drag.js";
 import { ARROWS, onKeys } from "../js/keys.js";
-import { frame } from "../js/shared.js";
+import { framed } from "../js/shared.js";
 import { attend } from "./attention.js";
 import { viewOf } from "./view.js";
 
 const STEP = 0.1, hundredth = (value) => Math.round(value * 100) / 100 + 0;
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, draw, receive } = frame(element, "arrows",
-    (colours) => view.draw(now, attend(pair("q", now.looks), pairs("k"), pairs("v")), colours));
+export const mount = framed("arrows", ({ root, on, draw, send }) => {
   const view = viewOf(root, (looks) => send({ looks }));
   let body, now;
 
@@ -60,5 +58,6 @@ export function mount(element, bytes, send) {
     now = taken || !now ? read : { ...read, q: now.q, k: now.k, v: now.v };
   }
 
-  return receive(bytes, { build: (read) => view.build(body = read), take, leave: told.end });
-}
+  const redraw = (colours) => view.draw(now, attend(pair("q", now.looks), pairs("k"), pairs("v")), colours);
+  return { build: (read) => view.build(body = read), take, redraw, leave: told.end };
+});

@@ -1,11 +1,11 @@
 // One block. Click, Enter or Space opens a box; arrow keys move up and down. Sends {box}.
 import { ARROWS, onKeys } from "../js/keys.js";
-import { div, frame } from "../js/shared.js";
+import { div, framed } from "../js/shared.js";
 import { box, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, receive } = frame(element, "block", mark), stage = div("stage", root);
+export const mount = framed("block", ({ root, on, send }) => {
+  const stage = div("stage", root);
   let boxes = [], opened = "";
 
   function build({ size, alt, box: [width, height], ...body }) {
@@ -42,5 +42,5 @@ export function mount(element, bytes, send) {
     open(boxes[boxes.findIndex(({ name }) => name === opened) + right - down]);
   });
 
-  return receive(bytes, { build, take: (read) => { ({ opened } = read); } });
-}
+  return { build, take: (read) => { ({ opened } = read); }, redraw: mark };
+});

@@ -1,7 +1,7 @@
 // Handles on an SVG: bars, shares of a whole, or points. Dragging happens here; sends {values}.
 import { dragging, telling } from "../js/drag.js";
 import { onKeys } from "../js/keys.js";
-import { frame } from "../js/shared.js";
+import { framed } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
 const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1,
@@ -9,8 +9,7 @@ const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1,
 const rounded = (numbers) => numbers.map((each) => Math.round(each * 100) / 100);
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, draw, receive } = frame(element, "drag", ({ heads }) => view.draw(values, faint, heads));
+export const mount = framed("drag", ({ root, on, draw, send }) => {
   const view = viewOf(root);
   let body, values = [], faint;
 
@@ -68,5 +67,5 @@ export function mount(element, bytes, send) {
     if (told.takes(rounded(read.values).join()) || read.values.length !== values.length) ({ values } = read);
   }
 
-  return receive(bytes, { build, take, leave: told.end });
-}
+  return { build, take, redraw: ({ heads }) => view.draw(values, faint, heads), leave: told.end };
+});

@@ -1,15 +1,11 @@
 // All heads as thumbnails. Hovering and keyboard movement stay in the browser; a choice sends the head's index,
 // {silence: index} or {figure: index}.
 import { explored } from "../js/explore.js";
-import { frame, tooltip } from "../js/shared.js";
+import { framed, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, receive } = frame(element, "grid", (colours) => {
-    view.draw(body, state, colours);
-    reachAgain();
-  });
+export const mount = framed("grid", ({ root, on, send }) => {
   const view = viewOf(root), { spots, spotOf, scroll } = view;
   let body, state;
 
@@ -36,5 +32,10 @@ export function mount(element, bytes, send) {
   }
 
   const reachAgain = explored(on, tooltip(root), { ...view, board: scroll, next, choose, press });
-  return receive(bytes, { build: (read) => { body = read; }, take: (read) => { state = read; } });
-}
+
+  function redraw(colours) {
+    view.draw(body, state, colours);
+    reachAgain();
+  }
+  return { build: (read) => { body = read; }, take: (read) => { state = read; }, redraw };
+});

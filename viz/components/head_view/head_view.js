@@ -2,7 +2,7 @@
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/keys.js";
-import { button, div, fill, frame, heightFor, span, tooltip } from "../js/shared.js";
+import { button, div, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marked_cells.js";
@@ -32,8 +32,7 @@ import { wordsOf } from "./words.js";
 const LENSES = { matrix, lines, text };
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, draw, receive } = frame(element, "view", redraw);
+export const mount = framed("view", ({ root, on, draw, send }) => {
   const sentence = div("say", root), board = div("board", root), legend = div("legend", root);
   const table = div("unseen", root), tip = tooltip(root), view = {};
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
@@ -227,5 +226,5 @@ export function mount(element, bytes, send) {
     if (state.pair?.[0] >= rows.texts.length || state.pair?.[1] >= columns.texts.length) state.pair = null;
   }
 
-  return receive(bytes, { build, take, leave: () => clearTimeout(later) });
-}
+  return { build, take, redraw, leave: () => clearTimeout(later) };
+});

@@ -2,7 +2,7 @@
 
 /**
  * Handle drags that start on an element, from press to release.
- * @param {(target: EventTarget, type: string, act: (event: PointerEvent) => void) => void} on  see frame() in shared.js
+ * @param {import("./shared.js").On} on
  * @param {Element} target  the element that the pointer is pressed on
  * @param {{grab: (event: PointerEvent) => *, move: (held: *, event: PointerEvent) => void,
  *   drop: (held: *) => void}} acts

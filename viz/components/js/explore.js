@@ -3,7 +3,7 @@ import { ARROWS, onKeys, presses } from "./keys.js";
 
 /**
  * Handle the pointer and the keys of a picture whose parts have numbers.
- * @param {ReturnType<import("./shared.js").frame>["on"]} on
+ * @param {import("./shared.js").On} on
  * @param {ReturnType<import("./shared.js").tooltip>} tip
  * @param {{part: Element, board?: Element, at: (event: PointerEvent) => number | undefined,
  *   point: (found?: number) => void, reach?: (found?: number) => void, about: (found: number) => [string, string[][]],

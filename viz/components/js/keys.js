@@ -26,7 +26,7 @@ export const presses = ({ key }) => key === "Enter" || key === " ";
 
 /**
  * Handle an element's keys.
- * @param {ReturnType<import("./shared.js").frame>["on"]} on
+ * @param {import("./shared.js").On} on
  * @param {Element} target
  * @param {(event: KeyboardEvent) => *} act  returns false for a key that it leaves to the browser
  */

@@ -47,53 +47,49 @@ export const button = (name, text, parent, onclick = null) =>
   Object.assign(node("button", name, text, parent), { onclick });
 
 /**
- * Create a component's frame: its root, its listeners and observers, and a redraw that runs at most once per animation
- * frame, in the theme's colours, once a message of every part has come.
- * @param {HTMLElement | ShadowRoot} element
+ * Return a component's mount(): it creates the component in a root of its own, and passes on the first message and each
+ * later one. Pages without a server pass objects: fields to change in the last body, or in the state.
+ * @typedef {(target: EventTarget, type: string, act: (event: Event) => void, options?: object) => void} On
  * @param {string} name
- * @param {(colours: object) => void} redraw  receives the result of palette()
- * @returns {{root: HTMLDivElement, on: (target: EventTarget, type: string, act: (event: Event) => void,
- *   options?: object) => void, draw: () => void, receive: (bytes: Uint8Array, acts: {build: (body: object) => void,
- *   take?: (state: object) => void, leave?: () => void}) => {update: (message: Uint8Array | object) => void,
- *   destroy: () => void}}}
- *   receive: returns the result of mount(), which passes on the first message and each later one. Pages without
- *   a server pass objects: fields to change in the last body, or in the state
+ * @param {(frame: {root: HTMLDivElement, on: On, draw: () => void, send: (event: *) => void}) => {build: (body: object) => void,
+ *   take?: (state: object) => void, redraw?: (colours: object) => void, leave?: () => void}} create
+ *   on: adds a listener until the end; draw: calls redraw with the result of palette(), at most once per animation frame
+ *   and only once a message of every part has come
+ * @returns {import("./component.js").Mount}
  */
-export function frame(element, name, redraw) {
+export const framed = (name, create) => (element, bytes, send) => {
   const root = div(`ch ${name}`, element), ended = new AbortController(), { signal } = ended;
   let waiting = 0, body, incomplete = true;
   const draw = () => {
     waiting ||= requestAnimationFrame(() => {
       waiting = 0;
-      if (root.clientWidth && !incomplete) redraw(palette(root, body.colours));
+      if (root.clientWidth && !incomplete) redraw?.(palette(root, body.colours));
     });
   };
   const sizes = new ResizeObserver(draw);
   sizes.observe(root);
   const on = (target, type, act, options = {}) => target.addEventListener(type, act, { ...options, signal });
   on(matchMedia("(prefers-color-scheme: dark)"), "change", draw);
+  const { build, take, redraw, leave } = create({ root, on, draw, send });
 
-  function receive(bytes, { build, take, leave }) {
-    function update(message) {
-      const whole = message instanceof Uint8Array, read = whole ? unpack(message) : message;
-      if (read.part === "body") build(body = whole ? read : { ...body, ...read });
-      else take?.(read);
-      incomplete &&= take && read.part === "body";
-      draw();
-    }
-
-    function destroy() {
-      leave?.();
-      cancelAnimationFrame(waiting);
-      ended.abort();
-      sizes.disconnect();
-      root.remove();
-    }
-    update(bytes);
-    return { update, destroy };
+  function update(message) {
+    const whole = message instanceof Uint8Array, read = whole ? unpack(message) : message;
+    if (read.part === "body") build(body = whole ? read : { ...body, ...read });
+    else take?.(read);
+    incomplete &&= take && read.part === "body";
+    draw();
   }
-  return { root, on, draw, receive };
-}
+
+  function destroy() {
+    leave?.();
+    cancelAnimationFrame(waiting);
+    ended.abort();
+    sizes.disconnect();
+    root.remove();
+  }
+  update(bytes);
+  return { update, destroy };
+};
 
 /**
  * Return red, green and blue of #rrggbb.

@@ -1,11 +1,10 @@
 // A square of buttons to paint on. The painted square is sent on release, as {allowed}.
 import { dragging } from "../js/drag.js";
 import { ARROWS, onKeys, presses } from "../js/keys.js";
-import { button, div, fill, frame, node, span } from "../js/shared.js";
+import { button, div, fill, framed, node, span } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, draw, receive } = frame(element, "cells", redraw);
+export const mount = framed("cells", ({ root, on, draw, send }) => {
   const square = div("square", root), hint = div("hint", root);
   let body, allowed, marked, buttons, names, at;   // at: the single tab stop, which the arrow keys move
 
@@ -74,5 +73,5 @@ export function mount(element, bytes, send) {
     send({ allowed });
   });
 
-  return receive(bytes, { build, take: (read) => { if (held() === undefined) ({ allowed, marked } = read); } });
-}
+  return { build, take: (read) => { if (held() === undefined) ({ allowed, marked } = read); }, redraw };
+});

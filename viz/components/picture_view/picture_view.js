@@ -1,14 +1,10 @@
 // A picture with its patches. Hovering and keyboard movement stay in the browser; only a choice is sent, as {token}.
 import { explored } from "../js/explore.js";
-import { frame, tooltip } from "../js/shared.js";
+import { framed, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, receive } = frame(element, "patches", () => {
-    view.draw(state);
-    reachAgain();
-  });
+export const mount = framed("patches", ({ root, on, send }) => {
   const view = viewOf(root), tip = tooltip(root);
   let body, state;
 
@@ -28,5 +24,10 @@ export function mount(element, bytes, send) {
 
   const reachAgain = explored(on, tip, { ...view, next, choose, press });
   explored(on, tip, { ...view, part: view.chips, at: view.chipped, choose });
-  return receive(bytes, { build: (read) => view.build(body = read), take: (read) => { state = read; } });
-}
+
+  function redraw() {
+    view.draw(state);
+    reachAgain();
+  }
+  return { build: (read) => view.build(body = read), take: (read) => { state = read; }, redraw };
+});

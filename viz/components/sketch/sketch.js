@@ -3,7 +3,7 @@
 import { dragging } from "../js/drag.js";
 import { onKeys } from "../js/keys.js";
 import { axis, draggable, plane } from "../js/plane.js";
-import { div, fill, frame } from "../js/shared.js";
+import { div, fill, framed } from "../js/shared.js";
 import { label, set, shape } from "../js/svg.js";
 
 const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02,
@@ -13,8 +13,7 @@ const clipped = (share) => Math.min(1, Math.max(0, share));
 const rounded = (height) => Math.round(clipped(height) * 100) / 100;
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, draw, receive } = frame(element, "sketch", redraw);
+export const mount = framed("sketch", ({ root, on, draw, send }) => {
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
   const curve = shape("polyline", { class: "curve" }, svg), hint = div("hint", root);
   const invited = shape("text", { class: "invite" }, svg), points = shape("g", {}, svg);
@@ -101,5 +100,5 @@ export function mount(element, bytes, send) {
     change(filled().with(place, rounded(filled()[place] + STEPS[key])));
   });
 
-  return receive(bytes, { build, take: ({ values }) => { if (!held()) heights = [...values]; } });
-}
+  return { build, take: ({ values }) => { if (!held()) heights = [...values]; }, redraw };
+});

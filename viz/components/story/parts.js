@@ -4,6 +4,15 @@ import { shape } from "../js/svg.js";
 
 const percent = (share) => `${Math.round(100 * share)}%`;
 
+const PART = { places: "vectors", logits: "output", softmax: "output", word: "output" };
+
+/**
+ * Return the part that a step belongs to: of the same name unless it shares one.
+ * @param {string} step
+ * @returns {string}
+ */
+export const partOf = (step) => PART[step] ?? step;
+
 /**
  * Create all parts.
  * @param {object} body  the story's body
@@ -12,7 +21,7 @@ const percent = (share) => `${Math.round(100 * share)}%`;
  */
 export function panels(body, send) {
   const { text, shape: [count, heads], opened: [block, head] } = body;
-  const layer = div("layer"), title = div("title", layer);
+  const layer = div("layer"), title = div("title", layer), both = div("both", layer);
   const each = (length, name) => Array.from({ length }, (_, at) => [at, name(at)]);
 
   function choice(name, options, now) {
@@ -22,16 +31,17 @@ export function panels(body, send) {
   }
   title.append(text.block_before, choice("block", each(count, String), block), text.block_after.replace("{n}", count),
     choice("head", [[-1, text.mean], ...each(heads, (at) => `${text.head} ${at}`)], head));
-  div("both", layer).append(attention(body, send), feedForward(body, send));
-  return [pieces(body, send), vectors(body, send), layer, blocks(body, send), output(body, send)];
+  const made = Object.entries(DRAW).map(([name, draw]) => panel(body, send, name, draw));
+  both.append(...made.splice(2, 2));
+  return made.toSpliced(2, 0, layer);
 }
 
-// Create a part with its title, its content, its steps, and links to their lessons.
-function panel(body, send, steps, name, draw) {
-  const made = div(`panel ${name}`), own = body.steps.filter(([each]) => steps.includes(each));
-  made.dataset.steps = steps.join(" ");
+// Create a part with its title, its content, and links to the lessons of its steps.
+function panel(body, send, name, draw) {
+  const made = div(`panel ${name}`), own = body.steps.filter(([step]) => partOf(step) === name);
+  made.dataset.part = name;
   node("h4", "", body.text[name], made);
-  draw(div("inside", made));
+  draw(div("inside", made), body, send);
   const links = div("lessons", made);
   for (const [lesson, door] of new Map(own.map(([, , , lesson, door]) => [lesson, door]))) {
     button("lesson", `${door} ›`, links, () => send({ lesson }));
@@ -48,14 +58,14 @@ function rows(body, inside, draw, earlier) {
   });
 }
 
-const pieces = (body, send) => panel(body, send, ["pieces"], "pieces", (inside) => {
+function pieces(inside, body) {
   rows(body, inside, (row, piece, at) => {
     span("token", piece, row);
     span("id", body.ids[at], row);
   }, (row, text) => row.append(text));
-});
+}
 
-const vectors = (body, send) => panel(body, send, ["vectors", "places"], "vectors", (inside) => {
+function vectors(inside, body) {
   const { embedded: { shape: [, n] }, text, width, bound, first } = body;
   rows(body, inside, (row, piece, at) => {
     span("place", first + at, row);
@@ -67,11 +77,11 @@ const vectors = (body, send) => panel(body, send, ["vectors", "places"], "vector
     }
   }, () => {});
   div("under", inside).textContent = fill(text.first_of, { n, width });
-});
+}
 
 const shade = (cell, share) => cell.style.setProperty("--v", percent(share));
 
-const attention = (body, send) => panel(body, send, ["attention"], "attention", (inside) => {
+function attention(inside, body) {
   const { weights: { values }, shares } = body, largest = Math.max(...values);
   const share = (row, name, written, most = "") => {
     span(`name${most}`, name, row);
@@ -80,14 +90,14 @@ const attention = (body, send) => panel(body, send, ["attention"], "attention", 
   shape("svg", { class: "paths", "aria-hidden": "true" }, inside);
   rows(body, inside, (row, piece, at) => share(row, piece, shares[at], values[at] === largest ? " most" : ""),
     (row, text) => share(row, text, body.earlier));
-});
+}
 
-const feedForward = (body, send) => panel(body, send, ["feed_forward"], "feed_forward", (inside) => {
+function feedForward(inside, body) {
   node("canvas", "neurons", undefined, inside);
   div("under", inside).textContent = fill(body.text.neurons, { n: body.neurons.values.length });
-});
+}
 
-const blocks = (body, send) => panel(body, send, ["blocks"], "blocks", (inside) => {
+function blocks(inside, body, send) {
   const { shape: [count, heads], opened, added: { values }, marks, text } = body, largest = Math.max(...values);
   const list = div("list", inside), key = div("under", inside), kinds = ["by_attention", "by_feed_forward"];
   for (let i = 0; i < count; i++) {
@@ -105,9 +115,9 @@ const blocks = (body, send) => panel(body, send, ["blocks"], "blocks", (inside) 
     });
   }
   for (const kind of kinds) span(kind, text[kind], key);
-});
+}
 
-const output = (body, send) => panel(body, send, ["logits", "softmax", "word"], "output", (inside) => {
+function output(inside, body, send) {
   const low = Math.min(0, ...body.logits), high = Math.max(...body.logits, 0), head = div("word heads-of", inside);
   const write = (at) => () => send({ write: body.numbers[at] });
   for (const name of ["", "logit", "probability"]) span(name, body.text[name], head);
@@ -121,7 +131,9 @@ const output = (body, send) => panel(body, send, ["logits", "softmax", "word"], 
   });
   if (body.rest) div("rest", inside).textContent = body.rest;
   if (body.again) button("write", body.again, inside, write(0));
-});
+}
+
+const DRAW = { pieces, vectors, attention, feed_forward: feedForward, blocks, output };   // from left to right
 
 function bar(parent, name, share, written) {
   const made = span(`meter ${name}`, undefined, parent);

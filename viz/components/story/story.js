@@ -1,14 +1,13 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
 import { stepped } from "../js/keys.js";
-import { button, div, frame, node, span } from "../js/shared.js";
-import { drawNeurons, drawPaths, panels } from "./parts.js";
+import { button, div, framed, node, span } from "../js/shared.js";
+import { drawNeurons, drawPaths, panels, partOf } from "./parts.js";
 
 const STILL = "(prefers-reduced-motion: reduce)";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, draw, receive } = frame(element, "story", redraw);
+export const mount = framed("story", ({ root, on, draw, send }) => {
   const bar = div("controls", root), stops = div("stops", bar);
   const play = button("play", "", undefined, () => go(!plays && step === last() ? 0 : step, !plays));
   bar.prepend(play);
@@ -77,8 +76,8 @@ export function mount(element, bytes, send) {
     if (plays) later = setTimeout(next, body.seconds * 1000);
   }
 
-  const stepsOf = (panel) =>
-    panel.dataset.steps.split(" ").map((name) => body.steps.findIndex(([each]) => each === name));
+  const stepsOf = ({ dataset: { part } }) =>
+    [...body.steps.keys()].filter((at) => partOf(body.steps[at][0]) === part);
 
   // a click on a part shows its step after the current one (cyclically), or its first step if another part is current
   on(stage, "click", ({ target }) => {
@@ -110,5 +109,5 @@ export function mount(element, bytes, send) {
     else show();
   }
 
-  return receive(bytes, { build, take, leave: () => clearTimeout(later) });
-}
+  return { build, take, redraw, leave: () => clearTimeout(later) };
+});

@@ -1,11 +1,10 @@
 // The sentence's tokens as buttons. Selections are sent as {token, pair}.
 import { onKeys, stepped } from "../js/keys.js";
-import { div, fill, frame, span } from "../js/shared.js";
+import { div, fill, framed, span } from "../js/shared.js";
 import { token } from "../js/token_element.js";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, receive } = frame(element, "strip", mark);
+export const mount = framed("strip", ({ root, on, send }) => {
   const strip = div("tokens", root), hint = div("hint", root);
   let body, state, buttons = [], reach;
   strip.role = "toolbar";
@@ -78,5 +77,5 @@ export function mount(element, bytes, send) {
     buttons[reach].focus();
   });
 
-  return receive(bytes, { build, take: (read) => { state = read; } });
-}
+  return { build, take: (read) => { state = read; }, redraw: mark };
+});

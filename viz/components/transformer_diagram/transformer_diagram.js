@@ -1,11 +1,10 @@
 // The Transformer diagram. Boxes with lessons are links; hovering over one shows the lesson and the boxes it builds on.
 import { onKeys } from "../js/keys.js";
-import { div, frame } from "../js/shared.js";
+import { div, framed } from "../js/shared.js";
 import { box, label, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
-export function mount(element, bytes, send) {
-  const { root, on, receive } = frame(element, "anatomy", () => {});
+export const mount = framed("anatomy", ({ root, on, send }) => {
   const drawings = div("drawings", root), hint = div("hint", root);
   let body, boxes = [];
 
@@ -58,5 +57,5 @@ export function mount(element, bytes, send) {
   on(drawings, "click", open);
   onKeys(on, drawings, (event) => event.key === "Enter" && open(event));
 
-  return receive(bytes, { build });
-}
+  return { build };
+});
