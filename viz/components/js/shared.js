@@ -51,8 +51,9 @@ export const button = (name, text, parent, onclick = null) =>
  * later one. Pages without a server pass objects: fields to change in the last body, or in the state.
  * @typedef {(target: EventTarget, type: string, act: (event: Event) => void, options?: object) => void} On
  * @param {string} name
- * @param {(frame: {root: HTMLDivElement, on: On, draw: () => void, send: (event: *) => void}) => {build: (body: object) => void,
- *   take?: (state: object) => void, redraw?: (colours: object) => void, leave?: () => void}} create
+ * @param {(frame: {root: HTMLDivElement, on: On, draw: () => void, send: (event: *) => void}) => {
+ *   build: (body: object) => void, take?: (state: object) => void, redraw?: (colours: object) => void,
+ *   leave?: () => void}} create
  *   on: adds a listener until the end; draw: calls redraw with the result of palette(), at most once per animation frame
  *   and only once a message of every part has come
  * @returns {import("./component.js").Mount}
