@@ -115,8 +115,9 @@ def take_turns() -> None:
 
 def read_ahead() -> None:
     """Preload what would cost a page's first run half a second each, while the browser is still loading: Streamlit's
-    emoji pattern, Pillow, and each module's source location, which Streamlit uses to detect a shell."""
-    for name in ("streamlit.emojis", "streamlit.elements.lib.image_utils"):
+    emoji pattern and icon names, Pillow, and each module's source location, which Streamlit uses to detect a shell."""
+    for name in ("streamlit.emojis", "streamlit.material_icon_names", "streamlit.elements.lib.image_utils",
+                 "PIL.ImageFile"):
         importlib.import_module(name)
     inspect.stack()
 

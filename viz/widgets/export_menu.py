@@ -22,12 +22,12 @@ _ZOOM = Kept(2)   # exported pixels per screen pixel
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the downloads, once the menu is opened: the open head under its current lens, the grid, and the numbers.
     Each file is created on click."""
-    from viz.export import FORMATS, Options
-
     words = strings("heads")
     with st.popover(words["export"], type="tertiary", key="export", on_change="rerun") as opened:
         if not opened.open:
             return
+        from viz.export import FORMATS, Options  # would delay the first page
+
         zoom = _ZOOM.value
         slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
