@@ -27,7 +27,7 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
     return figure
 
 
-def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str],
+def bars(theme: str, names: Sequence[str | int], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str],
          y_range: tuple[float, float] | None = None,
          height: int = 300, title: str = "", angle: int | None = None) -> FigureSpec:
     """Draw one bar per name and group; equal names stay separate. If there are many names, only as many as fit on a

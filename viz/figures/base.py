@@ -10,7 +10,7 @@ letters keep their size.
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -132,9 +132,10 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
         figure.update_layout(margin_b=(WORDS if title or words else 26) + math.ceil(1.4 * LETTER) * below)
 
 
-def tokens_shown(names: Sequence[str]) -> list[str]:
-    """Return token names as drawn, with invisible characters made visible; `Markup("")` leaves a position unnamed."""
-    return [name if isinstance(name, Markup) else visible_token(name) for name in names]
+def tokens_shown(names: Iterable[str | int]) -> list[str]:
+    """Return token names or numbers as drawn, with invisible characters made visible; `Markup("")` leaves a position
+    unnamed."""
+    return [name if isinstance(name, Markup) else visible_token(str(name)) for name in names]
 
 
 def told_apart(names: Sequence[str]) -> list[str]:

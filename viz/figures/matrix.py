@@ -87,16 +87,17 @@ class CellStyle:
 WEIGHTS = CellStyle()
 
 
-def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *,
-           axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", angle: int | None = None,
-           style: CellStyle = WEIGHTS) -> FigureSpec:
+def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = None,
+           columns: Sequence[str | int] | None = None, *, axes: tuple[str, str] = ("key", "query"), height: int = 340,
+           title: str = "", angle: int | None = None, style: CellStyle = WEIGHTS) -> FigureSpec:
     """Draw a matrix of numbers, float (row, column), NaN for empty cells.
 
-    Axes are positions labelled with names, so equal names stay separate. angle: fixed rotation of the column names
-    (base.fit_x_labels).
+    Axes are positions labelled with names, so equal names stay separate; by default they are numbered. angle: fixed
+    rotation of the column names (base.fit_x_labels).
     """
-    figure, rows, columns = chart(theme, *axes, height=height, title=title), tokens_shown(rows), tokens_shown(columns)
-    numbers = np.asarray(numbers, np.float64)
+    figure, numbers = chart(theme, *axes, height=height, title=title), np.asarray(numbers, np.float64)
+    rows, columns = (tokens_shown(range(count) if names is None else names)
+                     for names, count in zip((rows, columns), numbers.shape, strict=True))
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
     limit = 1.0 if style.kind == "weights" else style.bound or float(largest) or 1.0
     lowest, stops = (-limit, signed_scale(theme)) if style.kind == "signed" else (0, weight_scale(theme))

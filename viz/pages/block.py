@@ -38,12 +38,12 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "block")
     lesson.header()
-    opened, revealed = _see(page, lesson)
+    opened = _see(page, lesson)
     if opened is not None:
         trace, record = opened
         this_block = _block(page, trace)
         tokens = record[this_block.kind].queries
-        lesson.fragment(_norm, this_block, tokens, revealed)
+        lesson.fragment(_norm, this_block, tokens)
         _feed_forward(lesson, trace, this_block, record.card.title)
     lesson.further("bend", lambda: lesson.fragment(_bend), ("units", "fit"))
     if opened is not None:
@@ -52,26 +52,26 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecord] | None, bool]:
+def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | None:
     """Draw the block's diagram, the tensors behind its boxes, and the question beside them. Return the trace and record
-    for the other sections (None if there are none), and whether the question is answered."""
+    for the other sections, or None if there are none."""
     with lesson.section("parts") as words:
         left, right = split(7, 3)
         with right:
-            revealed = lesson.predict()
+            lesson.predict()
         with left:
             try:
                 record = page.record()
                 trace = page.ask(TraceQuery(record.query)).plain()
             except UserError as error:
                 st.info(escape_markdown(str(error)))
-                return None, revealed
+                return None
             if len(trace.blocks) > 1:
                 with st.container(width=320):
                     words.slider("block", range(len(trace.blocks)), closed=True,
                                  say=lambda place: _name(lesson, trace, trace.blocks[place]))
             lesson.fragment(_parts, words, trace, record)
-    return (trace, record), revealed
+    return trace, record
 
 
 def _block(page: PageContext, trace: Trace) -> Block:
@@ -115,7 +115,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
 def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
-    words.figure(matrix, output[:ROWS], rows, list(map(str, range(output.shape[1]))), style=style,
+    words.figure(matrix, output[:ROWS], rows, style=style,
                  height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(**words.facts), key="block-box")
 
 
@@ -147,14 +147,13 @@ def _length(rows: np.ndarray) -> float:
 
 
 @section
-def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens, revealed: bool) -> None:
+def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) -> None:
     """Draw the normalisation of one token, one strip per step. Nothing is drawn before the question is answered,
     because every strip reveals the dimensions that the mean is taken over."""
     if not this_block.norms:
         st.info(words["none"])
         return
-    if not revealed:
-        words.lesson.covered("norm")
+    if words.hidden():
         return
     with controls_row():
         words.choice("which", "whiches")

@@ -44,12 +44,12 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "families")
     lesson.header()
     with computing():
-        revealed = _inputs(page, lesson)
+        _inputs(page, lesson)
         with lesson.section("three") as words:
             if decoder() == STANDS_IN:
                 st.caption(words["missing"])
                 offer_model(page, "smollm2", "three")
-            lesson.fragment(_who_sees_what, words, revealed)
+            lesson.fragment(_who_sees_what, words)
         lesson.fragment(_hidden)
         lesson.further("factors", lambda: lesson.fragment(_factors), ("whose", "french"))
         lesson.fragment(_steps)
@@ -75,9 +75,9 @@ def _families(text: str) -> list[Query]:
 
 
 @section
-def _inputs(page: PageContext, words: Section) -> bool:
-    """Draw the two stacks with this sentence's shapes, and the question beside them. Return whether it is answered:
-    only then does the text say what passes between them."""
+def _inputs(page: PageContext, words: Section) -> None:
+    """Draw the two stacks with this sentence's shapes, and the question beside them. Only once it is answered does the
+    text say what passes between them."""
     left, right = split(2, 3)
     with left:
         words.text("say", 120)
@@ -99,7 +99,6 @@ def _inputs(page: PageContext, words: Section) -> bool:
         with st.expander(words["tensors"]):
             st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
                                               memory=tensors.memory.shape, stream=tensors.stream.shape))
-    return revealed
 
 
 def _columns() -> list:
@@ -108,7 +107,7 @@ def _columns() -> list:
     return [columns[place] for place in PLACES]
 
 
-def _who_sees_what(page: PageContext, lesson: Lesson, words: Section, revealed: bool) -> None:
+def _who_sees_what(page: PageContext, lesson: Lesson, words: Section) -> None:
     """Draw the three models' masks and predictions. The shape of cross-attention answers the question above."""
     seen, part = dict[str, np.ndarray](), page.controls["part"]
     words.choice("part", "parts")
@@ -117,7 +116,7 @@ def _who_sees_what(page: PageContext, lesson: Lesson, words: Section, revealed: 
         for column, name, record in zip(_columns(), FAMILIES, answers, strict=True):
             with column:
                 st.markdown(f"**{words[name]}**  \n{record.card.title}")
-                if name == "both" and part == "cross" and not revealed:
+                if name == "both" and part == "cross" and not lesson.open():
                     lesson.covered("cross")
                 else:
                     seen[name] = _allowed(words, name, record, KINDS[part] if name == "both" else record.kinds[0])

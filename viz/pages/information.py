@@ -36,9 +36,9 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "information")
     lesson.header()
-    revealed = _toy(page, lesson)
-    lesson.fragment(_heads, revealed)
-    if revealed:
+    _toy(page, lesson)
+    lesson.fragment(_heads)
+    if lesson.open():
         lesson.fragment(_bound)
         with lesson.section("said") as words:
             st.markdown(markdown_table(words["table_head"], words["rows"]).replace("---:", "---"))
@@ -49,11 +49,10 @@ def render(page: PageContext) -> None:
 
 
 @section
-def _toy(page: PageContext, words: Section) -> bool:
-    """Draw a toy head with a single function, its three numbers and the question. Return whether the question is
-    answered."""
+def _toy(page: PageContext, words: Section) -> None:
+    """Draw a toy head with a single function, its three numbers and the question."""
     name, n = page.controls["toy"], page.controls["size"]
-    weights, places = information.toy(name, n, page.controls["sharp"]), list(map(str, range(n)))
+    weights = information.toy(name, n, page.controls["sharp"])
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
     words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
@@ -69,23 +68,22 @@ def _toy(page: PageContext, words: Section) -> bool:
         words.choice("toy", "names")
         picture, beside = split() if revealed else (st.container(), st.container())
         with picture:
-            words.figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
+            words.figure(matrix, np.where(weights > 0, weights, np.nan), height=310,
                          style=CellStyle(ruler=False), key="information-toy")
         if revealed:
             with beside:
                 words.figure(bars, words["bars"], {"bits": np.array(list(numbers.values()))}, angle=0, height=310,
                              y_range=(0, 1.1 * np.log2(n)), kind="bits", key="information-bits")
             words.explain(x_log_x, entropy, information.mutual, information.toy)
-    return revealed
 
 
-def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _heads(page: PageContext, lesson: Lesson) -> None:
     """Draw the sections on the model's heads. The layer section is drawn only once the question is answered, because
     its middle picture reveals the answer."""
     pool = _measured(page, lesson)
     if pool is None:
         return
-    if revealed:
+    if lesson.open():
         _layers(page, lesson, pool)
     lesson.fragment(_map, pool)
     lesson.fragment(_subspaces)

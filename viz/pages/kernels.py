@@ -175,12 +175,10 @@ def _relabel(page: PageContext, words: Section) -> None:
             "bias": kernels.dot_product_weights(query, keys, h * h, kernels.length_bias(keys))[0]}
     left, right = split(2, 3)
     with left:
-        revealed = words.lesson.predict()
-    if not revealed:
-        with right:
-            words.lesson.covered("relabel")
-        return
+        words.lesson.predict()
     with right:
+        if words.hidden():
+            return
         st.markdown(words["table"].format(q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),
                                           values=", ".join(map(_short, y)), answer=rows["kernel"] @ y))
         words.choice("keys", "key_names")
@@ -192,9 +190,8 @@ def _relabel(page: PageContext, words: Section) -> None:
                place=int(rows["dot"].argmax()))
     left, right = split(2, 3)
     with left:
-        words.figure(bars, [str(place) for place in range(len(x))],
-                     {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02), height=380,
-                     key="kernels-weights")
+        words.figure(bars, range(len(x)), {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02),
+                     height=380, key="kernels-weights")
     with right:
         words.figure(regression, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {_short(q)}"),
                      y_range=(-3, 3), height=380, kind="curve", key="kernels-relabelled")

@@ -48,20 +48,20 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "learning")
     lesson.header()
-    revealed = _lengths(page, lesson)
+    _lengths(page, lesson)
     with computing():
-        lesson.fragment(_targets, revealed)
-    lesson.fragment(_optimiser, revealed)
+        lesson.fragment(_targets)
+    lesson.fragment(_optimiser)
     lesson.end()
 
 
-def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _optimiser(page: PageContext, lesson: Lesson) -> None:
     """Draw label smoothing, Adam and the learning rate, and a training with these settings."""
-    lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size", "where"))
+    lesson.further("smoothing", lambda: _smoothing(page, lesson), ("eps", "size", "where"))
     lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
     lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
     lesson.further("cliff", lambda: lesson.fragment(_cliff), ("start", "limit"))
-    _run(page, lesson, revealed)
+    _run(page, lesson)
 
 
 def _said(number: float) -> str:
@@ -69,9 +69,9 @@ def _said(number: float) -> str:
 
 
 @section
-def _lengths(page: PageContext, words: Section) -> bool:
+def _lengths(page: PageContext, words: Section) -> None:
     """Draw the question beside the true distribution. Once it is answered, draw the model's distribution, and the loss
-    as lengths for entropy and divergence, also with P and Q swapped. Return whether it is answered."""
+    as lengths for entropy and divergence, also with P and Q swapped."""
     left, right = split()
     with left:
         revealed = words.lesson.predict()
@@ -83,7 +83,7 @@ def _lengths(page: PageContext, words: Section) -> bool:
                 picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
                                        turn=page.set))
         if not revealed:
-            return False
+            return
         words.presets("q", PRESETS | {"same": page.controls["p"]})
         drawn = st.container()
     p, q = (_whole(page.controls[name]) for name in ("p", "q"))
@@ -100,7 +100,6 @@ def _lengths(page: PageContext, words: Section) -> bool:
         for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
             st.metric(words[name], _said(value))
     words.explain(x_log_x, entropy, learning.cross_entropy, learning.divergence, stacked_bars, notices_in=left)
-    return True
 
 
 def _whole(values: tuple[float, ...]) -> np.ndarray:
@@ -110,7 +109,7 @@ def _whole(values: tuple[float, ...]) -> np.ndarray:
 
 
 @section
-def _targets(page: PageContext, words: Section, revealed: bool) -> None:
+def _targets(page: PageContext, words: Section) -> None:
     """Draw next-character prediction, distillation and fine-tuning on one student: they share loss and gradient and
     differ in their targets."""
     known, vocabulary = learning.steps(), learning.vocabulary()
@@ -127,8 +126,7 @@ def _targets(page: PageContext, words: Section, revealed: bool) -> None:
     if len(text) < 2 or text[-1] not in vocabulary or wished not in vocabulary:
         st.info(words["unknown"])
         return
-    if not revealed:
-        words.lesson.covered("targets")
+    if words.hidden():
         return
     step = min(known, key=lambda each: abs(each - page.controls["step"]))
     logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
@@ -155,7 +153,7 @@ def _targets(page: PageContext, words: Section, revealed: bool) -> None:
 
 
 @section
-def _smoothing(page: PageContext, words: Section, revealed: bool) -> None:
+def _smoothing(page: PageContext, words: Section) -> None:
     """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
     epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
     first, second, third = split(2, 2, 3)
@@ -165,8 +163,7 @@ def _smoothing(page: PageContext, words: Section, revealed: bool) -> None:
         words.slider("size", say=lambda value: f"{value:,}")
     with third:
         words.choice("where", "wheres")
-    if not revealed:
-        words.lesson.covered("smoothing")
+    if words.hidden():
         return
     floors = {kind: [learning.floor(size, learning.moved_share(each, size, kind)) for each in (epsilon, *EPSILONS)]
               for kind in learning.WHERE}
@@ -274,7 +271,7 @@ def reference_question(question: RunQuery) -> RunQuery:
 
 
 @section
-def _run(page: PageContext, words: Section, revealed: bool) -> None:
+def _run(page: PageContext, words: Section) -> None:
     """Draw a training of a few seconds with the page's settings, beside the same training with the paper's
     optimiser."""
     controls, question = page.controls, run_question(page.controls)
@@ -302,7 +299,7 @@ def _run(page: PageContext, words: Section, revealed: bool) -> None:
     for row in (("right", "nats"), ("loss", "gradient")):
         for column, field in zip(split(), row, strict=True):
             drawn = [Line(label, getattr(run, field), colour, style) for label, run, colour, style in runs]
-            if field == "loss" and revealed and own.floor.any():
+            if field == "loss" and words.lesson.open() and own.floor.any():
                 drawn.append(Line(words["floor"], own.floor, None, "dot"))
             x = own.tested.astype(int) if field in ("right", "nats") else np.arange(1, STEPS + 1)
             with column:

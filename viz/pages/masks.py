@@ -89,8 +89,7 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
                      scores: np.ndarray) -> None:
     method, row = page.controls["method"], page.controls["row"]
     by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
-    if not words.lesson.open():
-        words.lesson.covered("methods")
+    if words.hidden():
         return
     words.choice("method", "names")
     words.tell(name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min()))
@@ -167,13 +166,12 @@ def _patterns(page: PageContext, words: Section) -> None:
         words.toggle("causal")
     masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
     shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
-    chosen, places = masks[name], [str(place) for place in range(n)]
+    chosen = masks[name]
     words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
                dilation=shape.dilation)
     left, right = split(2, 3)
     with left:
-        words.figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
-                     key="masks-pattern")
+        words.figure(matrix, chosen.astype(float), height=380, style=CellStyle(ruler=False), key="masks-pattern")
     layers = np.arange(1, 1 + max(map(len, shares.values())))
     drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
              for place, (kind, reached) in enumerate(shares.items())]
@@ -211,7 +209,7 @@ def _real(page: PageContext, words: Section) -> None:
                      {words["lost"]: np.array([each[place] for each in lost.values()])},
                      axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost")
     with right:
-        words.figure(matrix, grid, list(map(str, layers)), list(map(str, range(grid.shape[1]))), height=390,
+        words.figure(matrix, grid, layers, height=390,
                      title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False), kind="heads",
                      key="masks-heads")
     words.explain(masking.lost_weight)

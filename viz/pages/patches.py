@@ -16,7 +16,6 @@ from viz.widgets.fields import choice_for
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 PATCHES, DRAWS = ROWS * COLUMNS, 100
-DIGITS = tuple(map(str, range(10)))
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)
 PAPER = -0.75   # value of the gaps between patches
 TESTED = 250    # number of held-out digits (model/scratch/canvas.py)
@@ -62,9 +61,8 @@ def _shuffle(page: PageContext, words: Section) -> None:
                 words.button("again", draw=(turned["draw"] + 1) % DRAWS)
                 words.button("other", picture=(turned["picture"] + 1) % PICTURES)
         with right:
-            revealed = words.lesson.predict()
-        if not revealed:
-            words.lesson.covered("shuffle")
+            words.lesson.predict()
+        if words.hidden():
             return
         for column, name in zip(left.columns(2, gap="small"), ("unplaced", "placed"), strict=True):
             logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]
@@ -74,7 +72,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
             words.tell(name=words[name], first=int(one.argmax()), second=int(other.argmax()), p_first=one.max(),
                        p_second=other.max())
             with column:
-                words.figure(bars, DIGITS, {words["straight"]: one, words["shuffled"]: other}, y_range=(0, 1),
+                words.figure(bars, range(10), {words["straight"]: one, words["shuffled"]: other}, y_range=(0, 1),
                              height=220, title=words[name], kind="bars", key=f"patches-{name}")
         words.explain(digit_patches.swapped, digit_patches.read, notices_in=right, difference=difference,
                       without=without)
@@ -127,9 +125,8 @@ def _places(page: PageContext, words: Section) -> None:
         left, right = split()
         with left:
             words.slider("place", say=names.__getitem__)
-            words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), list(map(str, range(ROWS))),
-                         list(map(str, range(COLUMNS))), height=360, style=CellStyle("signed", bound=1), kind="one",
-                         key="patches-place")
+            words.figure(matrix, similar[place].reshape(ROWS, COLUMNS), height=360,
+                         style=CellStyle("signed", bound=1), kind="one", key="patches-place")
         with right:
             words.figure(tiles, [[(f"{row},{column}", maps[row, column]) for column in range(COLUMNS)]
                                  for row in range(ROWS)], height=420, key="patches-places")

@@ -79,7 +79,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
                     continue
                 names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
                 words.tell(order=" ".join(names))
-                words.figure(matrix, drawn, names, list(map(str, range(SHOWN))), height=200, title=words[name],
+                words.figure(matrix, drawn, names, height=200, title=words[name],
                              style=style, kind="rows", key=f"positions-{name}")
     with right:
         words.lesson.predict()
@@ -126,8 +126,7 @@ def _table(page: PageContext, words: Section) -> None:
                longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
     left, right = split(3, 2)
     with left:
-        words.figure(matrix, table, list(map(str, range(len(table)))), list(map(str, range(table.shape[1]))),
-                     height=420, key="positions-table",
+        words.figure(matrix, table, height=420, key="positions-table",
                      style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False))
     with right:
         words.figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
@@ -179,8 +178,7 @@ def _distance(page: PageContext, words: Section) -> None:
     with left:
         words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
     with right:
-        names = list(map(str, range(len(table))))
-        words.figure(matrix, square, names, names, height=360, style=CellStyle("signed", bound=1.0), kind="matrix",
+        words.figure(matrix, square, height=360, style=CellStyle("signed", bound=1.0), kind="matrix",
                      key="positions-cosines")
     words.explain(unit_rows, cosines, positions.compare_rows, positions.by_distance)
 
@@ -282,8 +280,8 @@ def _beyond(lesson: Lesson) -> None:
                  "out": slice(2 * trained - first, None)}
         means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
                  for part, places in parts.items()}
-        if not lesson.predict("guess_far", **means):
-            lesson.covered("beyond")
+        lesson.predict("guess_far", **means)
+        if words.hidden("guess_far"):
             return
         words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, **means, **{
             name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")})

@@ -196,12 +196,12 @@ def _training(page: PageContext, words: Section) -> None:
 def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
     """Draw the weights of every symbol on all symbols at the slider's step."""
     words.slider("step", closed=True)
-    step, names = page.controls["step"], list(map(str, range(scores.SYMBOLS)))
+    step = page.controls["step"]
     for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
         weights, name = first.film[which][round(step / EVERY)], words["names"][which]
         words.tell(name=name, step=step, own=np.diag(weights).mean())
         with place:
-            words.figure(matrix, weights.round(2), names, names, height=300, title=name, angle=0, kind="film",
+            words.figure(matrix, weights.round(2), height=300, title=name, angle=0, kind="film",
                          style=CellStyle(ruler=False), key=f"scale-film-{which}")
 
 

@@ -153,8 +153,8 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
                    each=model.bytes_per_token, **asdict(model)) for model in MODELS))
     left, right = split(2, 3)
     with left:
-        words.figure(matrix, kept, [str(place + 1) for place in range(rows)], list(map(str, range(kept.shape[1]))),
-                     style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own")
+        words.figure(matrix, kept, range(1, rows + 1), key="since-own",
+                     style=CellStyle("signed", bound=3.0, square=False, ruler=False))
     with right:
         span = np.array([2**power for power in range(18)])
         drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
@@ -188,7 +188,7 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
         gates = since.route(text, balanced)
     found, weights = since.trainings(), since.shipped()[balanced]
     shares = {name: np.array(each) for name, each in found["shares"].items()}
-    names = [str(number + 1) for number in range(since.EXPERTS)]
+    names = range(1, since.EXPERTS + 1)
     surest, one = int(gates.max(-1).argmax()), weights["up"][0].numel() + weights["down"][0].numel()
     words.tell(words=len(text), experts=since.EXPERTS, word=text[surest].strip("<>"),
                expert=gates[surest].argmax() + 1, share=gates[surest].max(), one=one, all=since.EXPERTS * one,

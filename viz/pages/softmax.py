@@ -234,7 +234,6 @@ def _inside(page: PageContext, words: Section) -> None:
     words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
                later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
                answer=words["answers"][compared].format(change=change))
-    words.figure(matrix, grid, list(map(str, numbers)), list(map(str, range(grid.shape[1]))),
-                 height=120 + 30 * len(numbers), key="softmax-inside",
+    words.figure(matrix, grid, numbers, height=120 + 30 * len(numbers), key="softmax-inside",
                  style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
     words.explain(softmax.row_change, softmax.head_changes)

@@ -269,7 +269,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
     words, mode = strings("translate")["decide"], page.controls["mode"]
     change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
     numbers = np.column_stack([change, decision.whole - decision.share])
-    columns = [*map(str, range(change.shape[1])), words["all"]]
+    columns = [*range(change.shape[1]), words["all"]]
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
     st.markdown(f"##### {words['change'].format(said=decision.said)}")

@@ -78,8 +78,7 @@ def _break(page: PageContext, words: Section) -> None:
                 found = _asked(page)
                 words.choice("broken", "cases")
             words.button("another", seed=turned["seed"] % SEEDS + 1)
-        if not revealed:
-            words.lesson.covered("break")
+        if words.hidden():
             return
         words.tell(sequences=SEQUENCES, **found.chances)
         with middle:

@@ -47,8 +47,8 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "vectors")
     lesson.header()
-    revealed = _pieces(page, lesson)
-    _chinese(lesson, revealed)
+    _pieces(page, lesson)
+    _chinese(page, lesson)
     lesson.fragment(_merges)
     _table(page, lesson)
     lesson.fragment(_contexts)
@@ -74,9 +74,8 @@ def chips(cut: vectors.Cut, ids: bool = True) -> str:
 
 
 @section
-def _pieces(page: PageContext, words: Section) -> bool:
-    """Draw the text as split by WordPiece and by byte-level BPE, and the question beside it. Return whether it is
-    answered."""
+def _pieces(page: PageContext, words: Section) -> None:
+    """Draw the text as split by WordPiece and by byte-level BPE, and the question beside it."""
     left, right = split(3, 2)
     with right:
         revealed = words.lesson.predict()
@@ -103,23 +102,21 @@ def _pieces(page: PageContext, words: Section) -> bool:
                       other=second.vocabulary - 1, words=by_words, parts=by_bytes,
                       normalised=f"`{first.normalised.replace('`', ' ')}`" if first.normalised.strip()
                       else words["nothing"])
-    return revealed
 
 
-def _chinese(lesson: Lesson, revealed: bool) -> None:
+@section
+def _chinese(page: PageContext, words: Section) -> None:
     """Draw the textbook's split of a Chinese sentence, and the tokenizers' splits."""
-    with lesson.section("chinese") as words:
-        if not revealed:
-            lesson.covered("chinese")
-            return
-        sentence = "".join(words["textbook"])
-        by_tokenizer = cuts(sentence, PRESETS["books"]["english"])
-        textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
-        rows = [[lesson.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
-                for name, cut in by_tokenizer.items()]
-        st.markdown(markdown_table(words["head"], [[words["split"], textbook, str(len(words["textbook"]))], *rows]))
-        minilm, other = by_tokenizer.values()
-        words.explain(unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
+    if words.hidden():
+        return
+    sentence = "".join(words["textbook"])
+    by_tokenizer = cuts(sentence, PRESETS["books"]["english"])
+    textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
+    rows = [[words.lesson.prose["pieces"]["by"][name], chips(cut, ids=False), str(cut.count)]
+            for name, cut in by_tokenizer.items()]
+    st.markdown(markdown_table(words["head"], [[words["split"], textbook, str(len(words["textbook"]))], *rows]))
+    minilm, other = by_tokenizer.values()
+    words.explain(unknown=sum(minilm.unknown), signs=len(sentence), count=other.count, bytes=len(sentence.encode()))
 
 
 @section

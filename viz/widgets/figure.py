@@ -106,8 +106,8 @@ def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: s
                   bound: float | None = None, name: str = "") -> None:
     """Draw one strip per (name, vector) on a common scale symmetric around 0. All vectors have the same length.
     columns: draw the strips upright. key, alt, name: as in `figure`."""
-    numbers = np.stack([vector for _, vector in vectors])
-    sides, axes = ([each for each, _ in vectors], list(map(str, range(numbers.shape[1])))), ("dimension", "")
-    figure(matrix, numbers.T if columns else numbers, *(sides[::-1] if columns else sides),
+    names, numbers = zip(*vectors, strict=True)
+    drawn, axes = np.stack(numbers), ("dimension", "")
+    figure(matrix, drawn.T if columns else drawn, **{"columns" if columns else "rows": names},
            axes=axes[::-1] if columns else axes, height=STANDING if columns else 112 + 25 * len(vectors),
            style=CellStyle("signed", bound=bound, square=False), key=key, alt=alt, name=name)

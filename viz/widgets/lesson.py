@@ -265,6 +265,12 @@ class Section(dict[str, Any]):
         """Add facts, which the section's alternative texts and explanation may name."""
         self.facts |= facts
 
+    def hidden(self, control: str = "guess") -> bool:
+        """While this control's question is unanswered, draw a placeholder for what would answer it, and return true."""
+        if not self.lesson.open(control):
+            self.lesson.covered(self.name)
+        return not self.lesson.open(control)
+
     def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "",
                **options: Any) -> None:
         """Draw a picture as `figure` does, described by the facts told so far. kind: which of the section's pictures;

@@ -355,7 +355,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         coloured_grid(overview, view, colours, strongest.items(), format_change, key="compare-patched", records=records,
                       choose=choose)
     with right:
-        names = [*map(str, patches.layers), words["all"]]
+        names = [*patches.layers, words["all"]]
         shares = np.array([patches.share(number) for number in (*patches.layers.values(), patches.whole)])
         said = ", ".join(f"{name} {true_minus(f'{share:z.2f}')}" for name, share in zip(names, shares, strict=True))
         st.caption(words["layers"])

@@ -196,6 +196,6 @@ def _attribution(page: PageContext, view: View, found: Writes, label: str, axis:
             ("embedding", found.embedding), ("bias", found.bias), ("rest", found.rest), ("others", found.others),
             ("heads", float(sum(sums[words["heads"]]))), ("feed_forward", float(found.feed_forward.sum())),
             ("difference", found.difference))}
-        figure(bars, tuple(map(str, overview.layers)), sums, axes=(words["layers_axis"], axis),
+        figure(bars, overview.layers, sums, axes=(words["layers_axis"], axis),
                height=400, key="writes-layers", alt=words["alt_layers"].format(axis=axis, **facts))
         st.caption(words["rest"].format(**facts) + (words["others"].format(**facts) if found.others else ""))

@@ -39,24 +39,23 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "inside")
     lesson.header()
-    revealed = lesson.open()
     with lesson.section("hand") as words:
-        lesson.fragment(_hand, words, revealed)
+        lesson.fragment(_hand, words)
     with lesson.section("journey") as words:
         here = _choose(page)
         if here is None:
             st.info(words["reported"])
         else:
-            lesson.fragment(_steps, words, here, revealed)
+            lesson.fragment(_steps, words, here)
     if here is not None and here.path.weights.any():
         lesson.further("geometry", lambda: _geometry(lesson, here))
-        lesson.further("average", lambda: _average(lesson, here, revealed))
+        lesson.further("average", lambda: _average(lesson, here))
     lesson.end()
 
 
-def _hand(page: PageContext, lesson: Lesson, words: Section, revealed: bool) -> None:
+def _hand(page: PageContext, lesson: Lesson, words: Section) -> None:
     """Draw four tokens in two dimensions with draggable queries, keys and values."""
-    looks = TOKENS.index(page.controls["looks"])
+    looks, revealed = TOKENS.index(page.controls["looks"]), lesson.open()
     vectors = {name: page.controls[HAND[name].name] for name in VECTORS}
 
     def turn(moved: dict[str, Any]) -> None:
@@ -119,7 +118,7 @@ def _key(page: PageContext, path: head_steps.HeadSteps) -> int:
     return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
 
 
-def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext, revealed: bool) -> None:
+def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext) -> None:
     """Draw the ten steps, one of them open, and the choice of key."""
     step = page.controls["step"]
     if _key(page, here.path) != here.key:
@@ -136,17 +135,17 @@ def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext,
         st.button("→", key="step-on", help=words["on"], disabled=place == len(NAMES) - 1, on_click=page.set,
                   kwargs={"step": NAMES[(place + 1) % len(NAMES)]})
         columns = columns_switch(page, words)
-    _step(lesson, step, replace(here, view=replace(here.view, transpose=columns)), revealed)
+    _step(lesson, step, replace(here, view=replace(here.view, transpose=columns)))
     words.explain(head_steps.head_steps, head_steps.row_softmax, head_steps.hand_over)
 
 
-def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
+def _step(lesson: Lesson, step: str, here: StepContext) -> None:
     prose = lesson.prose["steps"][step]
     st.markdown(f"#### {NAMES.index(step) + 1} · {prose['title']}\n\n"
                 f"$$\n{prose['columns' if here.view.transpose else 'rows']}\n$$")
     if here.trace is None and step in TRACED:
         st.info(here.without)
-    elif step == "mix" and not revealed:   # its sentence would reveal where the output is
+    elif step == "mix" and not lesson.open():   # its sentence would reveal where the output is
         lesson.covered("step-mix")
     else:
         with computing():
@@ -183,12 +182,11 @@ def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
             "largest": format_weight(weights[top])}
 
 
-def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
+def _average(lesson: Lesson, here: StepContext) -> None:
     """Draw the values in a plane, their convex hull, and the output as an arrow from their mean."""
     path, total = here.path, float(here.path.weights.sum())
     with lesson.section("average") as words:
-        if not revealed:
-            lesson.covered("average")
+        if words.hidden():
             return
         values = path.values[path.allowed]
         centre, axes, share = head_steps.plane(values)

@@ -100,10 +100,9 @@ def step_qkv(here: StepContext, words: dict) -> dict:
         return {"d_model": here.record.card.d_model, "d_k": len(path.query)}
     weight = around.query.weight[head]
     drawn, axes = (weight.T, ("d_model", "d_k")) if here.view.transpose else (weight, ("d_k", "d_model"))
-    down, across = (list(map(str, range(count))) for count in drawn.shape)
-    figure(matrix, drawn, down, across, axes=axes, height=320, title=words["matrix"],
+    figure(matrix, drawn, axes=axes, height=320, title=words["matrix"],
            style=CellStyle("signed", square=False),
-           key="inside-wq", alt=words["alt_matrix"].format(rows=len(down), columns=len(across)))
+           key="inside-wq", alt=words["alt_matrix"].format(rows=len(drawn), columns=drawn.shape[1]))
     return {"d_model": weight.shape[0], "d_k": weight.shape[1]}
 
 
@@ -185,8 +184,7 @@ def step_out(here: StepContext, words: dict) -> dict:
     output, lengths = around.output[here.at], np.linalg.norm(handed, axis=-1)
     here.strips([(words["own"].format(head=head), handed[head]), (words["sum"], handed.sum(0)), ("b_O", bias),
                  (words["output"], output)], "out", words["alt"].format(head=head))
-    names = list(map(str, range(len(lengths))))
-    figure(bars, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260,
+    figure(bars, range(len(lengths)), {words["length"]: lengths}, axes=("head", words["length"]), height=260,
            key="inside-lengths", alt=words["alt_lengths"].format(head=head, length=lengths[head]))
     return {"length": lengths[head], "rank": int((lengths > lengths[head]).sum()) + 1, "heads": len(lengths),
             "error": np.abs(handed.sum(0) + bias - output).max(), "whole": np.linalg.norm(output)}
