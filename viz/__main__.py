@@ -167,7 +167,7 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
     content = lesson_notebook.notebook(lesson, f"{address}/{lesson}" if address else "", solution)
     file = out or Path(lesson_notebook.file_name(lesson, solution))
     if out is None and file.exists():
-        raise UserError(strings("sheets")["notebook"]["there"].format(file=file))
+        raise UserError(strings("sheets")["notebook"]("there", file=file))
     write(file, content)
     click.echo(f"{file}: {len(content):,} bytes")
 

@@ -89,14 +89,14 @@ def show_next(page: PageContext) -> None:
     """Draw the link to the next page below a page."""
     following = page_after(page.name)
     st.divider()
-    st.button(strings("frame")["next"].format(title=page_titles()[following]), key="next-page", type="tertiary",
+    st.button(strings("frame")("next", title=page_titles()[following]), key="next-page", type="tertiary",
               icon=":material/arrow_forward:", icon_position="right", on_click=page.open_next, args=(following,))
 
 
 def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     """Draw one page."""
     page, render = pages()[name]
-    st.set_page_config(page_title=strings("frame")["title"].format(page=page.title))
+    st.set_page_config(page_title=strings("frame")("title", page=page.title))
     now, context = session(), PageContext(name, page, menu)
     first, left = not now.page, now.page not in ("", name)
     if left and (leave := pages()[now.page][0].leave) is not None:

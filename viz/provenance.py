@@ -23,6 +23,7 @@ from model.core.version import VERSION, commit
 from model.core.view import View
 from viz.format import format_difference
 from viz.link import unpack
+from viz.text import Texts, strings
 
 MADE_BY = "Clearhead"
 QUOTED = 240   # most characters of a text in a caption
@@ -83,10 +84,10 @@ def image_of(query: Query) -> dict[str, str] | None:
     return {"sha256": query.image, "name": picture.name, "licence": picture.licence, "source": picture.source}
 
 
-def _image_in_words(query: Query, phrases: dict) -> str:
+def _image_in_words(query: Query, phrases: Texts) -> str:
     image = image_of(query) or {}
     form = "image" if image.get("licence") else "image_own" if image.get("name") else "image_gone"
-    return phrases[form].format(**image)
+    return phrases(form, **image)
 
 
 def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
@@ -151,17 +152,13 @@ def stamp() -> str:
 def way_back(link: str, said: str = "") -> str:
     """Return the text by which a caption identifies the state: its URL if others can open it, otherwise the page and
     its settings in words. said: the caption so far; a model and texts that it mentions are not repeated."""
-    from viz.text import strings
-
     if not link or opens_elsewhere(link):
         return link
-    return strings("export")["way_back"].format(state=state_in_words(link, said))
+    return strings("export")("way_back", state=state_in_words(link, said))
 
 
 def state_in_words(link: str, said: str = "") -> str:
     """Return a URL's page and settings in words, without the server. said: see `way_back`."""
-    from viz.text import strings
-
     phrases, address = strings("export"), urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
     asked = [("model", public_name(params.pop("model", "")))]
@@ -174,31 +171,29 @@ def state_in_words(link: str, said: str = "") -> str:
                if value and name not in ("present", "screen") and not name.endswith("_id")]
     words = ", ".join(f"{name.replace('_', ' ')} {value}".strip() for name, value in chosen)
     page = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"
-    return phrases["state" if words else "state_plain"].format(page=page.replace("_", " "), words=words)
+    return phrases("state" if words else "state_plain", page=page.replace("_", " "), words=words)
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
     """Return the provenance for a picture's caption as sentences: those on the texts, and those on the picture's
     origin."""
-    from viz.text import strings
-
     phrases, query, card = strings("export"), record.query, record.card
     texts = [_quoted(text, phrases) for text in (query.text, query.text_b, query.target) if text]
     texts += [_image_in_words(query, phrases)] if query.image is not None else []
-    lines = [phrases["model"].format(title=card.title, model=public_name(query.model), revision=query.revision[:12])]
+    lines = [phrases("model", title=card.title, model=public_name(query.model), revision=query.revision[:12])]
     if query.edits:
         lines.append(phrases["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
     if record.omitted is not None:
-        lines.append(phrases["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
+        lines.append(phrases("omitted", count=record.omitted.count, limit=record.omitted.limit))
     lines.append(_checked(record, phrases))
     back = way_back(link, said=" ".join([*texts, *lines]))
     return texts, [*lines, *([back] if back else [])]
 
 
-def _quoted(text: str, phrases: dict) -> str:
+def _quoted(text: str, phrases: Texts) -> str:
     """Return a text on one line. A long text is truncated, with its length."""
     words = " ".join(text.split())
-    return phrases["quoted"].format(text=words) if len(words) <= QUOTED else phrases["begun"].format(
+    return phrases("quoted", text=words) if len(words) <= QUOTED else phrases("begun",
         text=words[:QUOTED], count=len(text))
 
 
@@ -214,8 +209,8 @@ def _in_words(edit: Edit) -> str:
     return f"{edit.kind} layer {edit.layer} head {edit.head} {change}"
 
 
-def _checked(record: AttentionRecord, phrases: dict) -> str:
+def _checked(record: AttentionRecord, phrases: Texts) -> str:
     """Return the verification status, with the difference in the forward pass, as on the badge."""
     error = record.verification.max_error
-    said = phrases["difference"].format(error=format_difference(error)) if math.isfinite(error) else ""
+    said = phrases("difference", error=format_difference(error)) if math.isfinite(error) else ""
     return phrases["checked"][record.verification.status] + said

@@ -31,6 +31,15 @@ class Text(str):
         return _FILL.vformat(self, args, fields)
 
 
+class Texts(dict[str, Any]):
+    """A table of texts and of further tables: words["name"] is a text, and words("name", n=3) fills in its
+    placeholders."""
+
+    def __call__(self, name: str, /, **fields: object) -> str:
+        """Return a text with its placeholders filled in."""
+        return self[name].format(**fields)
+
+
 class _Fill(string.Formatter):
     def format_field(self, value: object, spec: str) -> str:
         if "|" in spec:
@@ -52,7 +61,7 @@ _FILL = _Fill()
 
 
 @functools.cache
-def strings(name: str) -> dict:
+def strings(name: str) -> Texts:
     """Return the texts of a page or part from assets/text/en/NAME.toml. Texts with placeholders are `Text`, and
     [[NAME]] is replaced by a page's title."""
     return _texts(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
@@ -71,7 +80,7 @@ def page_titles() -> dict[str, str]:
 
 def _texts(value: object) -> Any:
     if isinstance(value, dict):
-        return {name: _texts(part) for name, part in value.items()}
+        return Texts({name: _texts(part) for name, part in value.items()})
     if isinstance(value, list):
         return [_texts(part) for part in value]
     if not isinstance(value, str):

@@ -53,5 +53,5 @@ def _over_pictures(comparison: SavedComparison) -> list[PicturePlan]:
         record = comparison.records[min(side, 1)]
         patches = patches_of(record, comparison.view.kind)
         plans.append(picture.plan_of(patches.picture, patches.boxes, values, focus=focus, hidden=hidden_tokens(record),
-                                     orientation=WORDS["picture"].format(a=patches.texts[focus])))
+                                     orientation=WORDS("picture", a=patches.texts[focus])))
     return plans

@@ -127,9 +127,9 @@ def proposed_caption(item: Item) -> str:
         listed = ", ".join(f"{label} {numbers}" for label, numbers in zip(header["labels"], written, strict=True))
         return f"{_sentence(header['name'])}: {listed}."
     if item.kind == "mask_editor":
-        return WORDS["cells"].format(open=sum(how["allowed"]), cells=len(how["allowed"]))
+        return WORDS("cells", open=sum(how["allowed"]), cells=len(how["allowed"]))
     if item.kind == "token_strip":
-        return WORDS["strip"].format(count=len(header["tokens"]["texts"]))
+        return WORDS("strip", count=len(header["tokens"]["texts"]))
     return strings("lesson")["anatomy"]["figure"] + "." if item.kind == "transformer_diagram" else header["alt"]
 
 
@@ -143,21 +143,21 @@ def _head(item: Item) -> str:
     shown, view = saved.pictures[0], saved.view
     named = {"layer": shown.layer, "head": shown.head, "kind": shown.kind.label(WORDS["kinds"])}
     if saved.covered:
-        return WORDS["covered"].format(**named)
+        return WORDS("covered", **named)
     if saved.bound is not None:
-        return WORDS["change"].format(bound=saved.bound)
-    sentences = [WORDS["head"].format(**named)]   # without the lens, because readers can choose another one
+        return WORDS("change", bound=saved.bound)
+    sentences = [WORDS("head", **named)]   # without the lens, because readers can choose another one
     if len(saved.pictures) > 1:
-        sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
-                                                                 for picture in saved.pictures[1:])))
+        sentences.append(WORDS("overlay", heads=", ".join(head_label(picture.layer, picture.head)
+                                                          for picture in saved.pictures[1:])))
     row, pair = shown.row_of(view.token), None if view.pair is None else shown.cell_of(view.pair)
     if pair is not None:
-        sentences.append(WORDS["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
-                                              weight=float(shown.weights[pair])))
+        sentences.append(WORDS("pair", a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
+                                       weight=float(shown.weights[pair])))
     elif row is not None:
         order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
         most = ", ".join(f"“{shown.columns[at].text}” {shown.weights[row, at]:z.2f}" for at in order)
-        sentences.append(WORDS["row"].format(a=shown.rows[row].text, most=most))
+        sentences.append(WORDS("row", a=shown.rows[row].text, most=most))
     return " ".join([*sentences, *(f"{_sentence(note)}." for note in shown.notes)])
 
 
@@ -166,14 +166,14 @@ def _grid(item: Item) -> str:
     grid = grid_of(item)
     shown, values = grid.state, grid.state.values
     name = "grid_values" if values else "grid" if grid.behind is None else "grid_picture"
-    sentences = [WORDS[name].format(count=sum(map(len, grid.overview.cells)), layers=len(grid.overview.layers))]
+    sentences = [WORDS(name, count=sum(map(len, grid.overview.cells)), layers=len(grid.overview.layers))]
     if values and values.label:
-        sentences.append(WORDS["values_of"].format(of=values.label))
+        sentences.append(WORDS("values_of", of=values.label))
     if shown.order:
-        sentences.append(WORDS["ordered"].format(layer=shown.order[0][0], head=shown.order[0][1]))
+        sentences.append(WORDS("ordered", layer=shown.order[0][0], head=shown.order[0][1]))
     if shown.rank_badges:
         ranked = values is not None and values.ranked
-        sentences.append(WORDS["marked_values" if ranked else "marked"].format(count=len(shown.rank_badges)))
+        sentences.append(WORDS("marked_values" if ranked else "marked", count=len(shown.rank_badges)))
     return " ".join(sentences)
 
 
@@ -182,13 +182,13 @@ def _picture(item: Item) -> str:
     saved = picture_of(item)
     patches, values, focus = saved.patches, saved.values, saved.shown.focus
     if values.kind == "none":
-        return WORDS["picture_plain"].format(label=patches.label)
+        return WORDS("picture_plain", label=patches.label)
     numbers, form = np.nan_to_num(values.numbers), "+.3f" if values.kind == "signed" else ".3f"
     most = ", ".join(f"{patches.texts[token]} {format_signed(float(numbers[token]), form)}"
                      for token in np.argsort(-np.abs(numbers), kind="stable")[:LARGEST])
     name = "picture_values" if focus is None else "picture_change" if values.kind == "signed" else "picture_row"
-    return WORDS[name].format(name=_sentence(values.name), what=values.what, most=most,
-                              a="" if focus is None else patches.texts[focus])
+    return WORDS(name, name=_sentence(values.name), what=values.what, most=most,
+                       a="" if focus is None else patches.texts[focus])
 
 
 CAPTIONS = {"head_view": _head, "head_grid": _grid, "picture_view": _picture}

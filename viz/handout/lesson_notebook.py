@@ -26,7 +26,7 @@ def cells(name: str, solution: bool) -> list[tuple[str, str]]:
     """Return ("markdown" or "code", text) of each cell in a lesson's notebook, with or without the solution. Raises
     UserError for a lesson without a notebook."""
     if name not in notebook_names():
-        raise UserError(strings("sheets")["notebook"]["unknown"].format(name=name, names=", ".join(notebook_names())))
+        raise UserError(strings("sheets")["notebook"]("unknown", name=name, names=", ".join(notebook_names())))
     source = (PLACE / f"{name}.py").read_text(encoding="utf-8")
     if not solution:
         source = SOLUTION.sub(r"\1...  # " + strings("sheets")["notebook"]["your_line"], source)
@@ -48,7 +48,7 @@ def notebook(name: str, link: str = "", solution: bool = False) -> bytes:
     words = strings("sheets")["notebook"]
     written = cells(name, solution)
     place = f"[{link}]({link})" if link and opens_elsewhere(link) else state_in_words(f"/{name}")
-    head = words["head"].format(question=strings(f"lessons/{name}")["question"], place=place)
+    head = words("head", question=strings(f"lessons/{name}")["question"], place=place)
     book = {"nbformat": 4, "nbformat_minor": 5,
             "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
                          "language_info": {"name": "python"}},

@@ -19,7 +19,7 @@ from viz.components.bundle import component_style, script, stylesheet
 from viz.handout.files import WORDS, Handout, Item
 from viz.handout.saved import head_of, paper_svg, table_of
 from viz.provenance import opens_elsewhere, way_back
-from viz.text import show_invisibles, strings
+from viz.text import Texts, show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
@@ -41,7 +41,7 @@ def page(handout: Handout) -> bytes:
     figures = "\n".join(_words(item, words) if item.kind in WORDS else _figure(item, number, words)
                         for item, number in zip(handout.items, numbers, strict=True))
     labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
-    made = words["made"].format(count=sum(item.kind not in WORDS for item in handout.items))
+    made = words("made", count=sum(item.kind not in WORDS for item in handout.items))
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -64,7 +64,7 @@ def page(handout: Handout) -> bytes:
 """.encode("utf-8", "replace")
 
 
-def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
+def _scripts(handout: Handout, words: Texts) -> list[tuple[str, str]]:
     """Return (attributes, text) of each script: plotly if there is a chart, and the components that are used, with the
     code that mounts them."""
     kinds = {item.kind for item in handout.items}
@@ -99,7 +99,7 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _figure(item: Item, number: int, words: dict) -> str:
+def _figure(item: Item, number: int, words: Texts) -> str:
     printed = paper_svg(item).replace("\n", " ")
     ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
     body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
@@ -117,7 +117,7 @@ def _figure(item: Item, number: int, words: dict) -> str:
     source = as_json(json.loads(item.source or "null"))
     return f"""<figure data-kind="{item.kind}"{_place(item)}{_printed_as(printed)}>
 <div class="live">{drawn}</div>{ink}
-<figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
+<figcaption><b>{words("number", number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(" · ".join(about))}{link}</p>
 {"" if drawn else messages}<script type="application/json" class="source">{source}</script>
 </figure>"""
@@ -129,7 +129,7 @@ def _printed_as(printed: str) -> str:
     return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
 
 
-def _words(item: Item, words: dict) -> str:
+def _words(item: Item, words: Texts) -> str:
     """Return the HTML of an entry without a figure: a text, a question with room for writing and a folded answer, or a
     page's screen with its link."""
     said, text = item.said, html.escape(visible_lines(item.caption))

@@ -79,7 +79,7 @@ def printed(content: bytes) -> bytes:
                 subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
                 return target.read_bytes()
             except subprocess.TimeoutExpired as error:
-                raise UserError(words["too_slow"].format(seconds=SECONDS)) from error
+                raise UserError(words("too_slow", seconds=SECONDS)) from error
             except (OSError, subprocess.SubprocessError) as error:
                 failure = error
         raise UserError(words["no_print"]) from failure
@@ -90,10 +90,10 @@ def _one_at_a_time() -> Iterator[None]:
     """Wait until no other print of this process is running. Raises UserError if too many prints are waiting or the wait
     is too long."""
     if not _places.acquire(blocking=False):
-        raise UserError(strings("handout")["queue_full"].format(count=WAITING))
+        raise UserError(strings("handout")("queue_full", count=WAITING))
     try:
         if not _turn.acquire(timeout=PATIENCE):
-            raise UserError(strings("handout")["queue_slow"].format(seconds=PATIENCE))
+            raise UserError(strings("handout")("queue_slow", seconds=PATIENCE))
         try:
             yield
         finally:

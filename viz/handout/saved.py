@@ -138,7 +138,7 @@ def _plan(item: Item) -> PicturePlan | None:
     if item.kind == "picture_view":
         found = picture_of(item)
         focus = found.shown.focus
-        orientation = "" if focus is None else WORDS["picture"].format(a=found.patches.texts[focus])
+        orientation = "" if focus is None else WORDS("picture", a=found.patches.texts[focus])
         return picture.plan_of(found.patches.picture, found.patches.boxes, found.values, focus=focus,
                                hidden=found.shown.hidden, orientation=orientation)
     if item.kind != "head_view":

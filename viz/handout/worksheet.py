@@ -49,7 +49,7 @@ def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Ques
                   "rest": float(row.sum() - row[order[0]]), "sum": float(row.sum()), "most": keys[most],
                   "received": float(received[most]), "rows": len(queries), "even": 1 / len(keys)}
         asked = ["largest", "rest", "received", "even", "proof"]
-    return {name: (words[name]["ask"].format(**facts), words[name]["answer"].format(**facts)) for name in asked}
+    return {name: (words[name]("ask", **facts), words[name]("answer", **facts)) for name in asked}
 
 
 def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *, grid: bool) -> bytes:
@@ -59,7 +59,7 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
     made = grid_item(record, view) if grid else head_item(record, view)
     drawn = base64.b64encode(paper_svg(made).encode()).decode()
     texts, about = provenance.sentences(record)
-    caption = visible_lines(made.caption.split("“")[0] if grid else words["figure"].format(
+    caption = visible_lines(made.caption.split("“")[0] if grid else words("figure",
         head=head_label(view.layer, view.head)))
     items = "".join(f"<li>{_shown(ask)}{LINE * (3 if len(asked) < 4 else 2)}</li>" for ask, _ in asked)
     answers = "".join(f"<li>{_shown(ask)}<p class=\"answer\">{_shown(answer)}</p></li>" for ask, answer in asked)

@@ -102,7 +102,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
     left, right = split(2, 3)
     with left:
         drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
-        picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(**words.facts),
+        picture_button(block_diagram(drawn, box.name, alt=words("alt_diagram", **words.facts),
                                      key="block_diagram", on_open=lambda name: page.set(box=name)), (record,))
     with right:
         if box.output is None:
@@ -116,7 +116,7 @@ def _leaves(words: Section, output: np.ndarray, tokens: Tokens) -> None:
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
     words.figure(matrix, output[:ROWS], rows, style=style,
-                 height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(**words.facts), key="block-box")
+                 height=max(220, 110 + 15 * len(rows)), title=words("leaves", **words.facts), key="block-box")
 
 
 def _tensors(box: block.Box, this_block: Block, words: Section) -> list[tuple[str, np.ndarray]]:
@@ -171,8 +171,8 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
                differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output))
     rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
             (words["scaled"], steps.scaled), (words["output"], steps.output),
-            (words["instead"].format(other=instead), other.output)]
-    vector_strips(rows, key="block-norm", alt=words["alt"].format(**words.facts), columns=columns,
+            (words("instead", other=instead), other.output)]
+    vector_strips(rows, key="block-norm", alt=words("alt", **words.facts), columns=columns,
                   bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
     # the answer to the question: each token's mean and spread
     x = norm.input[:ROWS].astype(np.float64)
@@ -225,7 +225,7 @@ def _bend(page: PageContext, words: Section) -> None:
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
     words.slider("units")
     drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
-             Line(words["fit"].format(units=units), fit, 0, "solid")]
+             Line(words("fit", units=units), fit, 0, "solid")]
     words.tell(units=units, left=left, straight=straight)
     words.figure(lines, X, drawn, height=320, key="block-bend")
     words.explain(block.bent_fit)
@@ -245,9 +245,9 @@ def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Token
     words.tell(token=token_name(tokens, word), rate=rate, draws=MANY, zeros=zeros, d=len(row),
                share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
                apart=np.linalg.norm(mean - row) / length)
-    vector_strips([(words["row"], row), (words["draw"], drawn), (words["mean"].format(draws=MANY), mean)],
+    vector_strips([(words["row"], row), (words["draw"], drawn), (words("mean", draws=MANY), mean)],
                   key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
-                  alt=words["alt"].format(**words.facts))
+                  alt=words("alt", **words.facts))
     words.explain(block.drop)
 
 

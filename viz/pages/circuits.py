@@ -94,11 +94,11 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
     pairs, (mean, limit) = found.pairs(), found.null[by]
     pairs = pairs[pairs["kind"] == by]
     total = int((found.composition[by] == found.composition[by]).sum())   # NaN unless the first layer is earlier
-    claims = [words["pairs_claim"].format(count=len(pairs), limit=format_number(limit), total=total)]
+    claims = [words("pairs_claim", count=len(pairs), limit=format_number(limit), total=total)]
     earlier, later = ([*zip(pairs[f"{side}_layer"].tolist(), pairs[f"{side}_head"].tolist(), strict=True)]
                       for side in ("earlier", "later"))
     if len(pairs):
-        claims.append(words["pairs_best"].format(
+        claims.append(words("pairs_best",
             one=head_label(*earlier[0]), other=head_label(*later[0]), score=format_number(pairs["score"].iloc[0]),
             mean=format_number(mean)))
     st.markdown(" ".join(claims), width=READABLE_WIDE)
@@ -178,7 +178,7 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
         return
     way = result.twin - result.plain
     top = table.iloc[0]
-    st.markdown(words["claim"].format(
+    st.markdown(words("claim",
         plain=format_number(result.plain), twin=format_number(result.twin),
         head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
         share=format_share(top["effect"] / way if way else math.nan, 0)), width=READABLE_WIDE)
@@ -220,7 +220,7 @@ def _known(page: PageContext) -> None:
             (f"**{model}** · {says}", *others) for model, says, *others in rows]))
     last = max(measured.values(), key=lambda each: each.measured)
     table_button("circuits-known-table", DataFrame(rows, columns=titles_of), words["title"], lambda: st.caption(
-        words["measured"].format(day=last.measured, machine=last.machine)))
+        words("measured", day=last.measured, machine=last.machine)))
     if page.state.model in measured:
         measured_line(KnownCircuitsQuery(page.state.model, sources.revision(page.state.model)), "known", "mechanisms")
     st.caption(words["sources"], width=READABLE_WIDE)
@@ -247,6 +247,6 @@ def _row(model: str, finding: Finding) -> tuple[str, ...]:
     interval = "\N{NO-BREAK SPACE}–\N{NO-BREAK SPACE}".join(map(format_number, ends))   # on one line
     heads = (" → " if finding.name in ("composition", "path") else ", ").join(head_label(*each)
                                                                              for each in finding.heads)
-    return (model, words[finding.name].format(heads=heads), format_number(finding.value), interval,
+    return (model, words(finding.name, heads=heads), format_number(finding.value), interval,
             "" if math.isnan(finding.chance) else format_number(finding.chance),
             words["found" if finding.holds else "missing"])

@@ -100,7 +100,7 @@ def _controls(page: PageContext, table: list[Row]) -> list[Row]:
                and sources.cached(question(row)) is None]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(words["measure_all"], key="claims-all", disabled=every, on_click=page.set,
-                  kwargs={"all": True}, help=words["measure_all_help"].format(count=len(there)))
+                  kwargs={"all": True}, help=words("measure_all_help", count=len(there)))
         if waiting:
             st.button(words["stop"], key="claims-stop", on_click=stop)
     return waiting
@@ -114,13 +114,13 @@ def _count(place: DeltaGenerator, results: list[Result]) -> None:
     """Draw the number of rows with each verdict so far."""
     words, count = strings("claims"), Counter(result.verdict for result in results)
     names = {verdict: words["verdicts"][verdict] for verdict in Verdict} | {None: words["not_yet"]}
-    place.markdown(" · ".join(words["counts"].format(verdict=name, count=count[verdict])
+    place.markdown(" · ".join(words("counts", verdict=name, count=count[verdict])
                               for verdict, name in names.items() if count[verdict]))
 
 
 def _rule() -> None:
     words = strings("claims")
-    st.markdown(words["rule"].format(fewest=rule.FEWEST), width=READABLE_WIDE)
+    st.markdown(words("rule", fewest=rule.FEWEST), width=READABLE_WIDE)
     st.markdown(f"**{words['rule_code']}**")
     st.code(inspect.getsource(rule), language="python")
 
@@ -186,7 +186,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
     """Draw the verdict beside the numbers, one per line. An unmeasured row has a button to measure it."""
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
-    model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
+    model = words("of_model", model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
     left, right = st.columns([4, 9], gap="medium", vertical_alignment="center")
     with left:
         verdict, colour = words["not_yet"], "gray"
@@ -205,7 +205,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
         if result.error:
             st.markdown(escape_markdown(_capital(result.error)))
         if row.missing or not result.here:
-            st.markdown(words["fetch"].format(commands=fetching(row)))
+            st.markdown(words("fetch", commands=fetching(row)))
         for found in result.measured.findings if result.measured is not None else ():
             _number(key, found)
 
@@ -215,8 +215,8 @@ def _origin(result: Result) -> None:
     words, known = strings("claims"), result.shipped
     if known is not None:
         stale = f" :orange-badge[{words['stale']}]" if known.stale and result.here else ""
-        st.caption(words["measured"].format(day=known.measured, seconds=known.seconds) + stale, width="content",
-                   help=words["measured_help"].format(machine=known.machine, command=COMMAND))
+        st.caption(words("measured", day=known.measured, seconds=known.seconds) + stale, width="content",
+                   help=words("measured_help", machine=known.machine, command=COMMAND))
 
 
 def _capital(sentence: str) -> str:
@@ -229,9 +229,9 @@ def _number(key: str, found: Finding) -> None:
     what = words["findings"][found.name]["what"]
     shown = {name: _written(getattr(found, name), found.unit)
              for name in ("effect", "low", "high", "baseline", "luck", "best")}
-    shown["interval"] = words["interval" if shown["low"] and shown["high"] else "no_interval"].format(**shown)
+    shown["interval"] = words("interval" if shown["low"] and shown["high"] else "no_interval", **shown)
     shown |= {"n": str(found.n), "counted": words["counted"][found.counted]}
-    numbers = words["numbers"].format(**shown | {"luck": shown["luck"] and words["numbers_luck"].format(**shown)})
+    numbers = words("numbers", **shown | {"luck": shown["luck"] and words("numbers_luck", **shown)})
     name, chart = st.columns([5, 6], gap="small", vertical_alignment="center")
     name.caption(f"{what}  \n{numbers}")
     with chart:
@@ -265,7 +265,7 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
         if entry:
             st.markdown(f"**{words[title]}**")
             st.code(entry, language="bibtex", wrap_lines=True)
-    st.caption(f"`{words['json_help'].format(name=claim.name)}`")
+    st.caption(f"`{words('json_help', name=claim.name)}`")
     return places
 
 
@@ -273,7 +273,7 @@ def _chosen_heads(row: Row, result: Result) -> str:
     """Return the names of the heads that the numbers refer to, or ""."""
     heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
              for head in found.heads]
-    said = strings("claims")["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads)))
+    said = strings("claims")("heads", model=row.model, heads=", ".join(dict.fromkeys(heads)))
     return said if heads else ""
 
 

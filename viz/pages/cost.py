@@ -167,7 +167,7 @@ def _tiles(page: PageContext, words: Section) -> None:
                later=len(taken) - 1, corrected=sum(state.kept < 1 for state in taken[1:]),
                off=f"{abs(row - float(taken[-1].answer[0])):.1g}")
     with right:
-        rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
+        rows = [*(words("after", tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
         words.figure(matrix, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
                      height=120 + 30 * len(rows), style=CellStyle(square=False, ruler=False), key="cost-tiles")
         table = [[f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", f"{state.kept:.4g}",
@@ -197,7 +197,7 @@ def _paths(page: PageContext, words: Section) -> None:
             words.slider(name)
     words.tell(first=chosen[0], second=chosen[1], n=PATH, apart=abs(second - first), **steps)
     for column, kind in zip(split(1, 1, 1), PATHS, strict=True):
-        name, length = words["names"][kind].format(k=cost.KERNEL), words["lengths"][kind].format(steps=steps[kind])
+        name, length = words["names"](kind, k=cost.KERNEL), words["lengths"](kind, steps=steps[kind])
         words.tell(name=name, length=length)
         with column:
             st.markdown(f"**{name}**: {length}")
@@ -231,6 +231,6 @@ def _types(page: PageContext, words: Section) -> None:
         st.markdown(markdown_table(words["assumed_head"], [
             [names[kind], words["assumes"][kind], f"{off:{'.2f' if off > 0.01 else '.0e'}}"]
             for kind, off in moved.items()]).replace("---:", "---", 1))
-        st.caption(words["shuffled"].format(tokens=cost.TOKENS, near=cost.NEAR))
+        st.caption(words("shuffled", tokens=cost.TOKENS, near=cost.NEAR))
         st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
     words.explain(cost.table, cost.order_sensitivity)

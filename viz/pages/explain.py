@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
     record, chosen = real_head(page, token=False)
     view = matching_view(record, chosen)
     if view.kind is not chosen.kind:
-        st.caption(words["cross"].format(layer=view.layer, head=view.head), width=READABLE)
+        st.caption(words("cross", layer=view.layer, head=view.head), width=READABLE)
     question_controls(page, record)
     question = _question(page, answer_kind(record))
     try:
@@ -181,10 +181,10 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
     unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
     st.markdown(f"##### {words['title']}",
-                help=f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
+                help=f"{words('lead', neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
     figure(importance, [group for group in groups if group], names, apart, title=words["tokens"],
            apart_title=words["apart"], key="explain-picture",
-           alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
+           alt=words("alt", rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
     _picture_caption(page, attribution, flat)
 
 
@@ -196,9 +196,9 @@ def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) ->
     if whole and not flat:
         sentences.append(words["even"])
     for why in dict.fromkeys(attribution.missing.values()) if whole else ():
-        names = [escape_markdown(words["names"][name].format(head="", layer="").strip(" ,"))
+        names = [escape_markdown(words["names"](name, head="", layer="").strip(" ,"))
                  for name, reason in attribution.missing.items() if reason == why]
-        sentences.append(words["missing"].format(name=words["and"].join(names), why=escape_markdown(why)))
+        sentences.append(words("missing", name=words["and"].join(names), why=escape_markdown(why)))
     st.caption(" ".join(sentences), width=READABLE)
     if len(attribution.tokens) > FLOW_LONGEST:
         toggle_for(page, "flow", words["long_flow"], help=words["long_flow_help"])
@@ -213,14 +213,14 @@ def verdict(attribution: Attribution, view: View) -> str:
     rhos = agreement(attribution, view.layer, view.head).get("weight_head")
     if rhos is None or not np.isfinite(rhos).any():
         return ""
-    return words["verdict"].format(head=head_label(view.layer, view.head), rho=float(np.nanmean(rhos)), count=count,
-                                   chance=critical_rho(count))
+    return words("verdict", head=head_label(view.layer, view.head), rho=float(np.nanmean(rhos)), count=count,
+                            chance=critical_rho(count))
 
 
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Draw the rank correlations for this answer, and the limits of a single sentence."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
-    st.markdown(f"##### {words['title']}", help=words["lead"].format(count=count))
+    st.markdown(f"##### {words['title']}", help=words("lead", count=count))
     if why := no_order(attribution):
         st.info(why)
         return
@@ -231,7 +231,7 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
     with left:
         agreement_chart(list(rhos), values if page.controls["all"] else None, values.mean(1), view, top,
                         chance=(luck, words["chance"]), key="explain-agreement",
-                        alt=words["alt"].format(rows=len(rhos), ceiling=top, chance=luck))
+                        alt=words("alt", rows=len(rhos), ceiling=top, chance=luck))
     with right:
         st.markdown("\n".join(f"- {line}" for line in answer_claims(attribution, view.layer, view.head)))
 
@@ -248,21 +248,21 @@ def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.nda
     columns = {} if values is None else {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
     quiet = [names[name] for name in measures if name.endswith("_even")]
     figure(agreement_figure, list(names.values()), columns, (words["mean"], mean),
-           ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
+           ceiling=(top, words("ceiling", value=top)), chance=chance,
            axis=words["axis"], quiet=quiet, key=key, alt=alt)
 
 
 def label(name: str, layer: int, head: int) -> str:
     """Return a measure's name in figures."""
-    return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
+    return strings("explain")["picture"]["names"](name, head=head_label(layer, head), layer=layer)
 
 
 def value_claim(attribution: Attribution) -> str:
     """Describe the number to explain."""
     words, answer = strings("explain")["value"], attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
-    return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
-                              value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
+    return words(form, word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
+                       value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
 
 
 def apart_claim(attribution: Attribution) -> str:
@@ -271,14 +271,14 @@ def apart_claim(attribution: Attribution) -> str:
     there = {"special": any(tokens.special), "place": attribution.place is not None,
              "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
     apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
-    return words["apart_said"].format(what=apart) if apart else ""
+    return words("apart_said", what=apart) if apart else ""
 
 
 def no_order(attribution: Attribution) -> str:
     """Say why nothing can be correlated (too few tokens, or equal effects); "" if it can."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if count < FEWEST:
-        return words["few"].format(count=count)
+        return words("few", count=count)
     return "" if np.isfinite(ceiling(attribution).mean()) else words["flat"]
 
 
@@ -294,13 +294,13 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
     head_rho, layer_rho = (format_signed(means.get(f"weight_{name}", np.nan), ".2f") or "–"
                            for name in ("head", "layer"))
     luck = critical_rho(int(attribution.ranked.sum()))
-    sentences = [words["ceiling_said"].format(ceiling=top),
-                 words["best"].format(best=label(best, layer, head), best_value=proposed[best],
-                                      tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
-                                      layer=layer_rho, chance=luck, n=len(proposed),
-                                      outside=sum(abs(mean) > luck for mean in proposed.values()))]
+    sentences = [words("ceiling_said", ceiling=top),
+                 words("best", best=label(best, layer, head), best_value=proposed[best],
+                               tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
+                               layer=layer_rho, chance=luck, n=len(proposed),
+                               outside=sum(abs(mean) > luck for mean in proposed.values()))]
     outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
-    sentences.append(words["sink"].format(share=outside))
+    sentences.append(words("sink", share=outside))
     return sentences
 
 
@@ -319,19 +319,19 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
         measured_line(whole, "explain", "faithfulness", again=lambda: page.set(run=True))
         answers: list[Attribution | None] = list(page.ask(whole))
     elif not page.controls["run"]:
-        asks = words["run"].format(model=escape_markdown(record.card.title), count=len(texts(which)))
+        asks = words("run", model=escape_markdown(record.card.title), count=len(texts(which)))
         st.button(asks, type="primary", on_click=lambda: page.set(run=True))
         st.caption(words["run_about"], width=READABLE)
         return
     else:
         count = len(texts(which))
         answers = list(page.ask_each(questions(model, whole.revision, kind, which),
-                                     say=lambda number, text: words["progress"].format(number=number + 1, all=count),
+                                     say=lambda number, text: words("progress", number=number + 1, all=count),
                                      on_error=lambda number, error: wrong.append(str(error))))
     answered = [answer for answer in answers if answer is not None]
     groups = [text.group for text, answer in zip(texts(which), answers, strict=True) if answer is not None]
     if wrong:
-        st.warning(words["left_out"].format(count=len(wrong), all=len(answers), first=escape_markdown(wrong[0])))
+        st.warning(words("left_out", count=len(wrong), all=len(answers), first=escape_markdown(wrong[0])))
     if not answered:
         st.info(words["nothing"])
         return
@@ -351,7 +351,7 @@ def _result(set_report: Report, view: View, count: int) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
-                        alt=words["alt"].format(rows=len(shown), texts=set_report.texts, ceiling=top))
+                        alt=words("alt", rows=len(shown), texts=set_report.texts, ceiling=top))
     with right:
         st.markdown("\n".join(f"- {line}" for line in set_claims(set_report, view.layer, view.head, count)))
 
@@ -367,14 +367,14 @@ def _layers(attributions: list[Attribution]) -> None:
         st.caption(words["by_layer_about"])
         figure(lines, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]),
                height=280,
-               key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
+               key="explain-layers", alt=words("alt_layer", layer=layers[best], most=weight[best]))
 
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
     """Draw the effect of shuffling the open head's rows, and of making them uniform."""
     words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
-    st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
+    st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
     toggle_for(page, "swap", words["switch"])
     if not page.controls["swap"]:
         return
@@ -388,35 +388,35 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
         figure(histogram, edges, {words["shuffled"]: shares},
                axes=(words["axis"][form], words["share"]),
                marks=[(swapped.even, words["even"])],
-               key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=swapped.even))
+               key="explain-swap", alt=words("alt", draws=DRAWS, median=middle, even=swapped.even))
     with right:
         st.caption(words["about"][form])
-        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=swapped.even,
-                                         largest=swapped.largest, entropy=swapped.entropy))
-    st.markdown(words["answer"].format(heads=sum(map(len, attribution.by_head["weight"]))), width=READABLE)
+        st.markdown(words("said", median=middle, low=low, high=high, draws=DRAWS, equal=swapped.even,
+                                  largest=swapped.largest, entropy=swapped.entropy))
+    st.markdown(words("answer", heads=sum(map(len, attribution.by_head["weight"]))), width=READABLE)
 
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """Draw the open head's weights beside its share among its layer's heads."""
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
     st.markdown(f"##### {words['title']}")
-    st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
+    st.markdown(words("lead", layer=view.layer), width=READABLE)
     toggle_for(page, "share", words["switch"])
     if not page.controls["share"]:
         return
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
     queries, keys = attention_map.queries.texts, attention_map.keys.texts
     rows, columns = list(map(visible_token, queries)), list(map(visible_token, keys))
-    titles = (words["row"], words["shared"].format(heads=layer.heads))
+    titles = (words["row"], words("shared", heads=layer.heads))
     for column, name, numbers, key in zip(st.columns(2, gap="medium"), titles, (weights, share), ("softmax", "share"),
                                           strict=True):
         with column:
             st.markdown(f"**{name}**")
             figure(matrix, numbers, rows, columns, axes=tuple(words["axes"]),
                    height=HIGH, style=CellStyle(ruler=False),
-                   key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
+                   key=f"explain-{key}", alt=words("alt", name=name, rows=len(rows), columns=len(columns)))
     at, sums = np.unravel_index(share.argmax(), share.shape), share.sum(1)
-    st.markdown(words["said"].format(
+    st.markdown(words("said",
         low=sums.min(), high=sums.max(), row=escape_markdown(queries[at[0]]), column=escape_markdown(keys[at[1]]),
         share=share[at], weight=format_weight(weights[at])), width=READABLE)
 
@@ -432,7 +432,7 @@ def _literature() -> None:
 
 def format_interval(mean: MeanInterval) -> str:
     """Format a mean with its interval."""
-    return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
+    return strings("explain")["set"]("interval", value=mean.value, low=mean.low, high=mean.high)
 
 
 def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
@@ -443,14 +443,14 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
         return [words["few"]]
     best = max(proposed, key=lambda name: proposed[name].value)
     values = [mean.value for mean in proposed.values()]
-    lines = [words["said"].format(texts=found.texts, words=found.words, used=found.ceiling[-1].texts),
-             words["ceiling"].format(value=format_interval(found.ceiling[-1])),
-             words["best"].format(name=label(best, layer, head), value=format_interval(proposed[best]),
-                                  tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
+    lines = [words("said", texts=found.texts, words=found.words, used=found.ceiling[-1].texts),
+             words("ceiling", value=format_interval(found.ceiling[-1])),
+             words("best", name=label(best, layer, head), value=format_interval(proposed[best]),
+                           tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
     if {"weight_head", "weight_layer"} <= set(proposed):
-        lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
-                                         layer=format_interval(proposed["weight_layer"])))
+        lines.append(words("raw", head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
+                                  layer=format_interval(proposed["weight_layer"])))
     if count > 1 and found.best.texts:
         chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in found.chosen))
-        lines.append(words["held_out"].format(chosen=chosen, value=format_interval(found.best), count=count))
+        lines.append(words("held_out", chosen=chosen, value=format_interval(found.best), count=count))
     return lines

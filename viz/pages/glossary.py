@@ -6,7 +6,7 @@ import streamlit as st
 from viz.glossary import Term, places_of, search, term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Words
-from viz.text import escape_markdown, strings
+from viz.text import Texts, escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import bind
 
@@ -27,8 +27,8 @@ def render(page: PageContext) -> None:
             _card(opened, words, wide=True)
             st.button(words["close"], type="tertiary", key="close-term", on_click=lambda: page.set(term=""))
     matches = [term for term in search(page.controls["find"]) if term is not opened]
-    st.caption(words["count"].format(count=len(matches), total=len(terms())) if matches else
-               words["none"].format(find=escape_markdown(page.controls["find"])))
+    st.caption(words("count", count=len(matches), total=len(terms())) if matches else
+               words("none", find=escape_markdown(page.controls["find"])))
     letters = {letter: list(entries) for letter, entries in groupby(matches, lambda term: term.title[0].upper())}
     if len(letters) > 1:
         with st.container(key="letters"):
@@ -41,15 +41,15 @@ def render(page: PageContext) -> None:
                     _card(term, words)
 
 
-def _card(term: Term, words: dict, wide: bool = False) -> None:
+def _card(term: Term, words: Texts, wide: bool = False) -> None:
     """Draw one term; its title is a link to it."""
     places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in places_of(term))
-    menu = words["menu"].format(menu=escape_markdown(term.menu)) if term.menu else ""
+    menu = words("menu", menu=escape_markdown(term.menu)) if term.menu else ""
     # one equation per line, so that it fits on a phone
     equation = "\\begin{gathered}" + term.equation.replace("\\quad", "\\\\[4pt]") + "\\end{gathered}"
     with st.container(border=True, width=READABLE if wide else "stretch", height="content" if wide else "stretch",
                       key=f"term-{term.name}"):
         title = f"**[{escape_markdown(term.title)}]({term_link(term)})**"
         st.markdown(f"{title}  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
-        st.caption(words["about"].format(unit=escape_markdown(term.unit), paper=escape_markdown(term.paper),
-                                         places=places))
+        st.caption(words("about", unit=escape_markdown(term.unit), paper=escape_markdown(term.paper),
+                                  places=places))

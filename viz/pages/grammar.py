@@ -59,7 +59,7 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "treebank", words["which"], words["treebanks"])
     limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
-    st.caption(words["about"][page.controls["treebank"]].format(**limits), width=READABLE_WIDE)
+    st.caption(words["about"](page.controls["treebank"], **limits), width=READABLE_WIDE)
     sentences = _sentences(page.controls["treebank"])
     if sentences is None:
         return
@@ -83,7 +83,7 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
         return None
     sentences = read_treebank(io.BytesIO(file.getvalue()), file.name)
     if len(sentences) > MOST_SENTENCES:
-        raise UserError(words["large"].format(name=file.name, n=len(sentences), limit=MOST_SENTENCES))
+        raise UserError(words("large", name=file.name, n=len(sentences), limit=MOST_SENTENCES))
     return sentences
 
 
@@ -92,15 +92,15 @@ def claims(report: SyntaxReport) -> list[str]:
     words, counts = strings("grammar")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
-    sentences = [words["above"].format(n=len(judged), count=len(above),
-                                       names=", ".join(f"*{name}*" for name in above))]
+    sentences = [words("above", n=len(judged), count=len(above),
+                                names=", ".join(f"*{name}*" for name in above))]
     unjudged = len(report.relations) - len(judged)
-    sentences += [words["unjudged"].format(count=unjudged)] if unjudged else []
+    sentences += [words("unjudged", count=unjudged)] if unjudged else []
     if report.alone:
-        sentences.append(words["alone"].format(count=report.alone))
+        sentences.append(words("alone", count=report.alone))
     if counts.not_found + counts.too_long + counts.unplaced:
-        sentences.append(words["left_out"].format(not_found=counts.not_found, too_long=counts.too_long,
-                                                  unplaced=counts.unplaced))
+        sentences.append(words("left_out", not_found=counts.not_found, too_long=counts.too_long,
+                                           unplaced=counts.unplaced))
     if any(share < 1 for score in report.relations for share in score.possible):
         sentences.append(words["mask"])
     return sentences
@@ -139,7 +139,7 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 def name_of(choice: HeadChoice) -> str:
     """Return the name of a head with its direction."""
-    return strings("grammar")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
+    return strings("grammar")["from"](choice.direction, head=head_label(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
@@ -155,7 +155,7 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
                      width=280, **bind(page.set, "relation", relation))
         choice_for(page, "drawn", words["drawn"], words["drawn_names"])
     if not places:
-        st.info(words["no_sentence"].format(words=LONGEST))
+        st.info(words("no_sentence", words=LONGEST))
         return
     # a phone shows the shortest sentence whole
     place = page.controls["tree"] if page.controls["tree"] in places else min(
@@ -221,7 +221,7 @@ def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> L
     words = strings("grammar")["looks"]
     forms = [word.form for word in sentence.words]
     right = looked in wanted
-    told = words["nothing" if looked == test.NOTHING else "right" if right else "wrong"].format(
+    told = words("nothing" if looked == test.NOTHING else "right" if right else "wrong",
         word=forms[looking], looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
     return Look(looking, None if looked == test.NOTHING else looked, right, told)
 
@@ -237,7 +237,7 @@ def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, l
     words, sentence = strings("grammar"), sentence_at(report, place)
     forms, heads, names = _tree(sentence)
     right = sum(look.right for look in looks)
-    told = words["drawing"].format(head=name_of(choice), relation=relation, right=right, n=len(looks))
+    told = words("drawing", head=name_of(choice), relation=relation, right=right, n=len(looks))
     st.markdown(escape_markdown(told))
     with st.container(key="syntax-tree"), st.container(key="syntax-tree-wide",
                                                        width=max(320, sentence_width(forms, heads, names))):

@@ -90,7 +90,7 @@ def render(frame: PageContext) -> None:
 def _say_how_much(figures: Handout) -> None:
     words = strings("handout")
     minutes = sum(item.said.get("minutes", 0) for item in figures.items)
-    much = words["total" if minutes else "count"].format(count=len(figures.items), minutes=minutes)
+    much = words("total" if minutes else "count", count=len(figures.items), minutes=minutes)
     kept = "" if stored().unsaved else words["memory" if sources.handout_folder() is None else "disk"]
     st.caption(f"{much}. {kept}")
 
@@ -113,7 +113,7 @@ def _linked(frame: PageContext, figures: Handout) -> None:
     if not figures.items:
         take_it()
         st.rerun()
-    st.info(words["linked"].format(count=len(brought.items), title=brought.title or words["linked_untitled"]))
+    st.info(words("linked", count=len(brought.items), title=brought.title or words["linked_untitled"]))
     with st.container(horizontal=True):
         st.button(words["linked_replace"], key="linked-replace", type="primary", on_click=take_it)
         st.button(words["linked_leave"], key="linked-leave", on_click=frame.set, kwargs={"list": ""})
@@ -144,7 +144,7 @@ def _say_what_is_wrong(known: Stored) -> None:
     """Warn if the handout could not be saved, or if an unreadable file was set aside."""
     for name, reason in (("unsaved", known.unsaved), ("aside", known.aside)):
         if reason:
-            st.warning(escape_markdown(strings("handout")[name].format(reason=reason)))
+            st.warning(escape_markdown(strings("handout")(name, reason=reason)))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:
@@ -223,10 +223,10 @@ def _card(place: int, item: Item, count: int) -> None:
         if item.kind not in WORDS:
             _draw(item)
         elif said["title"]:
-            minutes = f" · {words['minutes'].format(count=said['minutes'])}" if said["minutes"] else ""
+            minutes = f" · {words('minutes', count=said['minutes'])}" if said["minutes"] else ""
             st.markdown(f"**{escape_markdown(said['title'])}**{minutes}")
         key = f"caption-{item.id}"
-        st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption),
+        st.text_area(words("caption", number=place + 1), **text_value(key, item.caption),
                      max_chars=LIMITS.handout_caption, height=68, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
         if item.kind == "question":
@@ -269,7 +269,7 @@ def _stage(frame: PageContext, figures: Handout) -> None:
     said = item.said
     with st.container(key="stage-words"):
         if item.kind == "screen":   # a screen of a page that does not exist here
-            st.markdown(words["missing"].format(title=escape_markdown(said["title"])))
+            st.markdown(words("missing", title=escape_markdown(said["title"])))
         st.markdown(_lines(item.caption))
         if said["answer"] and _REVEALED.value == item.id:
             st.markdown(_lines(said["answer"]))

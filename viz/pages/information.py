@@ -101,16 +101,16 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
         texts = {"one": [], "set": words["set"], "own": page.controls["own"].splitlines()[:MOST_TEXTS]}[which]
         queries = [sources.open_query(page.state.model, text) for text in texts if text.strip()] or [page.query()]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
-                                say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
+                                say=lambda number, text: words("progress", number=number + 1, all=len(queries)),
                                 on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
         answered = [answer for answer in answers if answer is not None]
         if wrong:
-            st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
+            st.warning(words("left_out", count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
         if not answered:
             return None
         pool = information.mean_over_texts(answered)
-        st.caption(words["said"].format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
-                                        model=escape_markdown(page.state.model)))
+        st.caption(words("said", texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
+                                 model=escape_markdown(page.state.model)))
         return pool
 
 
@@ -160,7 +160,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
         words.figure(lines, wanted[pairs][order], [Line(words["kept"], drawn[pairs][order], 0, "dots"),
                                                    Line(words["equal"], wanted[pairs][order], None, "dash")],
                      height=300, kind="kept", key="information-kept")
-        st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
+        st.markdown(markdown_table(words("table_head", head=labels[here]),
                                    [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
                                     for each in near]))
     words.explain(information.divergences, information.classical, information.smacof, information.stress)

@@ -115,12 +115,12 @@ def _copying(page: PageContext, words: Section) -> None:
         with curves:
             words.figure(lines, lengths, [*drawn, *drawn_lines(turned["drawn"], lengths, (0, 1))],
                          y_range=(0, 1.03), bounds=[(1 / 12, words["guessing"])],
-                         marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
+                         marks=[(kernels.TRAINED, words("trained", longest=kernels.TRAINED))],
                          key="kernels-copying")
         with matrices:
             words.figure(matrix, alignment, wrote, read, height=360, kind="alignment", key="kernels-alignment")
     seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
-    st.caption(words["own"].format(steps=SHORT, seconds=seconds) if turned["copy"] else words["from"].format(
+    st.caption(words("own", steps=SHORT, seconds=seconds) if turned["copy"] else words("from",
         date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
         seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
     words.explain(Copier.forward, Copier.weights, notices_in=right)
@@ -145,11 +145,11 @@ def _regression(page: PageContext, words: Section) -> None:
         words.slider("q")
     kernel, h, k, q, keys = turned["kernel"], turned["h"], turned["k"], turned["q"], x[:, None]
     curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], keys, h, kernel) @ y),
-              Line(words["nearest"].format(k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
+              Line(words("nearest", k=k), kernels.nearest_weights(X[:, None], keys, k) @ y, 1, "dash")]
     weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
     answer, near = float(weights @ y), float(kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y)
     first = int(weights.argmax())
-    words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words["weighs"].format(
+    words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words("weighs",
         answer=answer, place=first, weight=weights[first]))
     with right:
         words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
@@ -160,7 +160,7 @@ def _regression(page: PageContext, words: Section) -> None:
                      kind="bandwidth", key="kernels-bandwidth")
         if np.isfinite(error).any():
             best = int(np.nanargmin(error))
-            st.markdown(words["best"].format(h=BANDWIDTHS[best], error=error[best]))
+            st.markdown(words("best", h=BANDWIDTHS[best], error=error[best]))
     words.explain(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights, kernels.leave_one_out)
 
 
@@ -179,8 +179,8 @@ def _relabel(page: PageContext, words: Section) -> None:
     with right:
         if words.hidden():
             return
-        st.markdown(words["table"].format(q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),
-                                          values=", ".join(map(_short, y)), answer=rows["kernel"] @ y))
+        st.markdown(words("table", q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),
+                                   values=", ".join(map(_short, y)), answer=rows["kernel"] @ y))
         words.choice("keys", "key_names")
     curves = [Line(words["names"]["kernel"], kernels.kernel_weights(everywhere, keys, h) @ y, 0),
               Line(words["names"]["dot"], kernels.dot_product_weights(everywhere, keys, h * h) @ y, 1, "dash")]
@@ -234,7 +234,7 @@ def _trained(words: Section, trained: dict[str, scores.Scored], guessing: list[t
     st.markdown(markdown_table(words["table_head"], [
         [words["names"][kind], format_share(run.right[-SMOOTH:].mean(), 0), f"{run.bits:z.2f}",
          f"{run.seconds * 1e6:,.0f}"] for kind, run in trained.items()]))
-    st.caption(words["table_about"].format(timed=scores.TIMED))
+    st.caption(words("table_about", timed=scores.TIMED))
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:
@@ -270,7 +270,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                     [tile(words["query"], query[0]), None, tile(words["answer"], mixed[0]), None,
                      tile(words["wanted"], values[asked])]]
             words.figure(tiles, rows, height=430, key="kernels-pictures")
-        marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
+        marks = [(temperature, f"T = {temperature:g}"), (best, words("best", best=best))]
         words.figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
                      log="x", marks=marks, height=320, kind="curve", key="kernels-sharpness")
         words.explain(kernels.recall, kernels.best_temperature, kernels.errors)

@@ -95,7 +95,7 @@ def _lengths(page: PageContext, words: Section) -> None:
     words.tell(floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
     with drawn:
         words.figure(stacked_bars, words["rows"], pieces, axis="nats", height=230, key="learning-lengths",
-                     marks=[(floor, words["mark"].format(floor=floor))])
+                     marks=[(floor, words("mark", floor=floor))])
     with drawn if page.state.present else left, st.container(key="numbers", horizontal=True):
         for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
             st.metric(words[name], _said(value))
@@ -170,11 +170,11 @@ def _smoothing(page: PageContext, words: Section) -> None:
     moved, floor = learning.moved_share(epsilon, size, where), floors[where][0]
     words.tell(floor=floor, peak=1 - moved, epsilon=epsilon, gap=_said(learning.gap(size, moved)), size=size)
     drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0), None, "dash"),
-             Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, moved))]
+             Line(words("smooth", epsilon=epsilon), learning.smooth_loss(SHARES, size, moved))]
     left, right = split()
     with left:
-        words.figure(lines, SHARES, drawn, marks=[(1 - moved, words["best"].format(peak=1 - moved))],
-                     bounds=[(floor, words["least"].format(floor=floor))], y_range=(0, 7), height=360,
+        words.figure(lines, SHARES, drawn, marks=[(1 - moved, words("best", peak=1 - moved))],
+                     bounds=[(floor, words("least", floor=floor))], y_range=(0, 7), height=360,
                      key="learning-smooth")
     with right:
         words.figure(lines, np.array(EPSILONS), [Line(words["wheres"][kind], np.array(each[1:]), place) for
@@ -201,7 +201,7 @@ def _adam(page: PageContext, words: Section) -> None:
     with right:
         words.slider("ae", say=lambda value: f"{value:.0e}")
         drawn = [Line(words["paper"], paper, 0),
-                 Line(words["yours"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
+                 Line(words("yours", beta2=beta2, epsilon=epsilon), own, 1, "dash")]
         words.figure(lines, steps, drawn, height=320, key="learning-adam")
     words.explain(learning.adam, learning.signal)
 
@@ -222,7 +222,7 @@ def _rate(page: PageContext, words: Section) -> None:
     left, right = split()
     with left:
         words.figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))], height=300,
-                     marks=[(4000, words["mark"].format(highest=highest))], key="learning-rate-paper")
+                     marks=[(4000, words("mark", highest=highest))], key="learning-rate-paper")
     with right:
         words.figure(lines, np.arange(1, STEPS + 1), [Line("lr", ours, 1)], height=300, kind="ours",
                      key="learning-rate")
@@ -249,7 +249,7 @@ def _cliff(page: PageContext, words: Section) -> None:
     with right:
         x, y, heights = learning.landscape()
         paths = [(words["unclipped"], 1, free),
-                 *([(words["clipped"].format(limit=limit), 0, tame)] if limit else [])]
+                 *([(words("clipped", limit=limit), 0, tame)] if limit else [])]
         words.figure(loss_surface, x, y, heights, paths, loss=words["loss"], key="learning-cliff")
     words.explain(learning.cliff, learning.clip, learning.descend)
 
@@ -275,7 +275,7 @@ def _run(page: PageContext, words: Section) -> None:
     """Draw a training of a few seconds with the page's settings, beside the same training with the paper's
     optimiser."""
     controls, question = page.controls, run_question(page.controls)
-    st.markdown(words["about"].format(width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)
+    st.markdown(words("about", width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)
     words.choice("goal", "goals")
     left, right = split()
     with left:
@@ -286,11 +286,11 @@ def _run(page: PageContext, words: Section) -> None:
     if not controls["run"]:
         st.caption(words["idle"])
         return
-    st.caption(words["settings"].format(
+    st.caption(words("settings",
         goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
         rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
         clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
-        smooth=words["smooth"].format(epsilon=question.epsilon, where=words.lesson.prose["smoothing"]["wheres"][
+        smooth=words("smooth", epsilon=question.epsilon, where=words.lesson.prose["smoothing"]["wheres"][
             question.where]) if question.target == "smooth" else ""))
     other = reference_question(question)
     own, reference = page.ask_each([question, other], height=420)

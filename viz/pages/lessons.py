@@ -1,11 +1,12 @@
 """The page of lessons: the Transformer's figure with boxes that open lessons, the list of all lessons, and the
 classroom sheets."""
+from collections.abc import Mapping
 
 import streamlit as st
 
 from viz.components.transformer_diagram import Door, transformer_diagram
 from viz.page import Page, PageContext, lessons
-from viz.text import menu, page_titles, strings
+from viz.text import Texts, menu, page_titles, strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.progress import forget, progress, right_answers
@@ -38,7 +39,7 @@ def render(page: PageContext) -> None:
     _beside(page, words)
 
 
-def _beside(page: PageContext, words: dict) -> None:
+def _beside(page: PageContext, words: Texts) -> None:
     """Draw the menu's other sections: each section's question and pages."""
     st.markdown(f"### {words['beside']}")
     for column, (section, question) in zip(st.columns(len(words["sections"])), words["sections"].items(), strict=True):
@@ -50,7 +51,7 @@ def _beside(page: PageContext, words: dict) -> None:
                               icon_position="right", on_click=page.open_next, args=(name,))
 
 
-def _doors(prose: dict[str, dict]) -> dict[str, Door]:
+def _doors(prose: Mapping[str, Texts]) -> dict[str, Door]:
     """Return the lesson of each box, by box name. If several lessons name a box, the first in the menu wins."""
     doors: dict[str, Door] = {}
     for name, lesson in prose.items():
@@ -65,7 +66,7 @@ def _facts(lesson: dict) -> str:
     """Return the lesson's duration and the lessons it builds on."""
     words, titles = strings("lesson"), page_titles()
     before = ", ".join(titles[other] for other in lesson["builds_on"])
-    minutes = words["minutes"].format(minutes=lesson["minutes"])
+    minutes = words("minutes", minutes=lesson["minutes"])
     return f"{minutes} · {words['builds_on']} {before}" if before else minutes
 
 
@@ -80,4 +81,4 @@ def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[st
             right, asked = right_answers(name, left)
             if asked:
                 sign = ":material/check: " if right == asked else ""
-                st.caption(sign + words["answered"].format(right=right, answered=asked), width="content")
+                st.caption(sign + words("answered", right=right, answered=asked), width="content")

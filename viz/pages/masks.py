@@ -128,8 +128,8 @@ def _leak(words: Section, texts: list[str], allowed: np.ndarray, scores: np.ndar
     best = int(scores[row, seen].argmax())
     answers = {method: masking.leak(scores, allowed, row, MOVED, method)[:, best] for method in masking.METHODS}
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
-    axes = (words["moved"].format(token=f"{texts[hidden[0]]} ({hidden[0]})"),
-            words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
+    axes = (words("moved", token=f"{texts[hidden[0]]} ({hidden[0]})"),
+            words("answer", row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
     words.figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, kind="leak", key="masks-leak")
 
 
@@ -210,6 +210,6 @@ def _real(page: PageContext, words: Section) -> None:
                      axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost")
     with right:
         words.figure(matrix, grid, layers, height=390,
-                     title=words["lost_by"].format(name=titles[name]), style=CellStyle(square=False), kind="heads",
+                     title=words("lost_by", name=titles[name]), style=CellStyle(square=False), kind="heads",
                      key="masks-heads")
     words.explain(masking.lost_weight)

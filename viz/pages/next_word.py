@@ -47,8 +47,8 @@ def render(page: PageContext) -> None:
                                             chat=page.query().chat))
         return
     except NoNextWord:
-        _ways_out(page, words["none"].format(model=escape_markdown(titles.get(state.model, state.model)),
-                                             ours=escape_markdown(titles[OURS[0]])))
+        _ways_out(page, words("none", model=escape_markdown(titles.get(state.model, state.model)),
+                                      ours=escape_markdown(titles[OURS[0]])))
     except NotOnDisk as missing:
         if state.model not in titles:
             raise
@@ -102,9 +102,9 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
     names = answer.texts[:DRAWN]
     figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
            title=words["chart"], key="next-word",
-           alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
-    st.caption(words["entropy"].format(entropy=entropy(chances, base=2), kept=np.count_nonzero(chances),
-                                       n=len(chances), shown=len(names), mass=shown.sum()))
+           alt=words("alt", n=len(names), first=answer.texts[0], p=shown[0]))
+    st.caption(words("entropy", entropy=entropy(chances, base=2), kept=np.count_nonzero(chances),
+                                n=len(chances), shown=len(names), mass=shown.sum()))
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
@@ -141,7 +141,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     if "head" not in page.state.user_set or not attention_map.has(*opened):
         opened = order[0][:2]
     st.markdown(f"##### {words['heads']}")
-    st.markdown(words["heads_lead"].format(token=token_markdown(attention_map.queries.texts[last])))
+    st.markdown(words("heads_lead", token=token_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
         shares = {(layer, head): share for layer, head, share in order}
@@ -152,7 +152,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
         picture_button(drawn, (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")
-        st.markdown(f"**{strings('heads')['head_title'].format(layer=opened[0], head=opened[1])}**")
+        st.markdown(f"**{strings('heads')('head_title', layer=opened[0], head=opened[1])}**")
         picture_button(head_view(displayed_head(record, view), view, height=340, key="next-head"), (record,))
 
 

@@ -100,7 +100,7 @@ def _cut(page: PageContext, words: Section) -> None:
         left, right = split(2, 3)
         with left:
             words.slider("side", SIDES)
-            words.figure(tiles, [[(words["name"].format(patches=patches), gaps(pixels, side))]], key="patches-cut")
+            words.figure(tiles, [[(words("name", patches=patches), gaps(pixels, side))]], key="patches-cut")
         with right:
             rows = [[f"{each}", f"{found['tokens']:,}", f"{found['pixels']:,}", f"{found['weights']:,}"]
                     for each, found in counted.items()]
@@ -119,7 +119,7 @@ def _places(page: PageContext, words: Section) -> None:
         similar = cosines(table, table)
         near, far = mean_cosines(similar)
         best = int(similar[place].argsort()[-2])
-        names = [words["at"].format(row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
+        names = [words("at", row=each // COLUMNS, column=each % COLUMNS) for each in range(PATCHES)]
         words.tell(places=PATCHES, near=near, far=far, at=names[place], best=names[best], cosine=similar[place, best])
         maps = similar.reshape(ROWS, COLUMNS, ROWS, COLUMNS)
         left, right = split()

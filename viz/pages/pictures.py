@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
             pictures.find(page.state.image or "")
         except UserError as error:
             picture_pills(page)
-            st.warning(words["gone_here"].format(reason=escape_markdown(str(error))))
+            st.warning(words("gone_here", reason=escape_markdown(str(error))))
             return
     try:
         record = page.record()
@@ -87,7 +87,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw the offers if no vision model is on this disk: models to download, and models available."""
     words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
     offer = offers.get(page.state.model) or offers.get(FETCHED)
-    st.info(escape_markdown(sentence) if offer is None else words["none"].format(
+    st.info(escape_markdown(sentence) if offer is None else words("none",
         model=escape_markdown(offer.title), good_for=escape_markdown(offer.good_for)))
     with st.container(horizontal=True):
         for each in dict.fromkeys([*([offer] if offer else []), *map(offers.__getitem__, picture_models())]):
@@ -130,7 +130,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     """Draw the open head with its display options, none of which changes the model's numbers."""
     words = strings("pictures")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
+        st.markdown(f"##### {strings('heads')('head_title', layer=view.layer, head=view.head)}",
                     width="content")
         with st.popover(words["show"]):
             for name, options, value in (("opacity", OPACITIES, page.controls["opacity"]), ("keep", KEEPS, view.keep)):
@@ -185,7 +185,7 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
              "even_half": -(-len(patches) // 2), "share": 1 - on_patches.sum() / weights.sum(), "count": special,
              "even": special / len(tokens)}
     names = ["most", *(["half"] if on_patches.any() else []), *(["special"] if special else [])]
-    return [words[name].format(**facts) for name in names]
+    return [words(name, **facts) for name in names]
 
 
 def half_of(weights: np.ndarray) -> int:
@@ -202,12 +202,12 @@ def answer_claim(record: AttentionRecord) -> str:
         return ""
     names, shares = [escape_markdown(name) for name in prediction.texts[0][:NAMED]], prediction.probabilities[0]
     if not prediction.cosines:
-        return words["answer"].format(names=", ".join(
+        return words("answer", names=", ".join(
             f"{name} ({format_share(share)})" for name, share in zip(names, shares)))
     said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
     # a softmax over all texts (CLIP) sums to 1, sigmoids (SigLIP) do not
     ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]
-    return words["texts"].format(names=said) + " " + ends.format(share=format_share(shares[0]), count=len(shares))
+    return words("texts", names=said) + " " + ends.format(share=format_share(shares[0]), count=len(shares))
 
 
 def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -219,7 +219,7 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     if not np.isfinite(values).any():
         st.markdown(words["none"])
         return
-    found_range = words["range"].format(**layer_facts(found, name), unit=words["units"][name])
+    found_range = words("range", **layer_facts(found, name), unit=words["units"][name])
     figure(by_layer, found.heads, values, axes=(words["layer"], words["axes"][name]),
            names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
            marked=(view.layer, view.head), key=f"pictures-{name}", alt=f"{words['axes'][name]}. {found_range}")
@@ -291,9 +291,9 @@ def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
     token = chosen if chosen is not None and tokens.place(chosen) is not None else (
         tokens.patch_at(rows // 2, columns // 2) or 0)
     cosines, facts = _cosines(tables[0], record, view, token)
-    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=patch_name(tokens, token)),
+    values = PatchValues(cosines.astype(np.float32), words("name", name=patch_name(tokens, token)),
                          words["what"], kind="signed")
-    _beside(page, record, view, "positions", values, token, words["claim"].format(**facts), "place")
+    _beside(page, record, view, "positions", values, token, words("claim", **facts), "place")
 
 
 def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -303,9 +303,9 @@ def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
     assert record.prediction is not None and record.prediction.vectors is not None
     cosines, facts = _cosines(record.prediction.vectors, record, view, token)
     # its cosine of 1 with itself is not on the scale, where it would compress the other colours
-    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=patch_name(tokens, token)),
+    values = PatchValues(cosines.astype(np.float32), words("name", name=patch_name(tokens, token)),
                          words["what"], kind="plain", low=float(facts["least"]), high=float(facts["most"]) + 1e-6)
-    _beside(page, record, view, "similar", values, token, words["claim"].format(**facts), "token")
+    _beside(page, record, view, "similar", values, token, words("claim", **facts), "token")
 
 
 def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -316,10 +316,10 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
     slider(words["after"], list(blocks), chosen, say=str, key="slider-after", turn=lambda layer: page.set(after=layer))
     norms = lengths(blocks[chosen].after)
     of_patches, marked = norms[list(tokens.patches)], outliers(norms, tokens.patches)
-    values = PatchValues(norms.astype(np.float32), words["name"].format(layer=chosen), words["what"], kind="plain",
+    values = PatchValues(norms.astype(np.float32), words("name", layer=chosen), words["what"], kind="plain",
                          low=float(of_patches.min()), high=float(of_patches.max()) + 1e-6)
-    claim = words["outliers"].format(layer=chosen, median=format_number(np.median(of_patches)), count=len(marked),
-                                     most=format_number(of_patches.max()), times=f"{OUTLIER:g}")
+    claim = words("outliers", layer=chosen, median=format_number(np.median(of_patches)), count=len(marked),
+                              most=format_number(of_patches.max()), times=f"{OUTLIER:g}")
     _beside(page, record, view, "norms", values, None, claim, outlined=marked)
 
 
@@ -337,7 +337,7 @@ def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
                                  even=1 / len(tokens), high=glow.most_times(len(tokens)))
             _map(page, record, view, f"rollout-{name}", values, token, hidden=hidden_tokens(record))
     sums = found.copied.sum(1)
-    st.markdown(words["differ"].format(
+    st.markdown(words("differ",
         name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
         apart=format_number(np.abs(found.copied - found.right)[token].max()), low=format_number(sums.min()),
         high=format_number(sums.max())), width=READABLE_WIDE)

@@ -1,6 +1,4 @@
 """A lesson on positions: none, waves, learned vectors, rotations, slopes and buckets."""
-from collections.abc import Mapping
-
 import numpy as np
 import streamlit as st
 
@@ -16,7 +14,7 @@ from viz.figures.vector_plane import Points, vector_plane
 from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps, stepped
-from viz.text import escape_markdown
+from viz.text import Texts, escape_markdown
 from viz.widgets.fields import choice_for
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
@@ -134,13 +132,13 @@ def _table(page: PageContext, words: Section) -> None:
     words.explain(positions.sinusoidal, positions.wavelengths, positions.strongest_wave)
 
 
-def _vectors(page: PageContext, words: Mapping[str, str]) -> tuple[np.ndarray, str]:
+def _vectors(page: PageContext, words: Texts) -> tuple[np.ndarray, str]:
     """Return the table to draw, float64 (position, d), and its description. Called within a row of controls, so that
     waiting for a model does not move the picture."""
     source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
     if source == "here":
         study = positions.beyond()
-        return np.array(study["learned"]), words["said_here"].format(trained=study["trained"], tested=study["tested"])
+        return np.array(study["learned"]), words("said_here", trained=study["trained"], tested=study["tested"])
     if source == "waves":
         return positions.sinusoidal(np.arange(LENGTH), _wave_width(page)), words["said_waves"]
     try:
@@ -150,8 +148,8 @@ def _vectors(page: PageContext, words: Mapping[str, str]) -> tuple[np.ndarray, s
         return waves, escape_markdown(str(error))
     model, used = escape_markdown(record.card.title), max(len(side.queries.texts) for side in record.maps)
     if learned is None:
-        return waves, words["not_learned"].format(model=model, scheme=escape_markdown(record.card.positions), used=used)
-    return learned[:LENGTH].astype(np.float64), words["said_model"].format(
+        return waves, words("not_learned", model=model, scheme=escape_markdown(record.card.positions), used=used)
+    return learned[:LENGTH].astype(np.float64), words("said_model",
         model=model, count=len(learned), drawn=min(len(learned), LENGTH), used=used)
 
 
@@ -170,7 +168,7 @@ def _distance(page: PageContext, words: Section) -> None:
     drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
     if waves:
         turned = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
-        drawn.append(Line(words["through"].format(k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
+        drawn.append(Line(words("through", k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
     half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
     words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
                farthest=len(half) - 1, width=float((high - low).max()))
@@ -231,7 +229,7 @@ def _rotary(page: PageContext, words: Section) -> None:
         words.figure(vector_plane, dots, arrows=arrows, height=360, kind="turned", key="positions-turned",
                      axes=(f"dimension {2 * pair}", f"dimension {2 * pair + 1}"))
     with right:
-        drawn = [Line(words["at"].format(i=i), square[i, i + far], colour, style) for colour, (i, style) in
+        drawn = [Line(words("at", i=i), square[i, i + far], colour, style) for colour, (i, style) in
                  enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
         words.figure(lines, far, drawn, height=360, key="positions-rotary",
                      marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ())
@@ -245,7 +243,7 @@ def _alibi(page: PageContext, words: Section) -> None:
     slopes = positions.alibi_slopes(count)
     words.slider("heads")
     shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
-    drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
+    drawn = [Line(words("head", h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                   place)
              for place, h in enumerate(shown)]
     words.tell(heads=count, first=slopes[0], last=slopes[-1], halves_near=format_number(np.log(2) / slopes[0]),
@@ -286,6 +284,6 @@ def _beyond(lesson: Lesson) -> None:
         words.tell(chance=chance, seeds=len(study["seeds"]), beyond=2 * trained, last_next=2 * trained - 1, **means, **{
             name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")})
         words.figure(lines, np.arange(first, study["tested"]), drawn, y_range=(0, 1.03), height=380,
-                     marks=[(trained, words["limit"].format(trained=trained))], bounds=[(chance, words["guessing"])],
+                     marks=[(trained, words("limit", trained=trained))], bounds=[(chance, words["guessing"])],
                      key="positions-beyond")
         words.explain(positions.beyond)

@@ -80,9 +80,9 @@ def _see(page: PageContext, words: Section) -> bool:
         if not revealed:
             drawn, dots = drawn[:1], {0: dots[0]}
         elif crossing is not None:
-            marks.append((crossing, words["crossing"].format(crossing=crossing)))
+            marks.append((crossing, words("crossing", crossing=crossing)))
         words.tell(keys=rest[0], rows=sqrt_dk.draws(rest[0]), d_k=d_k, **numbers,
-                   crosses="" if crossing is None else words["crosses"].format(crossing=crossing))
+                   crosses="" if crossing is None else words("crosses", crossing=crossing))
         words.figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), marks=marks, y_range=(1e-4, 40),
                      axes=words["axes"], height=290, kind="" if revealed else "before", key="scale-see")
         if revealed:
@@ -152,7 +152,7 @@ def _reasons(page: PageContext, words: Section) -> None:
     numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {
         "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
         **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
-    st.markdown(markdown_table(words["table_head"].format(d_k=f"{d_k:,}"), [
+    st.markdown(markdown_table(words("table_head", d_k=f"{d_k:,}"), [
         [cell.format(**numbers) for cell in row] for row in words["rows"].values()]).replace("---:", "---"))
     words.explain(sqrt_dk.numbers_at, sqrt_dk.overflow_share, **numbers)
 
@@ -168,11 +168,11 @@ def _training(page: PageContext, words: Section) -> None:
         if turned["train"]:
             words.button("again", start=(turned["start"] + STARTS) % SEEDS)
     if not turned["train"]:
-        st.caption(words["idle"].format(models=STARTS * len(DIVISORS)))
+        st.caption(words("idle", models=STARTS * len(DIVISORS)))
         return
     questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                  for number in range(STARTS)]
-    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words["progress"].format(
+    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words("progress",
         number=number + 1, starts=STARTS, text=text)))
     ends = {which: np.array([each.end(which) for each in trained]) for which in DIVISORS}
     drawn = []
@@ -215,7 +215,7 @@ def _temperature(page: PageContext, words: Section) -> None:
     words.figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))], log="x", height=300,
                  marks=[(1.0, words["one"]), (root, f"T = √{d_k:,} = {root:.3g}")][:1 + (d_k > 1)],
                  bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature")
-    st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
+    st.button(words("see", root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
               args=("softmax",), kwargs={"t": root})
     words.explain(sqrt_dk.entropy_over, sqrt_dk.weights_of)
 
@@ -232,7 +232,7 @@ def _real(page: PageContext, words: Section) -> None:
         st.info(words["reported"])
         return
     scale = sqrt_dk.head_scale(layer, view.head)
-    rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
+    rows = {words("own", divisor=scale.divisor): scale.entropy["own"],
             words["undone"]: scale.entropy["undone"]}
     words.tell(layer=view.layer, head=view.head, divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5,
                q=scale.component[0], k=scale.component[1], predicted=scale.predicted, measured=scale.measured,

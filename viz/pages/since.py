@@ -18,6 +18,7 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_number, format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
+from viz.text import Texts
 from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
@@ -85,7 +86,7 @@ def _block(page: PageContext, words: Section, this: since.Design) -> bool:
     return revealed
 
 
-def _switches(page: PageContext, words: dict) -> None:
+def _switches(page: PageContext, words: Texts) -> None:
     """Draw the switches. The last one changed is stored in `about` and explained."""
     def turn(**changes: bool) -> None:
         page.set(**changes, about=next(iter(changes)))
@@ -99,12 +100,12 @@ def _switches(page: PageContext, words: dict) -> None:
             button_setting(page, words["presets"][name], f"preset-{name}", **asdict(whole))
 
 
-def block_boxes(words: dict, this: since.Design) -> list[DiagramBox]:
+def block_boxes(words: Texts, this: since.Design) -> list[DiagramBox]:
     """Return the block's boxes from bottom to top for these switches."""
     names, norm = words["boxes"], words["boxes"]["rms" if this.rms else "layer"]
-    rows = names["rows"].format(tokens=since.TOKENS, width=since.WIDTH)
+    rows = names("rows", tokens=since.TOKENS, width=since.WIDTH)
     boxes = [DiagramBox("in", "in", names["in"], names["bare" if this.rotary else "waves"])]
-    parts = (DiagramBox("attention", "attention", names["attention"].format(groups=this.groups),
+    parts = (DiagramBox("attention", "attention", names("attention", groups=this.groups),
                         names["rotary" if this.rotary else "scores"]),
              DiagramBox("feed_forward", "feed_forward", names["swiglu" if this.swiglu else "relu"],
                         names["gated" if this.swiglu else "wide"]))
@@ -113,21 +114,21 @@ def block_boxes(words: dict, this: since.Design) -> list[DiagramBox]:
             boxes += [DiagramBox(f"norm{number}", "norm", norm, rows), part,
                       DiagramBox(f"add{number}", "add", names["add"], rows)]
         else:
-            boxes += [part, DiagramBox(f"add{number}", "add_norm", names["add_norm"].format(norm=norm), rows)]
+            boxes += [part, DiagramBox(f"add{number}", "add_norm", names("add_norm", norm=norm), rows)]
     return boxes
 
 
-def _drawing(page: PageContext, words: dict, this: since.Design) -> None:
+def _drawing(page: PageContext, words: Texts, this: since.Design) -> None:
     boxes, about = block_boxes(words, this), page.controls["about"]
     kinds = {"pre": ("add", "add_norm"), "rms": ("norm", "add_norm"), "swiglu": ("feed_forward",),
              "rotary": ("attention" if this.rotary else "in",)}.get(about, ("attention",))
     of = {box.name: OF_BOX[box.kind] for box in boxes}
-    alt = words["alt_diagram"].format(order=", ".join(box.words for box in boxes))
+    alt = words("alt_diagram", order=", ".join(box.words for box in boxes))
     picture_button(block_diagram(boxes, next(box.name for box in boxes if box.kind in kinds), alt=alt,
                                  key="since-block", on_open=lambda name: page.set(about=of[name])))
 
 
-def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
+def block_claim(words: Texts, this: since.Design, about: str) -> dict[str, Any]:
     """Return the explanation of the change `about` (a switch, or "groups") in this block, and the number of parameters
     that it adds."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
@@ -149,7 +150,7 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
                ungrouped=said_bytes(tokens * llama.bytes_per_token * llama.heads // llama.groups),
                own=said_bytes(tokens * since.cache_bytes(this)),
                paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
-               table="".join("\n  - " + words["line"].format(
+               table="".join("\n  - " + words("line",
                    each=model.bytes_per_token, **asdict(model)) for model in MODELS))
     left, right = split(2, 3)
     with left:
@@ -225,7 +226,7 @@ def _writing(page: PageContext, words: Section, this: since.Design) -> None:
                               kept=node.kept))
                 for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
     words.tell(strategy=words["hows"][how], count=len(branches), steps=STEPS, least=LEAST,
-               says=words["says"][how].format(**numbers), **numbers)
+               says=words["says"](how, **numbers), **numbers)
     words.figure(word_tree, f"{text} …", branches, key="since-tree")
     words.explain(since.greedy, since.beam, since.top_k, since.top_p)
 

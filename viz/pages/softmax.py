@@ -96,7 +96,7 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
         drawn = [Line(row.named(place), weights[:, place], place if len(row.names) <= NAMED else rank)
                  for rank, place in enumerate(order[:NAMED])]
         if order[NAMED:]:
-            drawn.append(Line(words["rest"].format(count=len(order) - NAMED),
+            drawn.append(Line(words("rest", count=len(order) - NAMED),
                               weights[:, order[NAMED:]].sum(-1), None, "dot"))
         words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
         words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
@@ -162,8 +162,8 @@ def _real_row(page: PageContext, words: Section) -> Row:
     if isinstance(layer, Layer) and layer.sink is not None:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
-    st.caption(words["from"].format(token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
-                                    head=view.head, allowed=int(allowed.sum()), keys=len(allowed)))
+    st.caption(words("from", token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
+                             head=view.head, allowed=int(allowed.sum()), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 
@@ -188,7 +188,7 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     words.tell(t=temperature, most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]),
                entry=float(np.abs(square).max()))
     curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
-    marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
+    marks = [(temperature, f"T = {temperature:g}"), (steepest, words("at_steepest", steepest=steepest))]
     with right:
         words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, key="softmax-slope")
     words.figure(matrix, square, names, names, height=320, style=CellStyle("signed", digits=3), kind="matrix",
@@ -206,10 +206,10 @@ def _ends(page: PageContext, words: Section, row: Row) -> None:
         if np.isnan(found).any():   # exponentials of very negative logits all underflow to 0, too
             result = words["overflow" if logits.max() > 0 else "underflow"]
         else:
-            result = words["fine"].format(top=float(found.max()))
-        rows.append(f"| {words['written'].format(dtype=dtype.__name__)} | exp({power}) | {result} |")
+            result = words("fine", top=float(found.max()))
+        rows.append(f"| {words('written', dtype=dtype.__name__)} | exp({power}) | {result} |")
     top = float(row.weights([temperature]).max())
-    st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=top)} |"]))
+    st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words('fine', top=top)} |"]))
     words.explain(softmax.naive_softmax, share=1 / best["tied"], uniform=1 / len(logits), keys=len(logits), **best)
 
 
@@ -233,7 +233,7 @@ def _inside(page: PageContext, words: Section) -> None:
     compared, change = softmax.answer_change(record.prediction, after.prediction)
     words.tell(t=temperature, layer=view.layer, head=view.head, own=moved[view.layer, view.head],
                later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
-               answer=words["answers"][compared].format(change=change))
+               answer=words["answers"](compared, change=change))
     words.figure(matrix, grid, numbers, height=120 + 30 * len(numbers), key="softmax-inside",
                  style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False))
     words.explain(softmax.row_change, softmax.head_changes)

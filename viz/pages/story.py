@@ -11,7 +11,7 @@ from viz.components.story import CELLS, STEPS, Event, Scene, Step, story
 from viz.format import format_number, true_minus, visible_token
 from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words
-from viz.text import escape_markdown, strings
+from viz.text import Texts, escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
 from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
@@ -86,7 +86,7 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
                                          right=_scores()["right_test"])
 
 
-def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
+def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
     """Draw the text field and the choice of decoder, each with its own default sentence. Return the text and the
     model."""
     there = _there()
@@ -113,16 +113,16 @@ def _on_event(page: PageContext, event: Event) -> None:
         page.set(block=event.opened[0], at_head=event.opened[1])
 
 
-def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write: bool) -> None:
+def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_write: bool) -> None:
     """Draw notes on this text and model, and a button back to the user's sentence."""
     notes = []
     if "smollm2" not in _there():
-        notes.append(words["missing"].format(words=len(answer.word.logits) - 4))
+        notes.append(words("missing", words=len(answer.word.logits) - 4))
     missing = dict.fromkeys(text for text, unknown in zip(answer.tokens.texts, answer.tokens.unknown, strict=True)
                             if unknown)
     if missing:
-        notes.append(words["unknown"].format(missing=escape_markdown(", ".join(missing)),
-                                             example=words["default_stories"]))
+        notes.append(words("unknown", missing=escape_markdown(", ".join(missing)),
+                                      example=words["default_stories"]))
     if not may_write:
         notes.append(words["ended" if ended else "full"])
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -176,7 +176,7 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
     chosen = {"places": "places_added" if answer.positions_added else "places_inside",
               "attention": "attention_mean" if opened[1] == MEAN else "attention_head",
               "word": "word_ends" if ends else "word"}
-    steps = tuple(Step(prose["steps"]["titles"][step], prose["steps"][chosen.get(step, step)].format(**numbers),
+    steps = tuple(Step(prose["steps"]["titles"][step], prose["steps"](chosen.get(step, step), **numbers),
                        LESSONS[step], pages()[LESSONS[step]][0].title) for step in STEPS)
     return Scene(
         line(answer, text), tuple(map(visible_token, answer.tokens.texts)), answer.tokens.ids,
@@ -184,9 +184,9 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
         np.array([answer.lengths.attention, answer.lengths.feed_forward], np.float32).T,
         answer.hidden[opened[0]], word.texts[:CANDIDATES], ids, tuple(float(word.logits[each]) for each in ids),
         tuple(float(chances[each]) for each in ids),
-        words["rest"].format(n=len(chances) - len(ids), share=percent(rest)) if revealed else "",
-        answer.card.d_model, words["again"].format(first=word.texts[0]) if may_write and not ends else "",
-        steps, words["alt"].format(title=answer.card.title, text=text, **numbers))
+        words("rest", n=len(chances) - len(ids), share=percent(rest)) if revealed else "",
+        answer.card.d_model, words("again", first=word.texts[0]) if may_write and not ends else "",
+        steps, words("alt", title=answer.card.title, text=text, **numbers))
 
 
 def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:

@@ -73,7 +73,7 @@ def render(page: PageContext) -> None:
         model, record = OURS, page.ask(page.query(model=OURS))
     if model != state.model:
         chosen = offers[state.model].title if state.model in offers else state.model
-        st.caption(words["another"].format(model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
+        st.caption(words("another", model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
     swap = sources.swap(state.text) if model == OURS else None
     if swap is not None:
         _twins(page, model, swap, record)
@@ -106,7 +106,7 @@ def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionR
     for role, adjectives in enumerate(swap.adjectives):
         key = f"adjective-{role}"
         st.session_state[key] = swap.adjective if role == swap.role else None
-        st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
+        st.pills(words("role", noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
                  args=(key,))
     lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
     with st.container(key="aside-twins"):   # lecture mode shows only the strips
@@ -190,13 +190,13 @@ def _head_rows(page: PageContext, now: WordView) -> None:
     weights = np.stack([weights for _, weights in now.rows])
     word, side = escape_markdown(now.shown.queries.texts[now.word]), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
-    st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
+    st.markdown(f"##### {words('heads_title', word=word)}", help=words("heads_help", word=word))
     figure(matrix, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
            height=110 + 26 * len(names), style=CellStyle(square=False), key="translate-heads",
-           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
-                                         word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
-    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
-                                        key=token_markdown(now.shown.keys.texts[place[1]])))
+           alt=words("heads_alt", heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
+                                  word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
+    st.markdown(words("largest", head=head_label(*place[0]), weight=place[2],
+                                 key=token_markdown(now.shown.keys.texts[place[1]])))
 
 
 def _open_head(page: PageContext, now: WordView) -> None:
@@ -205,7 +205,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"],
+        st.markdown(f"##### {words('open_head', layer=layer, head=head)}", help=words["open_help"],
                     width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
@@ -237,7 +237,7 @@ def _probabilities(now: WordView) -> None:
     st.markdown(f"##### {words['chances_title']}")
     rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
     figure(bars, texts, {words["chances"]: shares}, axes=("", words["chances"]), y_range=(0, 1), height=240,
-           key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
+           key="translate-chances", alt=words("chances_alt", first=texts[0], p=shares[0], rest=rest))
 
 
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
@@ -250,7 +250,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     except UserError as error:
         st.info(escape_markdown(str(error)))
         return
-    st.markdown(words["lead"].format(said=decision.said), width=READABLE_WIDE)
+    st.markdown(words("lead", said=decision.said), width=READABLE_WIDE)
     left, right = st.columns(2, gap="large")
     with left:
         _silenced(page, decision)
@@ -259,7 +259,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
             _patched(decision)
     st.markdown("\n".join(f"- {claim}" for claim in decision_claims(decision, page.controls["mode"])),
                 width=READABLE_WIDE)
-    toggle_for(page, "set", words["set"].format(n=2 * PAIRS))
+    toggle_for(page, "set", words("set", n=2 * PAIRS))
     if page.controls["set"]:
         _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
 
@@ -272,11 +272,11 @@ def _silenced(page: PageContext, decision: Decision) -> None:
     columns = [*range(change.shape[1]), words["all"]]
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
-    st.markdown(f"##### {words['change'].format(said=decision.said)}")
+    st.markdown(f"##### {words('change', said=decision.said)}")
     figure(matrix, numbers, [layer_name(*layer) for layer in decision.layers], columns, axes=(words["axis"], ""),
            height=330, style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced",
-           alt=words["change_alt"].format(said=decision.said, heads=change.size, change=change.flat[most],
-                                          head=head_name(decision.heads[most])))
+           alt=words("change_alt", said=decision.said, heads=change.size, change=change.flat[most],
+                                   head=head_name(decision.heads[most])))
 
 
 def _patched(decision: Decision) -> None:
@@ -285,9 +285,9 @@ def _patched(decision: Decision) -> None:
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
     st.markdown(f"##### {words['patch']}")
     st.caption(words["patch_lead"])
-    axis = words["patch_axis"].format(other=other)
+    axis = words("patch_axis", other=other)
     figure(bars, decision.source, {axis: moved}, axes=("", axis), y_range=(0, 1), height=330, key="translate-exchanged",
-           alt=words["patch_alt"].format(other=other, share=moved[most], word=decision.source[most]))
+           alt=words("patch_alt", other=other, share=moved[most], word=decision.source[most]))
 
 
 def _set(decisions: DecisionSet) -> None:
@@ -298,13 +298,13 @@ def _set(decisions: DecisionSet) -> None:
     with left:
         st.markdown(f"##### {words['set_title']}")
         figure(bars, names, {words["set_axis"]: np.array(list(decisions.moved.values()))}, axes=("", words["set_axis"]),
-               y_range=(0, 1.02), height=330, key="translate-set", alt=words["set_alt"].format(numbers=numbers))
+               y_range=(0, 1.02), height=330, key="translate-set", alt=words("set_alt", numbers=numbers))
     right.markdown("\n\n".join(set_claims(decisions)))
 
 
 def layer_name(kind: Kind, layer: int | str) -> str:
     """Return a layer's name on the page."""
-    return strings("translate")["decide"]["rows"][kind.value].format(layer=layer)
+    return strings("translate")["decide"]["rows"](kind.value, layer=layer)
 
 
 def other_pronoun(decision: Decision) -> str:
@@ -331,7 +331,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
         facts |= {"word": escape_markdown(decision.source[most]), "by_word": float(moved[most]),
                   "unmoved": 1 - decision.share, "by_it": float(moved[it[-1]]) if it else 0.0}
         names.append("moved")
-    return [words[name].format(**facts) for name in names]
+    return [words(name, **facts) for name in names]
 
 
 def set_claims(decisions: DecisionSet) -> list[str]:
@@ -342,6 +342,6 @@ def set_claims(decisions: DecisionSet) -> list[str]:
         facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
     alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}
     most = max(alone, key=lambda name: alone[name])
-    return [words["set_points"].format(**facts),
-            words["set_moved"].format(it=decisions.moved["it"], most=words["set_words"][most], share=alone[most]),
+    return [words("set_points", **facts),
+            words("set_moved", it=decisions.moved["it"], most=words["set_words"][most], share=alone[most]),
             words["contrast"]]

@@ -72,7 +72,7 @@ def _break(page: PageContext, words: Section) -> None:
         words.tell(answer=tokens[copy + 1], last=tokens[-1], weight=after, case=words["cases"][broken])
         with left:
             words.figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=310,
-                         angle=-90, title=words["matrix"].format(**words.facts), key="two-heads-weights")
+                         angle=-90, title=words("matrix", **words.facts), key="two-heads-weights")
         with middle:
             if revealed:
                 found = _asked(page)
@@ -118,6 +118,6 @@ def _board(page: PageContext, words: Section) -> None:
         words.tell(score=why.score, total=why.total, query=largest["query_from"], key=largest["key_from"],
                    part=largest["value"], last=characters[-1], after=characters[copy])
         words.figure(matrix, why.parts, why.query_writers, why.key_writers, height=330,
-                     axes=(words["key"].format(token=characters[copy]), words["query"].format(token=characters[-1])),
+                     axes=(words("key", token=characters[copy]), words("query", token=characters[-1])),
                      style=CellStyle("signed", square=False), key="two-heads-board")
         words.explain(circuits.why)

@@ -86,7 +86,7 @@ def _pieces(page: PageContext, words: Section) -> None:
         by_tokenizer = cuts(text, PRESETS["books"]["english"])
         for name, cut in by_tokenizer.items():
             with st.container(border=True, key=f"pieces-{name}"):
-                st.markdown(f"**{words['by'][name]}**: {words['count'].format(count=cut.count)}\n\n{chips(cut)}")
+                st.markdown(f"**{words['by'][name]}**: {words('count', count=cut.count)}\n\n{chips(cut)}")
     if "own" in by_tokenizer:
         st.caption(words["absent"])
         offer_model(words.lesson.page, "smollm2", "pieces")
@@ -161,7 +161,7 @@ def _merges(page: PageContext, words: Section) -> None:
             st.info(words["whole"])
     with right:
         words.figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
-                     marks=[(done, words["here"].format(done=done))], height=320, kind="length",
+                     marks=[(done, words("here", done=done))], height=320, kind="length",
                      key="vectors-merges")
     if words.lesson.open():
         words.explain(vectors.train_bpe, vectors.merges, vectors.merge_pair, vectors.pair_counts)
@@ -198,7 +198,7 @@ def _table(page: PageContext, words: Section) -> None:
         st.info(escape_markdown(str(error)))
         return
     shown, d_model = found.rows.shape
-    st.markdown(words["rows"].format(shown=shown, d_model=d_model))
+    st.markdown(words("rows", shown=shown, d_model=d_model))
     if shown:
         names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
         columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
@@ -217,13 +217,13 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
                d_model=found.rows.shape[1], above=int((found.cosines > found.luck).sum()))
     left, right = split()
     with left:
-        axes = words["near"].format(word=word), words["cosine"]
+        axes = words("near", word=word), words["cosine"]
         words.figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT,
                      key="vectors-nearest")
     with right:
-        drawn = {words["word_to_all"].format(word=word): found.cosines, words["pairs"]: found.pairs}
+        drawn = {words("word_to_all", word=word): found.cosines, words["pairs"]: found.pairs}
         shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
-        words.figure(histogram, BINS, shares, height=360, marks=[(found.luck, words["luck"].format(luck=found.luck))],
+        words.figure(histogram, BINS, shares, height=360, marks=[(found.luck, words("luck", luck=found.luck))],
                      kind="baseline", key="vectors-baseline")
     words.explain(vectors.neighbours, vectors.luck)
 
@@ -251,7 +251,7 @@ def _contexts(page: PageContext, words: Section) -> None:
         st.info(escape_markdown(str(error)))
         return
     if senses.unknown:
-        st.info(words["unknown"].format(word=escape_markdown(word), model=there["models"][model]))
+        st.info(words("unknown", word=escape_markdown(word), model=there["models"][model]))
         return
     if senses.leads and model == "smollm2":
         st.caption(words["leads"])

@@ -20,13 +20,13 @@ def figure(record: AttentionRecord, view: View, raster: bool, *, all_heads: bool
     which is part of the caption.
     """
     if all_heads:
-        title = WORDS["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers))
+        title = WORDS("grid_title", count=sum(layer.heads for layer in record[view.kind].layers))
         shown, notes, numbers = grid.grid_state(record, view)
         plan = grid.plan_of(heads.overview(record[view.kind]), shown, raster, notes=notes, numbers=numbers)
     else:
-        title = WORDS["title"].format(layer=view.layer, head=view.head)
+        title = WORDS("title", layer=view.layer, head=view.head)
         plan = picture.plan(record, view) if view.lens == "picture" else head.plan_of(
             [displayed_head(record, view), *overlaid_heads(record, view)], view, raster)
     said = [" · ".join(part) for part in provenance.sentences(record, link)] if caption else []
-    lead = WORDS["of"].format(title=record.card.title, kind=view.kind.label(WORDS["kinds"]))
+    lead = WORDS("of", title=record.card.title, kind=view.kind.label(WORDS["kinds"]))
     return whole_page([plan], [""], title, [lead], said)

@@ -48,7 +48,7 @@ def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], widt
     columns = max(1, min(len(plans), int((across + GUTTER) // (plans[0].width + GUTTER - 1e-6))))
     y = 1.0
     if title:
-        sheet.text(EDGE, y + 9, WORDS["of"].format(title=record.card.title, kind=view.kind.label(WORDS["kinds"])),
+        sheet.text(EDGE, y + 9, WORDS("of", title=record.card.title, kind=view.kind.label(WORDS["kinds"])),
                    size=9, face="bold")
         y += 18
     share = (across + GUTTER) / columns

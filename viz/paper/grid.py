@@ -36,10 +36,10 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
         title = WORDS["by_pair"]
         if view.order != "pair":
             title = f"{BY_NAME[view.order].title} ({BY_NAME[view.order].unit})"
-        notes.append(WORDS["ordered"].format(measure=title))
+        notes.append(WORDS("ordered", measure=title))
     marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:RANKED], 1)]
     if marks:
-        notes.append(WORDS["marked"].format(count=len(marks)))
+        notes.append(WORDS("marked", count=len(marks)))
     state = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in ranking] or None, marks)
     return state, notes, {(layer, head): value for layer, head, value in ranking}
 
@@ -78,7 +78,7 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
         _names(sheet, (x, y), spots, side, shown, numbers)
 
     rows, columns = overview.pool
-    said = [WORDS["cell"].format(rows=rows, columns=columns)] if max(rows, columns) > 1 and values is None else []
+    said = [WORDS("cell", rows=rows, columns=columns)] if max(rows, columns) > 1 and values is None else []
     orientation = WORDS["thumbnails"] if values is None and behind is None else ""
     return PicturePlan(right, below + (NAME if shown.order else 0), orientation, (*said, *notes), paint,
                        *_bar(values, behind), signed=values is not None and values.signed)

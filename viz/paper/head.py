@@ -12,6 +12,7 @@ from viz.format import head_label, signed_ticks, weight_ticks
 from viz.paper import sheet as letters
 from viz.paper.page import STRUCK, WORDS, PicturePlan, line_style, weight_name
 from viz.paper.sheet import Dashes, Sheet
+from viz.text import Texts
 
 MOST = 1024       # cells per side; in longer texts, each cell represents several tokens
 VECTOR = 128      # up to this many tokens per side, vector files use shapes instead of an image
@@ -59,11 +60,11 @@ def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, .
     accented = frozenset(place for place in marked if place is not None)
     texts = {place: letters.label(unit.text) for place, unit in enumerate(units)
              if place in accented or (place % every == 0 and all(abs(place - other) >= every for other in accented))}
-    notes = [WORDS["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
+    notes = [WORDS("thinned", count=len(units), step=_ordinal(every))] if every > 1 else []
     if any(letters.CODE_POINT.search(text) for text in texts.values()):
         notes.append(WORDS["code_points"])
     if any(len(text) == letters.LONGEST and text.endswith("…") for text in texts.values()):
-        notes.append(WORDS["cut"].format(size=letters.LONGEST))
+        notes.append(WORDS("cut", size=letters.LONGEST))
     return Labels(texts, size, accented, units, tuple(notes))
 
 
@@ -72,10 +73,10 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
+def sum_words(shown: DisplayedHead, words: Texts) -> str:
     """Describe the sums of the rows after all filters, to two decimals."""
     sums = np.nansum(shown.weights, 1)
-    return words["one"] if np.abs(sums - 1).max() < 0.005 else words["other"].format(low=sums.min(), high=sums.max())
+    return words["one"] if np.abs(sums - 1).max() < 0.005 else words("other", low=sums.min(), high=sums.max())
 
 
 def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
@@ -143,7 +144,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
 
     kind = "column" if view.transpose else "row"
     notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
-             *([WORDS["pooled"].format(rows=size, columns=size)] if size > 1 else []))
+             *([WORDS("pooled", rows=size, columns=size)] if size > 1 else []))
     sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
     bar, ticks, name = theme.ramp(), weight_ticks(view.scale), weight_name(view.scale)
     if bound:
@@ -273,7 +274,7 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
     colours[pair] = (*np.array(theme.rgb(theme.ACCENT)) / 255, 1)
     notes = [WORDS["faint"]] if (~visible & (weights > 0)).any() else []
     if visible.sum() > LINES:
-        notes.append(WORDS["most_lines"].format(count=LINES, total=int(visible.sum())))
+        notes.append(WORDS("most_lines", count=LINES, total=int(visible.sum())))
     return np.stack([rows, columns], -1), which, (colours, widths), notes
 
 
@@ -304,7 +305,7 @@ def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> Pictur
                            align="center")
 
     return PicturePlan(max(left + wide for left, _, wide in spots), spots[-1][1] + LINE - 4,
-                       WORDS["text"].format(a=letters.label(shown.rows[row].text)), (*shown.notes, *names.notes), paint,
+                       WORDS("text", a=letters.label(shown.rows[row].text)), (*shown.notes, *names.notes), paint,
                        theme.ramp(), weight_ticks(view.scale), weight_name(view.scale),
                        pair=_pair_words(shown, view))
 

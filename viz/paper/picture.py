@@ -27,10 +27,10 @@ def plan(record: AttentionRecord, view: View) -> PicturePlan:
     beside = ", ".join(f"{text} {weight:z.3f}"
                        for text, weight, box in zip(patches.texts, values.numbers, patches.boxes, strict=True)
                        if np.isnan(box[0]) and np.isfinite(weight))
-    notes = [WORDS["beside"].format(list=beside)] if beside else []
-    notes += [WORDS["kept"].format(share=view.keep)] if view.keep < 1 else []
+    notes = [WORDS("beside", list=beside)] if beside else []
+    notes += [WORDS("kept", share=view.keep)] if view.keep < 1 else []
     return plan_of(patches.picture, patches.boxes, values, focus=view.token, hidden=hidden_tokens(record), notes=notes,
-                   orientation=WORDS["picture"].format(a=patches.texts[view.token]))
+                   orientation=WORDS("picture", a=patches.texts[view.token]))
 
 
 def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focus: int | None, hidden: Sequence[int],

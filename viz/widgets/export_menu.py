@@ -48,8 +48,8 @@ def _for_a_paper(record: AttentionRecord, view: View) -> None:
     from viz.paper.columns import WIDTHS
 
     words, chosen = strings("heads"), ((view.layer, view.head), *view.overlay)
-    st.caption(words["columns"].format(heads=", ".join(head_label(*head) for head in chosen)))
-    names = {name: words["columns_widths"][name].format(millimetres=wide) for name, wide in WIDTHS.items()}
+    st.caption(words("columns", heads=", ".join(head_label(*head) for head in chosen)))
+    names = {name: words["columns_widths"](name, millimetres=wide) for name, wide in WIDTHS.items()}
     width = st.segmented_control(words["columns_width"], list(names), format_func=names.__getitem__, required=True,
                                  default=next(iter(names)), key="export-width", label_visibility="collapsed")
     stem = "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in chosen)])

@@ -14,7 +14,7 @@ from viz.format import visible_token
 from viz.handout.files import Item
 from viz.page import PageContext
 from viz.session import Kept
-from viz.text import strings
+from viz.text import Texts, strings
 from viz.widgets.fields import toggle
 from viz.widgets.handout_button import add_item, show_result
 
@@ -90,7 +90,7 @@ def _set_camera(name: str) -> None:
 STANDING = 520   # height of upright columns in pixels
 
 
-def columns_switch(page: PageContext, words: dict) -> bool:
+def columns_switch(page: PageContext, words: Texts) -> bool:
     """Draw the remembered switch for upright columns; return whether it is on."""
     shown = page.view().transpose
     toggle(words["columns"], page.set, "transpose", shown, words["columns_help"])

@@ -47,7 +47,7 @@ def model_button(page: PageContext, offer: sources.Entry, **changes: Any) -> Non
     disabled. changes: of the state, together with a model that is on disk."""
     words, label = strings("frame"), "open_model" if offer.on_disk else "fetch_size"
     if offer.on_disk or sources.may_fetch():
-        st.button(words[label].format(model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
+        st.button(words(label, model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
                   key=f"model-{offer.id}",
                   on_click=lambda: page.set(model=offer.id, **changes) if offer.on_disk else fetch(page, offer.id))
 
@@ -56,14 +56,14 @@ def _offer_to_fetch(page: PageContext, missing: NotOnDisk, part: str) -> None:
     """Offer to download a missing model: draw what happened, the model's size, and a button."""
     words, model = strings("frame"), missing.wanted
     if not sources.may_fetch():
-        st.info(words["no_fetch"].format(model=escape_markdown(model)))
+        st.info(words("no_fetch", model=escape_markdown(model)))
         return
     st.info(escape_markdown(missing.reason))
     offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
     if offer is not None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
-    if st.button(words["fetch"].format(model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
+    if st.button(words("fetch", model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
         FETCHING.value = model, page.state.model
         st.rerun()
 
@@ -81,7 +81,7 @@ def offer_model(page: PageContext, model: str, key: str) -> None:
     def begin() -> None:
         FETCHING.value = model, ""
 
-    label = strings("frame")["fetch_size"].format(model=escape_markdown(offer.title), size=offer.size / 1e6)
+    label = strings("frame")("fetch_size", model=escape_markdown(offer.title), size=offer.size / 1e6)
     st.button(label, key=f"fetch-{key}", on_click=begin, help=offer.good_for)
 
 

@@ -97,8 +97,8 @@ def add_item(make: MakeItem) -> None:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
         words, unsaved = strings("handout"), stored().unsaved
-        _TOAST.value = (words["added"].format(count=count)
-                           + (" " + escape_markdown(words["unsaved"].format(reason=unsaved)) if unsaved else ""))
+        _TOAST.value = (words("added", count=count)
+                           + (" " + escape_markdown(words("unsaved", reason=unsaved)) if unsaved else ""))
     except UserError as error:
         _TOAST.value = escape_markdown(str(error))
 

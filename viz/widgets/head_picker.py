@@ -30,7 +30,7 @@ def badge_label(record: AttentionRecord) -> str:
     verification = record.verification
     if verification.status != "verified":
         return verdict(record)
-    difference = strings("frame")["in_this_pass"].format(error=format_difference(verification.max_error))
+    difference = strings("frame")("in_this_pass", error=format_difference(verification.max_error))
     return f"{verdict(record)} · {difference}"
 
 

@@ -36,7 +36,7 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", 
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
     if measures.left_out.any():
-        st.caption(words["left_out"].format(count=int(measures.left_out.max())))
+        st.caption(words("left_out", count=int(measures.left_out.max())))
     table = head_table(measures, fits, silencing)
     record, view, link = page.record(), page.view(), page.link()
     clickable_table(page, table, column_config(table, silencing), key="head-table",
@@ -52,7 +52,7 @@ def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> d
     columns = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60),
                "head": st.column_config.NumberColumn(words["columns"]["head"], width=60),
                "pattern": st.column_config.TextColumn(words["columns"]["pattern"],
-                                                      help=words["pattern_help"].format(titles=titles)),
+                                                      help=words("pattern_help", titles=titles)),
                "fit": st.column_config.ProgressColumn(words["columns"]["fit"], help=words["fit_help"], min_value=0,
                                                       max_value=1, format="%.3f", color="gray")}
     if silencing is not None:
@@ -62,7 +62,7 @@ def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> d
         if name in BY_NAME:
             measure = BY_NAME[name]
             columns[name] = st.column_config.NumberColumn(words["measure_names"].get(name, name), format="%.3f",
-                                                          help=words["measure_help"].format(
+                                                          help=words("measure_help",
                 title=measure.title, unit=measure.unit, paper=measure.paper))
     return columns
 

@@ -55,7 +55,7 @@ from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, own_address, pages
 from viz.page_controls import Choice, Number, Numbers
 from viz.streamlit_patch import DeltaGenerator
-from viz.text import escape_markdown, strings
+from viz.text import Texts, escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
@@ -113,7 +113,7 @@ class Lesson:
         known = pages()
         before = [earlier for earlier in self.prose["builds_on"]
                   if earlier in known and not self.page.state.present]
-        minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
+        minutes = self.words("minutes", minutes=self.prose["minutes"])
         st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
         for other in before:
             st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
@@ -127,7 +127,7 @@ class Lesson:
         measured: numbers to fill into the explanations."""
         prompt = prompts(self.prose)[control]
         if measured:
-            answers = [answer | {"why": answer["why"].format(**measured)} for answer in prompt["answers"]]
+            answers = [answer | {"why": answer("why", **measured)} for answer in prompt["answers"]]
             prompt = prompt | {"answers": answers}
         with st.container(border=not self.page.state.present, width=READABLE, key=f"predict-{control}"):
             ask(self.page, prompt, control, self.words["predict"])
@@ -220,7 +220,7 @@ def section(draw: Callable[..., Drawn]) -> Callable[..., Drawn]:
     return drawn
 
 
-class Section(dict[str, Any]):
+class Section(Texts):
     """A section's texts, and the facts that fill them. The text with a control's name is its widget's label, and
     NAME_help its help. A picture is described by the text `alt`, or else by its axes, which `axes` names; a section's
     other pictures have a kind, and the texts alt_KIND and axes_KIND."""
@@ -325,7 +325,7 @@ class Section(dict[str, Any]):
                  "$$", "", *(f"- {symbol}: {what}" for symbol, what in self.get("symbols", ())), ""]
         if terms := ", ".join(f"[{escape_markdown(term.title)}]({term_link(term)})"
                               for term in terms_of_section(self.lesson.name, self.name)):
-            lines.append(f":small[{strings('glossary')['here'].format(terms=terms)}]")
+            lines.append(f":small[{strings('glossary')('here', terms=terms)}]")
         return "\n".join(lines)
 
 

@@ -27,6 +27,6 @@ def measured_line(question: object, key: str, name: str, again: Callable[[], Non
             again()
 
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(words["line"].format(day=known.measured, seconds=known.seconds),
-                   help=words["help"].format(machine=known.machine, command=COMMAND, name=name), width="content")
+        st.caption(words("line", day=known.measured, seconds=known.seconds),
+                   help=words("help", machine=known.machine, command=COMMAND, name=name), width="content")
         st.button(words["again"], key=f"measure-{key}", type="tertiary", on_click=measure)

@@ -54,7 +54,7 @@ def place_of(page: PageContext) -> tuple[str, str]:
     name, params = target(items[at - 1].link) if items[at - 1].kind == "screen" else (HOME, {})
     if page.name not in (name, HOME):
         return "", ""
-    return strings("handout")["place"].format(at=at, of=len(items)), params.get("screen", "")
+    return strings("handout")("place", at=at, of=len(items)), params.get("screen", "")
 
 
 def _show(page: PageContext, at: int) -> None:

@@ -100,7 +100,7 @@ def _about(chosen: str | None) -> None:
     except UserError as error:
         st.caption(escape_markdown(str(error)))
         return
-    said = words["made_by"].format(source=escape_markdown(picture.source), licence=picture.licence)
+    said = words("made_by", source=escape_markdown(picture.source), licence=picture.licence)
     st.caption(said if picture.licence else words["own_stays"])
 
 

@@ -23,7 +23,7 @@ def share_button(page: PageContext) -> None:
     @st.fragment
     def button() -> None:
         if st.button(words["share"], key="share", type="tertiary", icon=":material/qr_code_2:"):
-            st.dialog(words["title"].format(page=page.about.title), width="large")(_share)(page)
+            st.dialog(words("title", page=page.about.title), width="large")(_share)(page)
 
     button()
 

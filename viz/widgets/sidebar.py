@@ -109,7 +109,7 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
             st.text_area(words[field], on_change=_from_widget, args=(page, field), height=70,
                          help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
             if asked[field] and not _reads(page.state.model, field):
-                st.caption(words["not_read"].format(field=words[field]))
+                st.caption(words("not_read", field=words[field]))
     _import_widget(page)
 
 
@@ -160,7 +160,7 @@ def _label(name: str, offer: Entry | None) -> str:
     """Return a model's label in the menu, with the download's size if it is not on disk."""
     if offer is None:
         imported = sources.imported_name(name)
-        return name if imported is None else strings("frame")["import_label"].format(name=imported)
+        return name if imported is None else strings("frame")("import_label", name=imported)
     return offer.title if offer.on_disk else f"↓ {offer.title} ({offer.size / 1e6:,.0f} MB)"
 
 
@@ -181,4 +181,4 @@ def require_texts(page: PageContext) -> None:
         return
     st.button(words["absent_go_on"], key="absent-go-on", on_click=page.correct, kwargs={"absent_texts": frozenset()})
     which = " and ".join(words["absent_fields"][field] for field in absent)
-    raise UserError(words["absent" if all(absent.values()) else "absent_damaged"].format(texts=which))
+    raise UserError(words("absent" if all(absent.values()) else "absent_damaged", texts=which))

@@ -60,7 +60,7 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
     """Draw a field for pasted texts and one for a file, which takes precedence. Return None while both are empty.
     Raises UserError if the input is too large."""
     words, megabytes = strings("measures"), most_megabytes(MEGABYTES * 10**6)
-    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
+    st.caption(words("many_about", texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
     pasted = left.text_area(words["paste"], key=f"{key}-paste", height=120, max_chars=MEGABYTES * 10**6 // 4,
                             placeholder=words["paste_example"], on_change=_stop, args=(key, False))
@@ -71,7 +71,7 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
         return (pasted.encode("utf-8", "replace"), words["pasted"]) if pasted.strip() else None
     content = file.getvalue()
     if len(content) > MEGABYTES * 10**6:
-        raise UserError(words["many_large"].format(name=file.name, texts=MOST_TEXTS, megabytes=MEGABYTES))
+        raise UserError(words("many_large", name=file.name, texts=MOST_TEXTS, megabytes=MEGABYTES))
     return content, file.name
 
 
@@ -89,7 +89,7 @@ def texts_of(given: Given, key: str) -> Texts | None:
         return None
     found = tuple(islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1))
     if len(found) > MOST_TEXTS:
-        raise UserError(words["many_large"].format(name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
+        raise UserError(words("many_large", name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
     return found
 
 
@@ -108,10 +108,10 @@ def answers_over_texts(key: str, question: Callable[[str, Texts], Hashable]) -> 
     if stopped:
         answers = list(takewhile(lambda answer: answer is not None, map(sources.cached, questions)))
         if len(answers) < len(questions):
-            st.caption(words["many_stopped"].format(done=BATCH * len(answers), total=total))
+            st.caption(words("many_stopped", done=BATCH * len(answers), total=total))
             return given[1], total, answers
     else:
-        with closing(ask_each(questions, say=lambda number, text: words["many_progress"].format(
+        with closing(ask_each(questions, say=lambda number, text: words("many_progress",
                 done=BATCH * number, total=total))) as asked:
             answers = list(asked)
     place.empty()

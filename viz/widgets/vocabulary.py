@@ -21,14 +21,14 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
     words, card = strings("vocabulary"), record.card
     unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
                             for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
-    st.info(words["refused"].format(model=escape_markdown(card.title), words=", ".join(
+    st.info(words("refused", model=escape_markdown(card.title), words=", ".join(
         f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
     if record.query.text != page.state.text:   # the text comes from a field of the page, where it can be changed
         return
     example = example_of(card.id)
     with st.container(horizontal=True):
         if example:
-            st.button(words["example"].format(text=escape_markdown(example)), key="known-example", type="primary",
+            st.button(words("example", text=escape_markdown(example)), key="known-example", type="primary",
                       on_click=_read, args=(page, example))
         wanted = READERS["translate" if len(record.kinds) > 1 else "read"]
         for entry in sources.catalogue():
@@ -39,8 +39,8 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
 
 def warn_unknown(*records: AttentionRecord) -> bool:
     """Warn about tokens that are missing from a record's vocabulary. Return whether there are any."""
-    warnings = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
-                                                                       model=escape_markdown(record.card.title))
+    warnings = dict.fromkeys(strings("frame")("unknown_tokens", count=sum(tokens.unknown), total=len(tokens),
+                                                                model=escape_markdown(record.card.title))
                              for record in records if any((tokens := record.maps[0].queries).unknown))
     if warnings:
         st.warning(" ".join(warnings))
@@ -63,8 +63,8 @@ def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: boo
     if not groups:
         return
     words, draft = strings("vocabulary"), _DRAFT.value
-    with st.expander(words["title"].format(model=escape_markdown(title)), expanded=expanded or bool(draft)):
-        st.markdown(words["lead"].format(n=sum(map(len, groups.values()))))
+    with st.expander(words("title", model=escape_markdown(title)), expanded=expanded or bool(draft)):
+        st.markdown(words("lead", n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
             key = f"phrases-{name}"
             st.session_state[key] = None

@@ -49,7 +49,7 @@ def _maker(page: PageContext) -> None:
         return
     own = {item.id: (item.caption, item.said["answer"]) for item in handout().items if item.kind == "question"}
     offered |= own
-    said = {name: words["own"].format(ask=ask) if name in own else ask for name, (ask, _) in offered.items()}
+    said = {name: words("own", ask=ask) if name in own else ask for name, (ask, _) in offered.items()}
     chosen = st.multiselect(words["questions"], list(offered), list(offered)[:FEWEST + 1], max_selections=MOST,
                             format_func=said.__getitem__, key=f"worksheet-questions-{grid}")
     if len(chosen) < FEWEST:

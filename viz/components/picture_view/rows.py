@@ -17,7 +17,7 @@ WORDS = strings("components")["picture"]
 def patch_name(tokens: Tokens, token: int) -> str:
     """Return a patch's name (row and column), or the text of any other token."""
     place = tokens.place(token)
-    return visible_token(tokens.texts[token]) if place is None else WORDS["patch"].format(row=place[0], column=place[1])
+    return visible_token(tokens.texts[token]) if place is None else WORDS("patch", row=place[0], column=place[1])
 
 
 def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
@@ -49,7 +49,7 @@ def row_of(record: AttentionRecord, view: View) -> PatchValues:
     rows = displayed_rows(attention_map, view)
     at = [layer.index for layer in attention_map.layers].index(view.layer)
     even, most = scale_of(attention_map, view.token or 0)
-    return PatchValues(rows[at][view.head], WORDS["head"].format(layer=view.layer, head=view.head), WORDS["weight"],
+    return PatchValues(rows[at][view.head], WORDS("head", layer=view.layer, head=view.head), WORDS["weight"],
                        even=even, high=most)
 
 

@@ -191,7 +191,7 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
     if edited != (view.layer, view.head) and not of_all:
         head_choice(words["edited_head"], record[view.kind], edited,
                     lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]), "edited")
-    choice_for(page, "edit", words["edit_all" if of_all else "edit"].format(layer=edited[0], head=edited[1]),
+    choice_for(page, "edit", words("edit_all" if of_all else "edit", layer=edited[0], head=edited[1]),
                {name: words["edits"][name] for name in offered})
     if edit == "hide":
         return _hidden_patch(page, record, view)

@@ -79,9 +79,9 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
         done = words["edits"][page.controls["edit"]]
         for edit in records[1].query.edits:
             if isinstance(edit, Window):
-                done = words["window_done"].format(width=edit.width, first=edit.first)
+                done = words("window_done", width=edit.width, first=edit.first)
             elif isinstance(edit, Hide):
-                done = words["hide_done"].format(token=patch_name(records[1].maps[0].keys, edit.token))
+                done = words("hide_done", token=patch_name(records[1].maps[0].keys, edit.token))
             elif (edit.layer, edit.head) != heads[1]:
                 done = f"{head_label(edit.layer, edit.head)} {done}"
         names = words["as_it_stands"], done
@@ -116,8 +116,8 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
     names = names_of(page, records, (here, head))
     titles = [list(dict.fromkeys([name, head_label(*each)]))
               for name, each in zip(names, (here, head), strict=True)]
-    titles.append([words["difference"].format(one=names[0], other=names[1]),
-                   *([words["bound"].format(bound=bound)] if bound > EQUAL else [])])
+    titles.append([words("difference", one=names[0], other=names[1]),
+                   *([words("bound", bound=bound)] if bound > EQUAL else [])])
     return OpenHead(shown, bound, names, titles, aligned, head)
 
 
@@ -156,7 +156,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
         focus, values = rows_over_pictures(records, view, found.shown, found.aligned, looked.token or 0)
         looked = replace(looked, token=focus)
         _three_over_pictures(page, records, view, focus, values, found.titles)
-        found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # the largest change in this row
+        found.titles[2][1:] = [words("bound", bound=values[2].high)]   # the largest change in this row
     else:
         matrices(page, records, view, found, places)
     st.caption(words["over_about" if over else "picture_about"])
@@ -216,7 +216,7 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
     focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
     bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
     for place, head in enumerate(shown):
-        record, name = records[min(place, 1)], strings("components")["picture"]["head"].format(
+        record, name = records[min(place, 1)], strings("components")["picture"]("head",
             layer=head.layer, head=head.head)
         numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
         for group, weight in zip(aligned.columns, head.weights[row], strict=True):
@@ -270,7 +270,7 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
     row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
     one, other = float(first[row, column]), float(second[row, column])
-    return strings("compare")["unchanged" if changes.max() <= EQUAL else "most"].format(
+    return strings("compare")("unchanged" if changes.max() <= EQUAL else "most",
         row=escape_markdown(aligned.rows[row].text), column=escape_markdown(aligned.columns[column].text),
         one=format_weight(one), other=format_weight(other), change=format_change(other - one))
 
@@ -279,15 +279,15 @@ def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
     """Return why an edit leaves the open head unchanged, or "" if the reason is unknown."""
     for edit in edits:
         if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
-            return strings("compare")["edited"].format(layer=edit.layer)
+            return strings("compare")("edited", layer=edit.layer)
     return ""
 
 
 def alone_claim(aligned: Alignment) -> str:
     """Say how many rows and columns only one side has; "" if there are none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
-    return strings("compare")["alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
-                                              of_columns=len(aligned.columns)) if rows or columns else ""
+    return strings("compare")("alone", rows=rows, columns=columns, of_rows=len(aligned.rows),
+                                       of_columns=len(aligned.columns)) if rows or columns else ""
 
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Names,
@@ -297,7 +297,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     words, counterpart = strings("compare"), choose is not None
     ranked = compared.frame()["divergence"]
     one, other = map(escape_markdown, names)
-    about = words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other))
+    about = words["grid_about"] + ("" if counterpart else " " + words("grid_against", one=one, other=other))
     st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}", help=about)
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
@@ -321,16 +321,16 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
     sides = {"one": names[0], "other": names[1]}
     angle = cosine(first, second)
     if angle is not None:
-        st.markdown(words["cosine"].format(cosine=angle))
+        st.markdown(words("cosine", cosine=angle))
     elif kinds == ["target", "target"]:
         texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in predictions if each is not None]
-        st.markdown(words["answers_text"].format(first=texts[0], second=texts[1], **sides))
+        st.markdown(words("answers_text", first=texts[0], second=texts[1], **sides))
     elif not prediction_table(first, second):
-        st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]],
-                                                 **sides))
+        st.markdown(words("answers_none", first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]],
+                                          **sides))
     else:
         st.caption(words["answers_place"])
-        st.markdown(markdown_table(words["answers_head"].format(**sides), [
+        st.markdown(markdown_table(words("answers_head", **sides), [
             [escape_markdown(token), _share(one), _share(other), _share(other - one, format_change)]
             for token, one, other in prediction_table(first, second, MOST_ANSWERS)]))
 
@@ -349,7 +349,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
     st.markdown(_lead(records[0], patches), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.caption(words["grid"].format(unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
+        st.caption(words("grid", unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
         bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)
         colours = HeadValues(effects.to_dict(), words["effect"], signed=True, bound=bound, ranked=True)
         coloured_grid(overview, view, colours, strongest.items(), format_change, key="compare-patched", records=records,
@@ -360,7 +360,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         said = ", ".join(f"{name} {true_minus(f'{share:z.2f}')}" for name, share in zip(names, shares, strict=True))
         st.caption(words["layers"])
         figure(bars, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
-               height=BARS_HIGH, key="compare-layers", alt=words["layers_alt"].format(numbers=said))
+               height=BARS_HIGH, key="compare-layers", alt=words("layers_alt", numbers=said))
     st.markdown("\n".join(f"- {claim}" for claim in patching_claims(patches)), width=READABLE_WIDE)
 
 
@@ -368,12 +368,12 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
     """Describe the patched quantity and its value for both texts."""
     words = strings("compare")["patches"]
     if patches.words is None or patches.place is None:
-        return words["lead_cosine"].format(plain=patches.plain)
+        return words("lead_cosine", plain=patches.plain)
     own, other = map(escape_markdown, patches.words)
     tokens = next(each.queries for each in reversed(record.maps) if patches.place < len(each.queries))
-    sentence = words["lead"].format(own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
-                                    plain=patches.plain, twin=patches.other)
-    return sentence + (" " + words["same"].format(own=own, other=other) if patches.same else "")
+    sentence = words("lead", own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
+                             plain=patches.plain, twin=patches.other)
+    return sentence + (" " + words("same", own=own, other=other) if patches.same else "")
 
 
 def patching_claims(patches: PatchEffects) -> list[str]:
@@ -383,9 +383,9 @@ def patching_claims(patches: PatchEffects) -> list[str]:
     facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
         f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"
         for head in np.argsort(-shares, kind="stable")[:SHOWN])}
-    sentences = [words["ways" if np.isfinite(shares).all() else "no_way"].format(**facts)]
+    sentences = [words("ways" if np.isfinite(shares).all() else "no_way", **facts)]
     if patches.words is not None:
         layers = [str(layer) for layer, number in patches.layers.items() if patches.turns(number)]
-        sentences.append(words["turned"].format(other=escape_markdown(patches.words[1]), layers=", ".join(layers),
-                                                count=len(layers), **facts))
+        sentences.append(words("turned", other=escape_markdown(patches.words[1]), layers=", ".join(layers),
+                                         count=len(layers), **facts))
     return [*sentences, words["caution"]]

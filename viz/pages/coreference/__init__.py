@@ -136,7 +136,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
         record = page.ask(sources.open_query(page.state.model, other.sentence))
         there = noun_weights(map_of(record), words_of(map_of(record).queries, other))[rows][:, ::-1]
     uniform = (len(place.correct) + len(place.wrong)) / len(attention_map.keys)
-    looker = case.word("pronoun") if rows == "pronoun" else words["ask"]["behind"].format(it=case.word("pronoun"))
+    looker = case.word("pronoun") if rows == "pronoun" else words["ask"]("behind", it=case.word("pronoun"))
     heads = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
     twins = Twins(heads, here[rows], there, uniform, (case.word("correct"), case.word("wrong"), looker))
     _grids(page, attention_map, case, other, twins)
@@ -158,7 +158,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
     reach = max(float(np.abs(weights[:, 0] - weights[:, 1]).max()) for _, _, weights in sides)
     for column, (side, side_case, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
-            st.markdown(f"##### {words[side].format(**bold)}", help=words["help"].format(**bold))
+            st.markdown(f"##### {words(side, **bold)}", help=words("help", **bold))
             st.caption(escape_markdown(side_case.sentence))
             numbers = {noun: by_head(heads, column) for noun, column in zip((a, b), weights.T, strict=True)}
             values = by_head(heads, weights[:, 0] - weights[:, 1])
@@ -169,7 +169,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
                               height=GRID, key=f"coref_{side}",
                               on_event=lambda event: page.set(head=(event.layer, event.head)))
             picture_button(drawn, (page.ask(query),))
-    st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE_WIDE)
+    st.caption(words("same", reach=format_weight(reach), **bold), width=READABLE_WIDE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
@@ -194,23 +194,23 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
             facts |= {f"{side}_a": format_weight(float(weights[place, 0])),
                       f"{side}_b": format_weight(float(weights[place, 1])),
                       f"{side}_mass": format_weight(float(weights[place].sum()))}
-    return words["open"].format(**facts) + ("" if twins.there is None else " " + words["open_twin"].format(**facts))
+    return words("open", **facts) + ("" if twins.there is None else " " + words("open_twin", **facts))
 
 
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
     """Draw a scatter plot of the heads in both sentences, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
-    st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
+    st.markdown(words("lead", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
     short = {"a": fitting_name(a, NOUN), "b": fitting_name(b, NOUN)}
-    axes = words["x"].format(**short), words["y"].format(**short)
+    axes = words("x", **short), words("y", **short)
     corners = tuple(corner.format(**short) for corner in words["corners"])
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
         figure(twins_figure, names, twins.here, there, chosen, axes=axes, corners=corners,
                key="coref-twins",
-               alt=words["alt"].format(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
+               alt=words("alt", n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
     right.markdown("\n\n".join(counts))
 
 
@@ -222,8 +222,8 @@ def _table(twins: Twins) -> None:
         f"{side}_{name}": numbers.astype(float).round(4) for side, weights in sides.items()
         for name, numbers in zip(("a", "b", "mass"), (*weights.T, weights.sum(1)), strict=True)})
     if twins.there is not None:
-        table["verdict"] = [words["verdicts"][verdict].format(a=a, b=b) for verdict in twins.verdicts()]
-    title = words["title"].format(n=len(twins.heads))
+        table["verdict"] = [words["verdicts"](verdict, a=a, b=b) for verdict in twins.verdicts()]
+    title = words("title", n=len(twins.heads))
     with st.expander(title):
         plain_table(table.iloc[twins.order], {key: column.format(a=a, b=b) for key, column in words["columns"].items()},
                     key="coref-table", alt=title)
@@ -273,8 +273,8 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
     if same is not None and (other := twin_of(same)) is not None:
         known = other.sentence
     with st.container(width=READABLE_WIDE):
-        st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
-                                           b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
+        st.text_input(words("twin", it=escape_markdown(case.word("pronoun")),
+                                    b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
                       placeholder=case.sentence,
                       **bind(page.set, "twin", page.controls["twin"] or (known or "")))
     for text in (page.controls["twin"], known):
@@ -294,19 +294,19 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
     top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
     facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
              "weight": format_weight(float(twins.here[top].max())), "noun": (a, b)[int(twins.here[top].argmax())]}
-    sentences = [words["largest"].format(**facts)]
+    sentences = [words("largest", **facts)]
     if twins.there is None:
         return sentences, []
     there_a, there_b = (format_weight(float(weight)) for weight in twins.there[top])
-    sentences.append(words["largest_twin"].format(there_a=there_a, there_b=there_b, **facts))
+    sentences.append(words("largest_twin", there_a=there_a, there_b=there_b, **facts))
     verdicts = twins.verdicts()
     numbers = {f"n_{outcome}": verdicts.count(outcome) for outcome in (*OUTCOMES.values(), "even", "faint")}
-    counts = [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform))]
+    counts = [words("counts", **facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform))]
     if flips := [head for head, verdict in enumerate(verdicts) if verdict == "flips"]:
         change = np.minimum(twins.preference, twins.there[:, 1] - twins.there[:, 0])
         first = max(flips, key=change.__getitem__)
         mass, twin = (format_weight(float(weights[first].sum())) for weights in (twins.here, twins.there))
-        counts.append(words["flipper"].format(head=heads[first], mass=mass, twin=twin))
+        counts.append(words("flipper", head=heads[first], mass=mass, twin=twin))
     return sentences, counts
 
 
@@ -324,9 +324,9 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
-    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
-                                     share=format_share(share)))
-    toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
+    st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
+                              share=format_share(share)))
+    toggle_for(page, "proof", words("switch", n=min(SILENCED, len(twins.heads))))
     if page.controls["proof"]:
         _one_by_one(page, question, twins, (a, b), share)
     if set_report is not None:
@@ -341,8 +341,8 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
     shares = [float(answers.share[0]) for answers in page.ask_each(questions)]
     names = [words["base"], *(head_label(*head[1:]) for head in heads)]
     figure(bars, names, {"P": np.array([share, *shares])},
-           axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1),
-           key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
+           axes=(words["x"], words("y", a=a, b=b)), y_range=(0, 1),
+           key="coref-proof", alt=words("alt", a=a, b=b, n=len(heads)))
     st.markdown(silencing_claim(heads, share, shares))
 
 
@@ -351,7 +351,7 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
     silenced individually."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
-    return strings("coreference")["proof"]["most"].format(
+    return strings("coreference")["proof"]("most",
         head=head_label(*heads[most][1:]), share=format_share(shares[most]), turned=turned, n=len(heads),
         change=format_signed(100 * (shares[most] - plain), "+.1f"))
 
@@ -359,11 +359,11 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
 def _whole_set(page: PageContext, set_report: Report) -> None:
     """Draw the model's answers to the whole set, with and without the best head."""
     words, cases = strings("coreference")["proof"], set_report.cases
-    toggle_for(page, "proof_set", words["set_switch"].format(n=len(cases)))
+    toggle_for(page, "proof_set", words("set_switch", n=len(cases)))
     if not page.controls["proof_set"]:
         return
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
     head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)
     accuracies = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
                   for each in (question, replace(question, edits=frozenset({Silence(*head)})))]
-    st.markdown(words["set_said"].format(plain=accuracies[0], silenced=accuracies[1], head=head_label(*head[1:])))
+    st.markdown(words("set_said", plain=accuracies[0], silenced=accuracies[1], head=head_label(*head[1:])))

@@ -45,12 +45,12 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
     known = sources.cached(question) is not None or is_shipped(question)
     if not known and card.parameters > SMALL and not page.controls["run"]:
-        st.button(words["run"].format(n=len(cases), model=escape_markdown(card.title)),
+        st.button(words("run", n=len(cases), model=escape_markdown(card.title)),
                   on_click=lambda: page.set(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
     if answer.unknown == len(cases):   # every sentence has an [UNK] word, so nothing is measured
-        st.info(words["unknown_all"].format(n=len(cases), model=escape_markdown(card.title)))
+        st.info(words("unknown_all", n=len(cases), model=escape_markdown(card.title)))
         return None
     measured_line(question, "coref-set", "coreference")
     rows = "pronoun" if cases[0].answer else rows
@@ -60,7 +60,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
         _picture(set_report)
     with right:
         if answer.unknown:
-            st.warning(words["unknown"].format(count=answer.unknown, n=len(cases)))
+            st.warning(words("unknown", count=answer.unknown, n=len(cases)))
         st.markdown("\n\n".join(set_claims(set_report)))
         _untrained(page, cases, rows)
     with st.expander(words["table"]):
@@ -82,7 +82,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
         cases, left_out = read_cases(file.getvalue(), file.name)
         if left_out:
             words, rows = strings("coreference")["set"], " ".join(left_out[:ROWS])
-            st.warning(escape_markdown(words["left_out"].format(count=len(left_out), rows=rows)))
+            st.warning(escape_markdown(words("left_out", count=len(left_out), rows=rows)))
         return cases
     except UserError as error:
         st.error(escape_markdown(str(error)))
@@ -97,15 +97,15 @@ def _picture(set_report: Report) -> None:
     lines = [(set_report.baselines["chance"], words["chance"])]
     if set_report.held_out is not None:
         lines.append((set_report.held_out.accuracy.value,
-                      words["held_out"].format(value=format_share(set_report.held_out.accuracy.value))))
-    band = (set_report.baselines["chance"], set_report.luck.high, words["luck"].format(high=high))
+                      words("held_out", value=format_share(set_report.held_out.accuracy.value))))
+    band = (set_report.baselines["chance"], set_report.luck.high, words("luck", high=high))
     interval = set_report.best.accuracy
     shares = np.array([head.accuracy.value for head in set_report.heads])
     masses = np.array([head.mass for head in set_report.heads])
     names = [head_label(head.layer, head.head) for head in set_report.heads]
     figure(accuracies, names, shares, masses, best=best, interval=(interval.low, interval.high),
            band=band, lines=lines, axes=(words["x"], words["y"]), key="coref-set",
-           alt=words["alt"].format(n=len(set_report.heads), cases=set_report.n, best=percent(interval), high=high))
+           alt=words("alt", n=len(set_report.heads), cases=set_report.n, best=percent(interval), high=high))
 
 
 def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
@@ -121,17 +121,17 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
         st.info(escape_markdown(str(error)))
         return
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
-    st.markdown(words["untrained_said"].format(best=percent(twin_report.best.accuracy),
-                                               p=f"{twin_report.luck.p_value:z.3f}", held_out=held_out))
+    st.markdown(words("untrained_said", best=percent(twin_report.best.accuracy),
+                                        p=f"{twin_report.luck.p_value:z.3f}", held_out=held_out))
 
 
 def percent(interval: MeanInterval) -> str:
     """Format a share with its interval."""
     words = strings("coreference")["claims"]
     if np.isnan(interval.low):
-        return words["share_alone"].format(value=format_share(interval.value))
-    return words["share"].format(value=format_share(interval.value), low=format_share(interval.low, 0),
-                                 high=format_share(interval.high, 0))
+        return words("share_alone", value=format_share(interval.value))
+    return words("share", value=format_share(interval.value), low=format_share(interval.low, 0),
+                          high=format_share(interval.high, 0))
 
 
 def set_claims(set_report: Report) -> list[str]:
@@ -150,4 +150,4 @@ def set_claims(set_report: Report) -> list[str]:
             for head in dict.fromkeys(set_report.chosen))
     names = ["set_alone" if held_out is None else "set_held_out", "set_best",
              *([] if np.isnan(best.both) else ["set_both"]), "set_baselines"]
-    return [words[name].format(**facts) for name in names]
+    return [words(name, **facts) for name in names]

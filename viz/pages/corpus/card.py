@@ -26,7 +26,7 @@ AROUND = 9        # tokens shown on each side of the marked ones
 def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> None:
     """Draw the card. measure: the measure with examples, if the atlas has any."""
     words = strings("atlas")
-    st.markdown(f"##### {words['card'].format(head=head_label(*head))}")
+    st.markdown(f"##### {words('card', head=head_label(*head))}")
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
@@ -38,7 +38,7 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
     measure = measure if measure in atlas.measures else atlas.measures[0]
     examples = atlas.examples(*head, measure)
     titles = {row.measure: row.title for row in atlas.tables["measures"].itertuples()}
-    st.markdown(f"**{words['examples'].format(title=titles[measure])}**")
+    st.markdown(f"**{words('examples', title=titles[measure])}**")
     if not len(examples):
         st.caption(words["no_examples"])
         return
@@ -60,14 +60,14 @@ def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None)
     """Describe the head's best pattern in comparison with uniform and random weights."""
     words, best = strings("atlas")["behaviour"], best_fit(atlas, head)
     if best is None:
-        return words["none"].format(head=head_label(*head))
+        return words("none", head=head_label(*head))
     name, row = best
-    fit = words["best"].format(head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"],
-                               n=int(row["n"]), none=TITLES[NONE], limit=SIMPLE)
+    fit = words("best", head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"],
+                        n=int(row["n"]), none=TITLES[NONE], limit=SIMPLE)
     if chance is None:
         return fit
-    return fit + " " + words["chance"].format(even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
-                                              luck=chance.luck, tokens=chance.tokens)
+    return fit + " " + words("chance", even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
+                                       luck=chance.luck, tokens=chance.tokens)
 
 
 def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
@@ -96,7 +96,7 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
                     st.button(format_weight(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
                               args=(page, atlas, head, row), help=words["go_help"])
                     with st.container(width="stretch"):
-                        said = "" if min(row["query"], row["key"]) < 0 else words["weight"].format(
+                        said = "" if min(row["query"], row["key"]) < 0 else words("weight",
                             query=token_markdown(row["tokens"][row["query"]]), weight=format_weight(row["weight"]),
                             key=token_markdown((row["keys"] if len(row["keys"]) else row["tokens"])[row["key"]]))
                         st.markdown(f":small[{label.format(decile=row['decile'])}: {said}]  \n{strip(row)}")

@@ -108,7 +108,7 @@ def titles_of(atlas: Atlas) -> dict[str, str]:
     """Return {measure: title} of all possible axes."""
     words, table = strings("atlas"), atlas.tables["measures"]
     groups = words["groups"]
-    titles = {row.measure: groups[row.group].format(title=row.title, unit=row.unit) for row in table.itertuples()}
+    titles = {row.measure: groups(row.group, title=row.title, unit=row.unit) for row in table.itertuples()}
     return titles | {name: words["components"][name] for name in COMPONENTS}
 
 
@@ -142,12 +142,12 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
 
     figure(atlas_scatter, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
            colour=titles[axes["colour"]], key=key, on_pick=pick,
-           alt=words["alt"].format(n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
-                                   head=head_label(*head)))
+           alt=words("alt", n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
+                            head=head_label(*head)))
     st.caption(words["how"])
     if set(COMPONENTS) & {axes["across"], axes["up"]}:
         _, shares = principal_components(atlas.wide())
-        st.caption(words["plane"].format(first=format_share(shares[0], 0), second=format_share(shares[1], 0)))
+        st.caption(words("plane", first=format_share(shares[0], 0), second=format_share(shares[1], 0)))
 
 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
@@ -156,10 +156,10 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
     chosen = [heads[place] for place in page.controls["heads"] if place < len(heads)]
     if not chosen:
         return
-    st.markdown(f"##### {words['chosen'].format(n=len(chosen))}")
+    st.markdown(f"##### {words('chosen', n=len(chosen))}")
     names = {row.measure: row.measure.replace("_", " ") for row in atlas.tables["measures"].itertuples()}
     plain_table(atlas.wide().loc[chosen].round(3), {"head": words["head"]} | names, key="atlas-chosen",
-                alt=words["chosen"].format(n=len(chosen)))
+                alt=words("chosen", n=len(chosen)))
     st.button(words["clear"], key="atlas-clear", on_click=lambda: page.set(heads=()))
 
 
@@ -187,9 +187,9 @@ def corpus_sentence(atlas: Atlas) -> str:
     """Describe the measured corpus."""
     words, about = strings("atlas"), atlas.about
     files = ", ".join(file["name"] for file in about["files"])
-    sentence = words["corpus"].format(texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
-                                      files=escape_markdown(files))
-    return sentence + (" " + words["cut"].format(n=about["cut"]) if about["cut"] else "")
+    sentence = words("corpus", texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
+                               files=escape_markdown(files))
+    return sentence + (" " + words("cut", n=about["cut"]) if about["cut"] else "")
 
 
 def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str) -> FigureSpec:

@@ -39,8 +39,8 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     with left:
         st.markdown(f"##### {words['grid']}")
         figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
-               alt=words["grid_alt"].format(n=len(best), counts=counts))
-        st.caption(words["grid_about"].format(worst=WORST))
+               alt=words("grid_alt", n=len(best), counts=counts))
+        st.caption(words("grid_about", worst=WORST))
     with right:   # claims about all heads
         st.markdown("\n".join([f"##### {words['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
                                f"- {words['one_text']}"]))
@@ -50,7 +50,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     elif record.prediction is not None and record.verification.status == "verified":
         if asked_on_click(page, question, words["silence"], "silence") is not None:
             st.rerun()
-        st.caption(words["silence"]["about"].format(n=len(best)))
+        st.caption(words["silence"]("about", n=len(best)))
     text = [f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", f"**{words['patterns_title']}**"]
     papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
     folded_formula(words["formula_title"], "\n\n".join([*text, papers]), _proof, key="measures-formula")
@@ -65,7 +65,7 @@ def _effects(effects: "DataFrame", measure: str) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         figure(silencing_effects, effects, TITLES, axes=axes, key="measures-effects",
-               alt=words["effects_alt"].format(n=len(changes), head=head_label(*place), most=changes[place]))
+               alt=words("effects_alt", n=len(changes), head=head_label(*place), most=changes[place]))
     with right:
         st.markdown("\n\n".join([words[f"silenced_{measure}"], *effect_claims(effects)]))
 
@@ -74,10 +74,10 @@ def pattern_claims(best: "DataFrame") -> list[str]:
     """Describe how many heads fit which pattern best, and how well. best: one row per head, with pattern and fit."""
     words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
     top = fits.idxmax()
-    return [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
-                                                    for pattern, count in counts.items()), n=len(best)),
-            words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
-                                tied=rank(fits[top], fits, "{:.2f}".format)[1])]
+    return [words("counts", counts=", ".join(words("count", title=TITLES[pattern], count=count)
+                                             for pattern, count in counts.items()), n=len(best)),
+            words("top", head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
+                         tied=rank(fits[top], fits, "{:.2f}".format)[1])]
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
@@ -85,12 +85,12 @@ def effect_claims(effects: "DataFrame") -> list[str]:
     answer's change)."""
     words, changes = strings("measures"), effects["silenced"]
     top = changes.idxmax()
-    sentences = [words["effects_most"].format(
+    sentences = [words("effects_most",
         head=head_label(*top), most=format_number(changes[top]), tied=rank(changes[top], changes, format_number)[1],
         title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
     rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
-    sentences += [words["effects_rank"].format(n=len(changes), rho=rho)] if np.isfinite(rho) else []
-    return [*sentences, words["effects_quiet"].format(median=changes.median())]
+    sentences += [words("effects_rank", n=len(changes), rho=rho)] if np.isfinite(rho) else []
+    return [*sentences, words("effects_quiet", median=changes.median())]
 
 
 def _proof() -> tuple[Callable, ...]:

@@ -47,16 +47,16 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     """Draw the result: the table, its download, and the link to the coloured grid."""
     words, averages = strings("measures"), result.averages
     counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
-    st.markdown(words["many_done"].format(name=escape_markdown(result.name), model=escape_markdown(result.model),
-                                          **counts))
+    st.markdown(words("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model),
+                                   **counts))
     if averages.cut:
-        st.caption(words["many_cut"].format(count=averages.cut))
+        st.caption(words("many_cut", count=averages.cut))
     st.caption(words["many_table_about"])
     # the best mean fit, then each measure's mean, standard deviation and number of texts
     names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
     table = averages.frame()[["pattern", "fit", "fit_n", *names]]
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))
-    clickable_table(page, table, _columns(table), key="many-table", alt=words["many_kept"].format(
+    clickable_table(page, table, _columns(table), key="many-table", alt=words("many_kept",
         name=result.name, model=public_name(result.model), **counts))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
@@ -75,6 +75,6 @@ def _columns(table: "DataFrame") -> dict[str, object]:
     for name in table:
         of, _, what = name.rpartition("_")
         if what in ("sd", "n"):
-            title = words["many_columns"][what].format(name=words["measure_names"].get(of, words["columns"]["fit"]))
+            title = words["many_columns"](what, name=words["measure_names"].get(of, words["columns"]["fit"]))
             config[name] = st.column_config.NumberColumn(title, format="%.3f" if what == "sd" else "%d")
     return config

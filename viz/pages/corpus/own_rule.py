@@ -71,7 +71,7 @@ def _cases(chosen: str) -> Sequence[Any]:
     content, name = given
     found = rule.read_cases(io.BytesIO(content), name)
     if len(found) > MOST_TEXTS:
-        raise UserError(strings("measures")["many_large"].format(name=name, texts=MOST_TEXTS, megabytes=5))
+        raise UserError(strings("measures")("many_large", name=name, texts=MOST_TEXTS, megabytes=5))
     return found
 
 
@@ -103,7 +103,7 @@ def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[s
         names.insert(-1, "untrained")
         facts |= {"untrained": head_label(*untrained.best),
                   "untrained_share": format_share(untrained.accuracy_of_best.value)}
-    return [words[name].format(**facts) for name in names]
+    return [words(name, **facts) for name in names]
 
 
 def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked, ...]) -> None:
@@ -128,8 +128,8 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
         shares = ["accuracy", "low", "high"]
         formats = {words["columns"][name]: "%.1f" for name in shares} | {words["columns"]["weight"]: "%.3f"}
         plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", formats=formats,
-                    alt=words["table_alt"].format(looking=page.controls["looks_from"], n=len(table),
-                                                  wanted=page.controls["looks_at"]))
+                    alt=words("table_alt", looking=page.controls["looks_from"], n=len(table),
+                                           wanted=page.controls["looks_at"]))
 
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:

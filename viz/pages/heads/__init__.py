@@ -102,10 +102,10 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
     """Draw the warnings above the picture: omitted tokens, and tokens missing from the vocabulary."""
     words = strings("frame")
     if record.omitted is not None:
-        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit,
-                                           limit=record.omitted.limit, count=record.omitted.count,
-                                           model=escape_markdown(record.card.title),
-                                           text=escape_markdown(record.omitted.text[:40])))
+        st.warning(words("omitted", total=record.omitted.count + record.omitted.limit,
+                                    limit=record.omitted.limit, count=record.omitted.count,
+                                    model=escape_markdown(record.card.title),
+                                    text=escape_markdown(record.omitted.text[:40])))
     if warn_unknown(record):
         readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
         if readers:
@@ -175,8 +175,8 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
         best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
     if best is not None and (best.layer, best.head) != (view.layer, view.head):
         a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
-        st.button(words["offer"].format(head=head_label(best.layer, best.head), a=a, b=b,
-                                        weight=format_weight(best.weight)),
+        st.button(words("offer", head=head_label(best.layer, best.head), a=a, b=b,
+                                 weight=format_weight(best.weight)),
                   key="offer", help=None if view.pair else words["first_help"],
                   on_click=page.set, kwargs={"head": (best.layer, best.head)})
 
@@ -250,9 +250,9 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> He
     words, query, named = strings("heads"), page.query(), measures.values if measures else ()
     result = saved_corpus(query.model, query.revision, kind)
     options = {"": words["colour_none"]}
-    options |= {name: words["colour_text"].format(title=BY_NAME[name].title) for name in named}
+    options |= {name: words("colour_text", title=BY_NAME[name].title) for name in named}
     if result is not None:
-        options |= {FROM_FILE + name: words["colour_file"].format(title=AVERAGES[name], name=result.name)
+        options |= {FROM_FILE + name: words("colour_file", title=AVERAGES[name], name=result.name)
                     for name in result.averages.names}
     chosen = page.controls["colour"] if page.controls["colour"] in options else ""
     select(words["colour"], options, page.set, "colour", chosen, quiet=True)
@@ -272,7 +272,7 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
         place = st.container()
     else:
         a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
-        st.markdown(words["first_pair"].format(a=a, b=b))
+        st.markdown(words("first_pair", a=a, b=b))
         pills(words["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
               "head", (view.layer, view.head), "rank_pair")
     if measures is not None:
@@ -298,7 +298,7 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
     title in Markdown."""
     number, values = measures.heads.index(here), measures.values[name].tolist()
     place, tied = rank(values[number], values)
-    return strings("heads")["measure_line"].format(
+    return strings("heads")("measure_line",
         title=title, here=head_label(*here), value=format_weight(values[number]), unit=BY_NAME[name].unit, rank=place,
         tied=tied, n=len(values), uniform=format_weight(measures.uniform[name][number]))
 
@@ -311,9 +311,9 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
         ("first_from", ranking.from_token, attention_map.keys), ("first_at", ranking.at_token, attention_map.queries))
     for side, links, others in sides:
         if links:
-            title = words[side].format(token=token)
+            title = words(side, token=token)
             st.markdown(title, help=words["first_help"])
-            pills(title, [((link.layer, link.head), words[f"{side}_link"].format(
+            pills(title, [((link.layer, link.head), words(f"{side}_link",
                 head=head_label(link.layer, link.head), weight=format_weight(link.weight),
                 other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
                   (view.layer, view.head), f"rank_{side}")
@@ -325,9 +325,9 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     words, other = strings("heads"), "picture" if record.picture is None else "text"
     # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
-    why = "" if tenth is None else words["scale_chosen"].format(weight=format_weight(tenth))
+    why = "" if tenth is None else words("scale_chosen", weight=format_weight(tenth))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
+        st.markdown(f"##### {words('head_title', layer=view.layer, head=view.head)}")
         segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
                  view.lens)
         _filters(page, record, view, why)
@@ -345,7 +345,7 @@ def _gate(record: AttentionRecord, view: View) -> None:
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     if isinstance(layer, Layer) and layer.gate is not None:
         passes = layer.gate[view.head]
-        st.caption(strings("heads")["gate"].format(
+        st.caption(strings("heads")("gate",
             token=token_label(record[view.kind].queries, token), share=format_share(passes[token]),
             mean=format_share(passes.mean())))
 
@@ -419,7 +419,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     if place is None:
         return
     start, end = place
-    label = strings("heads")["swap_word"].format(word=text[start:end])
+    label = strings("heads")("swap_word", word=text[start:end])
     typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260,
                           placeholder=label).strip()
     if typed and typed != text[start:end]:
@@ -436,7 +436,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     weights = heads.pair_weights(attention_map, *view.pair)
     place, tied = rank(weights[here], weights.values())
     b = token_label(attention_map.keys, view.pair[1])
-    sentences = [words["pair"].format(
+    sentences = [words("pair",
         head=head_label(*here), weight=format_weight(weights[here]), n=len(weights), rank=place, tied=tied, b=b,
         a=token_label(attention_map.queries, view.pair[0]), uniform=_uniform(attention_map, view, view.pair[0]))]
     if twin is None or example is None or not example.rival or not example.swap:
@@ -449,15 +449,15 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     to_key, to_rival = (heads.pair_weights(twin[view.kind], query, noun) for noun in (key, rival))
     word = f"*{escape_markdown(example.swap[1 if record.query.text == example.text else 0])}*"
     if view.kind.base is Kind.CAUSAL and all(abs(to_key[head] - weight) < BLIND for head, weight in weights.items()):
-        return [*sentences, words["blind"].format(word=word)]
-    sentences.append(words["twin"].format(
+        return [*sentences, words("blind", word=word)]
+    sentences.append(words("twin",
         word=word, rival=f"*{escape_markdown(example.rival)}*", b=b, twin=format_weight(to_key[here]),
         rival_now=format_weight(heads.pair_weights(attention_map, view.pair[0], rival_here)[here]),
         rival_twin=format_weight(to_rival[here])))
     if others := [head for head in weights if head != here]:
         other = max(others, key=weights.__getitem__)
-        sentences.append(words["other"].format(head=head_label(*other), weight=format_weight(weights[other]),
-                                               twin=format_weight(to_key[other]), word=word))
+        sentences.append(words("other", head=head_label(*other), weight=format_weight(weights[other]),
+                                        twin=format_weight(to_key[other]), word=word))
     return [*sentences, words["caution"]]
 
 
@@ -467,11 +467,11 @@ def row_claim(record: AttentionRecord, view: View) -> str:
     layer, keys = attention_map.layer(view.layer), attention_map.keys
     facts = {"head": head_label(view.layer, view.head), "a": token_label(attention_map.queries, token)}
     if layer.sees_nothing[view.head, token]:
-        return words["blind"].format(**facts)
+        return words("blind", **facts)
     weights = heads.row_weights(layer, token)[view.head]
-    named = ", ".join(words["key"].format(token=token_label(keys, key), weight=format_weight(weights[key]))
+    named = ", ".join(words("key", token=token_label(keys, key), weight=format_weight(weights[key]))
                       for key in np.argsort(-weights, kind="stable")[:NAMED] if weights[key] > 0)
-    return words["most"].format(keys=named, uniform=_uniform(attention_map, view, token), **facts)
+    return words("most", keys=named, uniform=_uniform(attention_map, view, token), **facts)
 
 
 def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:

@@ -56,9 +56,9 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
     found = page.ask(asked, height=0)
     a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
     facts = {"head": head_label(view.layer, view.head), "score": format_number(found.score, 4)}
-    claims = [words["claim"].format(**facts, a=a, b=b, count=found.parts.size, total=format_number(found.total, 4),
-                                    error=format_difference(abs(found.total - found.score)))]
-    claims += [words["term"].format(name=words["terms"][name], value=format_change(value))
+    claims = [words("claim", **facts, a=a, b=b, count=found.parts.size, total=format_number(found.total, 4),
+                             error=format_difference(abs(found.total - found.score)))]
+    claims += [words("term", name=words["terms"][name], value=format_change(value))
                for name, value in found.terms]
     st.markdown(" ".join(claims), width=READABLE_WIDE)
     shown, table = found.grouped(WRITERS), found.frame().head(LARGEST)
@@ -69,14 +69,14 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
     left, right = st.columns([8, 5], gap="medium")
     with left:
         st.markdown(f"##### {words['heading']}")
-        axes = words["key_axis"].format(token=visible_token(texts[1])), words["query_axis"].format(
+        axes = words("key_axis", token=visible_token(texts[1])), words("query_axis",
             token=visible_token(texts[0]))
         first = table.iloc[0]
         figure(matrix, numbers, (*shown.query_writers, words["sum"]), (*shown.key_writers, words["sum"]), axes=axes,
                height=430, style=CellStyle("signed", square=False, ruler=False), key="heads-why-matrix",
-               alt=words["alt"].format(**facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
-                                       query=first["query_from"], key=first["key_from"]))
-        st.caption(words["about"].format(most=WRITERS), width=READABLE_WIDE)
+               alt=words("alt", **facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
+                                query=first["query_from"], key=first["key_from"]))
+        st.caption(words("about", most=WRITERS), width=READABLE_WIDE)
     with right:
         st.markdown(f"##### {words['largest']}")
         st.markdown(markdown_table(words["table"], [
@@ -115,14 +115,14 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     words, token = strings("circuits")["writes"], view.token or 0
     found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
     label = token_label(record[view.kind].queries, token)
-    st.markdown(words["claim"].format(
+    st.markdown(words("claim",
         token=label, head=head_label(view.layer, view.head), length=format_number(found.length),
         stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
     if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
         _cosine(page, view)
         return
     if not found.promoted:
-        st.caption(words["no_words"].format(model=escape_markdown(record.card.title)))
+        st.caption(words("no_words", model=escape_markdown(record.card.title)))
         return
     lines = [f"**{words[name]}** " + ", ".join(f"{token_markdown(text)} ({format_change(value)})"
                                                for text, value in getattr(found, name))
@@ -153,8 +153,8 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
     found = page.ask(WritesQuery(query, view.token or 0, *(word or number for word, number in zip(
         typed, lens.ids[-1], strict=False))), height=0)
     answer, rival = found.tokens
-    grid = words["grid"].format(answer=visible_token(answer), rival=visible_token(rival))
-    _attribution(page, view, found, grid, words["value_axis"], words["split_claim"].format(
+    grid = words("grid", answer=visible_token(answer), rival=visible_token(rival))
+    _attribution(page, view, found, grid, words["value_axis"], words("split_claim",
         token=label, answer=token_markdown(answer), rival=token_markdown(rival),
         difference=format_number(found.difference, 4)))
 
@@ -171,14 +171,14 @@ def _cosine(page: PageContext, view: View) -> None:
     compared = page.query(text=other)
     warn_unknown(page.ask(compared, height=0))
     found = page.ask(CosineQuery(page.query(), compared), height=0)
-    _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words["cosine_claim"].format(
+    _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words("cosine_claim",
         other=escape_markdown(other), difference=format_number(found.difference, 4)))
 
 
 def _attribution(page: PageContext, view: View, found: Writes, label: str, axis: str, claim: str) -> None:
     """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
     words, query = strings("circuits")["writes"], page.query()
-    st.markdown(claim + " " + words["sums"].format(
+    st.markdown(claim + " " + words("sums",
         total=format_number(found.total, 4), error=format_difference(abs(found.total - found.difference))),
         width=READABLE_WIDE)
     left, right = st.columns([11, 13], gap="medium")
@@ -197,5 +197,5 @@ def _attribution(page: PageContext, view: View, found: Writes, label: str, axis:
             ("heads", float(sum(sums[words["heads"]]))), ("feed_forward", float(found.feed_forward.sum())),
             ("difference", found.difference))}
         figure(bars, overview.layers, sums, axes=(words["layers_axis"], axis),
-               height=400, key="writes-layers", alt=words["alt_layers"].format(axis=axis, **facts))
-        st.caption(words["rest"].format(**facts) + (words["others"].format(**facts) if found.others else ""))
+               height=400, key="writes-layers", alt=words("alt_layers", axis=axis, **facts))
+        st.caption(words("rest", **facts) + (words("others", **facts) if found.others else ""))

@@ -8,7 +8,7 @@ from model.ask import sources
 from viz.components.component import registered
 from viz.page import PageContext
 from viz.session import Kept
-from viz.text import strings
+from viz.text import Texts, strings
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)
@@ -36,7 +36,7 @@ def introduce(page: PageContext) -> None:
     registered("cookie", "js/cookie.js", "module.cookie")(key="known", data=[COOKIE, "1"])
 
 
-def _typed(words: dict, longest: int, act: Callable[[str], None]) -> None:
+def _typed(words: Texts, longest: int, act: Callable[[str], None]) -> None:
     """Draw an option that asks for a text first."""
     key = f"way-{words['title']}"
 

@@ -70,12 +70,12 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
     with left:
         st.markdown(f"##### {words['title']}")
         record, view = real_head(page, token=False)
-        st.markdown(words["ask"].format(
+        st.markdown(words("ask",
             token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
         st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
     with right:
         if max(len(record[view.kind].queries), len(record[view.kind].keys)) > LONGEST:
-            st.info(words["long"].format(longest=LONGEST))
+            st.info(words("long", longest=LONGEST))
             return
         shown, may = _shown(record, view)
         segments(words["lens"], words["lenses"], page.set, "lens", _plain(view).lens)
@@ -126,7 +126,7 @@ def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
         if result.rows:
             for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), words["labels"], strict=True):
                 place.metric(label, format_weight(result.mean(name)))
-            far = words["far"].format(far=result.above_chance) if math.isfinite(result.above_chance) else ""
+            far = words("far", far=result.above_chance) if math.isfinite(result.above_chance) else ""
             st.markdown(f"{words['rows']} {far}")
             st.markdown(markdown_table(words["head"], [
                 [escape_markdown(shown.rows[row.row].text), str(row.count),

@@ -15,7 +15,7 @@ from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers
 from viz.pages.inside.steps import STEPS, TRACED, StepContext
-from viz.text import escape_markdown
+from viz.text import Texts, escape_markdown
 from viz.theme import READABLE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import columns_switch
@@ -83,13 +83,13 @@ def _notice_hand(words: Section, vectors: dict[str, tuple[float, ...]], looks: i
     words.explain(head_steps.attend, head_steps.inside_by, **hand_numbers(words, q, k, v, looks, revealed))
 
 
-def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks: int, revealed: bool) -> dict:
+def hand_numbers(words: Texts, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks: int, revealed: bool) -> dict:
     """Return the numbers of the token with the largest weight, whether *it* attends to *animal* rather than to itself,
     and, if revealed, where the output is."""
     row, of_it = head_steps.attend(q[looks], k, v), head_steps.attend(q[ITSELF], k, v)
     top, (wanted, itself) = int(np.argmax(row.weights)), of_it.weights[[WANTED, ITSELF]].round(3)
-    mixed = words["hull"].format(inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
-                                 longest=np.linalg.norm(v, axis=-1).max())
+    mixed = words("hull", inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
+                          longest=np.linalg.norm(v, axis=-1).max())
     return {"looks": words["tokens"][looks], "top": words["tokens"][top], "dot": row.dots[top],
             "score": row.scores[top], "weight": format_weight(row.weights[top]), "wanted": format_weight(wanted),
             "itself": format_weight(itself), "mark": words["marks"][bool(wanted >= ENOUGH and itself <= LITTLE)],
@@ -151,7 +151,7 @@ def _step(lesson: Lesson, step: str, here: StepContext) -> None:
         with computing():
             numbers = STEPS[step](here, prose)
         names = {"token": escape_markdown(here.token), "key": escape_markdown(here.name(here.key))}
-        st.markdown(prose["says"].format(layer=here.view.layer, head=here.view.head, **names, **numbers),
+        st.markdown(prose("says", layer=here.view.layer, head=here.view.head, **names, **numbers),
                     width=READABLE)
 
 

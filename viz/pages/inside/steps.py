@@ -12,6 +12,7 @@ from model.lessons import head_steps
 from model.lessons.head_steps import HeadSteps
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
+from viz.text import Texts
 from viz.widgets.figure import figure, token_name, vector_strips
 
 SHOWN = 24       # most keys with their own bars; longer texts show those with the largest weights
@@ -67,7 +68,7 @@ class StepContext:
                key="inside-keys", name=f"inside-{step}", alt=alt)
 
 
-def step_in(here: StepContext, words: dict) -> dict:
+def step_in(here: StepContext, words: Texts) -> dict:
     """Draw the head's input."""
     at, block, x = here.at, here.block, here.around.x[here.at]
     blocks, start = cast(Trace, here.trace).blocks, cast(Trace, here.trace).start(here.view.kind)
@@ -79,22 +80,22 @@ def step_in(here: StepContext, words: dict) -> dict:
     rows.append((words["stream"], block.before[at]))
     rows += [] if np.array_equal(x, block.before[at]) else [(words["read"], x)]
     length = np.linalg.norm(x)
-    here.strips(rows, "in", words["alt"].format(token=here.token, length=length))
+    here.strips(rows, "in", words("alt", token=here.token, length=length))
     return {"length": length, "d_model": len(x),
             "turned": 0.0 if first else head_steps.angle(start.output[at], block.before[at])}
 
 
-def step_qkv(here: StepContext, words: dict) -> dict:
+def step_qkv(here: StepContext, words: Texts) -> dict:
     """Draw the query, key and value vectors, and W_Q."""
     path, layer, head, around = here.path, here.layer, here.view.head, here.around if here.trace else None
     query, key, value = f"q · {here.token}", f"k · {here.name(here.key)}", f"v · {here.name(here.key)}"
     rows = [(query, path.query), (key, path.keys[here.key])]
     if around is not None and around.pairs:   # rotary positions: show the vectors before rotation, too
         shared = head * len(layer.key) // layer.heads
-        rows = [(words["unturned"].format(name=query), around.query.apply(around.x[here.at], head)), rows[0],
-                (words["unturned"].format(name=key), around.key.apply(around.memory[here.key], shared)), rows[1]]
+        rows = [(words("unturned", name=query), around.query.apply(around.x[here.at], head)), rows[0],
+                (words("unturned", name=key), around.key.apply(around.memory[here.key], shared)), rows[1]]
     rows += [(value, path.values[here.key])] if len(path.mixed) == len(path.query) else []
-    here.strips(rows, "qkv", words["alt"].format(token=here.token, key=here.name(here.key)))
+    here.strips(rows, "qkv", words("alt", token=here.token, key=here.name(here.key)))
     if around is None:
         st.caption(here.without)
         return {"d_model": here.record.card.d_model, "d_k": len(path.query)}
@@ -102,11 +103,11 @@ def step_qkv(here: StepContext, words: dict) -> dict:
     drawn, axes = (weight.T, ("d_model", "d_k")) if here.view.transpose else (weight, ("d_k", "d_model"))
     figure(matrix, drawn, axes=axes, height=320, title=words["matrix"],
            style=CellStyle("signed", square=False),
-           key="inside-wq", alt=words["alt_matrix"].format(rows=len(drawn), columns=drawn.shape[1]))
+           key="inside-wq", alt=words("alt_matrix", rows=len(drawn), columns=drawn.shape[1]))
     return {"d_model": weight.shape[0], "d_k": weight.shape[1]}
 
 
-def step_products(here: StepContext, words: dict) -> dict:
+def step_products(here: StepContext, words: Texts) -> dict:
     """Draw the products of q and k in each dimension."""
     pairs, products = here.around.pairs if here.trace else (), here.path.products[here.key]
     ranked = head_steps.ranked_products(products, KEPT, pairs)
@@ -114,50 +115,50 @@ def step_products(here: StepContext, words: dict) -> dict:
     facts = {"first": names[0], "value": values[0], "dot": products.sum(), "positive": products[products > 0].sum(),
              "negative": products[products < 0].sum(), "turns": words["paired" if pairs else "free"]}
     here.strips([("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
-                words["alt"].format(token=here.token, key=here.name(here.key), **facts))
+                words("alt", token=here.token, key=here.name(here.key), **facts))
     axes = words["pairs" if pairs else "dimensions"], words["share"]
     figure(bars, names, {words["share"]: values}, axes=axes, key="inside-products",
-           alt=words["alt_bars"].format(**facts))
+           alt=words("alt_bars", **facts))
     return facts
 
 
-def step_score(here: StepContext, words: dict) -> dict:
+def step_score(here: StepContext, words: Texts) -> dict:
     """Draw the scores of all keys, scaled and unscaled."""
     path, key, layer = here.path, here.key, here.layer
     facts = {"dot": path.dots[key], "scale": layer.scale, "product": path.dots[key] * layer.scale,
              "inverse": 1 / layer.scale**2, "d_k": len(path.query), "score": path.scaled[key]}
     here.over_keys({"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
-                   words["alt"].format(key=here.name(key), **facts))
-    return facts | {"cap": "" if layer.softcap is None else words["capped"].format(cap=layer.softcap, **facts)}
+                   words("alt", key=here.name(key), **facts))
+    return facts | {"cap": "" if layer.softcap is None else words("capped", cap=layer.softcap, **facts)}
 
 
-def step_mask(here: StepContext, words: dict) -> dict:
+def step_mask(here: StepContext, words: Texts) -> dict:
     """Draw the scores of the keys that the mask allows."""
     path = here.path
     facts = {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "bias": path.bias[here.key]}
     here.over_keys(({words["bias"]: path.bias} if path.bias.any() else {})
                    | {words["logit"]: np.where(path.allowed, path.logits, np.nan)}, words["logit"], "mask",
-                   words["alt"].format(**facts))
+                   words("alt", **facts))
     return facts
 
 
-def step_softmax(here: StepContext, words: dict) -> dict:
+def step_softmax(here: StepContext, words: Texts) -> dict:
     """Draw the weights."""
     path, key = here.path, here.key
     here.over_keys({words["weight"]: path.weights}, words["weight"], "softmax",
-                   words["alt"].format(key=here.name(key), weight=path.weights[key]))
+                   words("alt", key=here.name(key), weight=path.weights[key]))
     raised = np.where(path.allowed, np.exp(path.logits - path.logits[path.allowed].max(initial=-np.inf)), 0)
     return {"raised": raised[key], "total": raised.sum(), "weight": path.weights[key], "sum": path.weights.sum()}
 
 
-def step_mix(here: StepContext, words: dict) -> dict:
+def step_mix(here: StepContext, words: Texts) -> dict:
     """Draw the weighted values and their sum."""
     path = here.path
     order = [key for key in np.argsort(-path.weights, kind="stable")[:MIXED] if path.weights[key] > 0]
     rows = [(f"{path.weights[key]:z.3f} × v · {here.name(key)}", path.weighted[key]) for key in order]
     rest = len(path.weights) - len(order)
-    rows += [(words["rest"].format(count=rest), path.mixed - path.weighted[order].sum(0))] if rest else []
-    here.strips([*rows, (words["total"], path.mixed)], "mix", words["alt"].format(keys=len(path.weights)))
+    rows += [(words("rest", count=rest), path.mixed - path.weighted[order].sum(0))] if rest else []
+    here.strips([*rows, (words["total"], path.mixed)], "mix", words("alt", keys=len(path.weights)))
     return {"length": np.linalg.norm(path.mixed), "mean": np.linalg.norm(path.values, axis=-1)[path.allowed].mean(),
             "d_v": len(path.mixed)}
 
@@ -167,25 +168,25 @@ def mixed_of_all(here: StepContext) -> np.ndarray:
     return np.stack([head_steps.head_steps(here.layer, head, here.at).mixed for head in range(here.layer.heads)])
 
 
-def step_concat(here: StepContext, words: dict) -> dict:
+def step_concat(here: StepContext, words: Texts) -> dict:
     """Draw the outputs of all heads of the layer."""
     mixed, head = mixed_of_all(here), here.view.head
     heads, d_v = mixed.shape
     here.strips([(f"{words['own'] if each == head else 'head'} {each}", row) for each, row in enumerate(mixed)],
-                "concat", words["alt"].format(heads=heads, d_v=d_v))
+                "concat", words("alt", heads=heads, d_v=d_v))
     return {"heads": heads, "d_v": d_v, "width": mixed.size, "start": head * d_v, "stop": (head + 1) * d_v - 1}
 
 
-def step_out(here: StepContext, words: dict) -> dict:
+def step_out(here: StepContext, words: Texts) -> dict:
     """Draw the head's contribution through W_O."""
     head, around = here.view.head, here.around
     handed = head_steps.hand_over(mixed_of_all(here), around.w_output)
     bias = np.zeros(handed.shape[1]) if around.b_output is None else around.b_output
     output, lengths = around.output[here.at], np.linalg.norm(handed, axis=-1)
-    here.strips([(words["own"].format(head=head), handed[head]), (words["sum"], handed.sum(0)), ("b_O", bias),
-                 (words["output"], output)], "out", words["alt"].format(head=head))
+    here.strips([(words("own", head=head), handed[head]), (words["sum"], handed.sum(0)), ("b_O", bias),
+                 (words["output"], output)], "out", words("alt", head=head))
     figure(bars, range(len(lengths)), {words["length"]: lengths}, axes=("head", words["length"]), height=260,
-           key="inside-lengths", alt=words["alt_lengths"].format(head=head, length=lengths[head]))
+           key="inside-lengths", alt=words("alt_lengths", head=head, length=lengths[head]))
     return {"length": lengths[head], "rank": int((lengths > lengths[head]).sum()) + 1, "heads": len(lengths),
             "error": np.abs(handed.sum(0) + bias - output).max(), "whole": np.linalg.norm(output)}
 
@@ -205,12 +206,12 @@ def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
     return block.before + addition(block, first) if block.norm_first else around.x
 
 
-def step_stream(here: StepContext, words: dict) -> dict:
+def step_stream(here: StepContext, words: Texts) -> dict:
     """Draw the residual stream before and after the attention layer."""
     block, at = here.block, here.at
     before, added = stream_before(block, here.around)[at], addition(block, here.around)[at]
     here.strips([(words["before"], before), (words["added"], added), (words["sum"], before + added),
-                 (words["after"], block.after[at])], "stream", words["alt"].format(layer=block.index))
+                 (words["after"], block.after[at])], "stream", words("alt", layer=block.index))
     return {"norm": words["pre" if block.norm_first else "post"], "before": np.linalg.norm(before),
             "added": np.linalg.norm(added), "after": np.linalg.norm(block.after[at]),
             "angle": head_steps.angle(before, before + added)}

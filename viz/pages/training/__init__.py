@@ -109,11 +109,11 @@ def _induction(page: PageContext) -> None:
     with left:
         figure(induction_scatter, names, scores.previous, scores.prefix, loud,
                axes=(words["previous"], words["prefix"]), key="training-habits",
-               alt=words["alt"].format(heads=len(names), head=names[most], prefix=scores.prefix[most],
-                                       previous=scores.previous.max()))
+               alt=words("alt", heads=len(names), head=names[most], prefix=scores.prefix[most],
+                                previous=scores.previous.max()))
     with right:
         st.markdown("\n\n".join(habit_claims(scores, options[chosen])))
-        title = words["table"].format(heads=len(names))
+        title = words("table", heads=len(names))
         with st.expander(title):
             plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3),
                         {name: words[name] for name in ("head", "prefix", "previous", "copying")},
@@ -124,8 +124,8 @@ def habit_claims(scores: InductionScores, model: str) -> list[str]:
     """Describe a decoder's heads on random tokens: the best scores, and how reliably the best matching head copies."""
     words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
-    sentences = [words["best"].format(model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
-                                      back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
+    sentences = [words("best", model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
+                               back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
     if scores.copying is not None and np.isfinite(scores.copying[match]):
-        sentences.append(words["copies"].format(head=names[match], copying=float(scores.copying[match])))
+        sentences.append(words("copies", head=names[match], copying=float(scores.copying[match])))
     return sentences

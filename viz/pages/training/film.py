@@ -61,12 +61,12 @@ class Story:
         """Return the third panel's lines (each head's main score, and the best head's for each other score) and the
         names of the highlighted ones."""
         words = strings("training")["traits"]
-        drawn = {words[self.main].format(head=head_name(head)): scores
+        drawn = {words(self.main, head=head_name(head)): scores
                  for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
         bold = []
         for trait in self.traits.names:
             best = self.best(trait)
-            bold.append(words[trait].format(head=head_name(self.traits.heads[best])))
+            bold.append(words(trait, head=head_name(self.traits.heads[best])))
             drawn[bold[-1]] = self.traits.of(trait)[:, best]
         return drawn, bold
 
@@ -81,20 +81,20 @@ def claims(story: Story, step: int) -> list[str]:
         return {"head": head_name(traits.heads[best]), "value": float(traits.of(trait)[-1, best]), "start": start,
                 "end": end}
 
-    first = [words["best"].format(what=words["roles"][story.main], score=words["scores"][story.main],
-                                  **facts(story.main))]
+    first = [words("best", what=words["roles"][story.main], score=words["scores"][story.main],
+                           **facts(story.main))]
     if story.formed(story.main):
-        first.append(words["formed"].format(**facts(story.main)))
+        first.append(words("formed", **facts(story.main)))
     if (half := loss_drop_step(story.film)) is not None:
-        first.append(words["fall"].format(fall=half))
+        first.append(words("fall", fall=half))
     sentences = [" ".join(first)]
     for trait, name in (("previous", "partner"), ("mark", "carrier")):
         if trait in traits.names and story.formed(trait):
-            sentences.append(words[name].format(**facts(trait)))
+            sentences.append(words(name, **facts(trait)))
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
-        sentences.append(words["now"].format(step=step, loss=float(story.film.loss[at]),
-                                             right=float(story.film.right[at])))
+        sentences.append(words("now", step=step, loss=float(story.film.loss[at]),
+                                      right=float(story.film.right[at])))
     return sentences
 
 
@@ -168,14 +168,14 @@ def _curves(story: Story, step: int, last: int) -> None:
     drawn, bold = story.lines()
     formed = story.formed(story.main)
     moment = None if formed is None else (*formed, words["formed"][story.main])
-    guessing = (film.guessing, words["guessing"].format(words=film.about["config"]["vocabulary"], loss=film.guessing))
+    guessing = (film.guessing, words("guessing", words=film.about["config"]["vocabulary"], loss=film.guessing))
     best = story.best(story.main)
     ends = [float(curve[-1]) if len(curve) else np.nan for curve in (film.loss, film.right)]
     figure(training, (film.step, film.loss, film.right), (story.steps, drawn, bold),
-           titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words["at"].format(step=step)),
+           titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words("at", step=step)),
            formed=moment, guessing=guessing, last=last, key="training",
-           alt=words["alt"].format(steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
-                                   score=float(story.traits.of(story.main)[-1, best])))
+           alt=words("alt", steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
+                            score=float(story.traits.of(story.main)[-1, best])))
     st.caption(words["grey"][story.main])
 
 
@@ -196,15 +196,15 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
                picture.key)
         ink = 1 - record.picture[..., 0] / 127.5   # paper is −1, ink is 1
         figure(tiles, [[(picture.name, ink)]], height=180, key="film-picture",
-               alt=words["picture_alt"].format(name=picture.name))
+               alt=words("picture_alt", name=picture.name))
     if len(record.kinds) > 1:
         segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
                  lambda which: page.set(open=f"{which}.0.0"), "which", kind)
-    st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
+    st.markdown(f"##### {words('grid', step=step)}", help=words["grid_help"])
     drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
                       on_event=lambda event: page.set(open=f"{kind}.{event.layer}.{event.head}"))
     picture_button(drawn, (record,))
-    st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
+    st.markdown(f"##### {words('head', layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head, row, pair)
     picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))

@@ -63,7 +63,7 @@ def _settings(page: PageContext, running: bool) -> None:
         if not running:
             st.button(words["start" if TRAINING.value is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
-    st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=LIMITS.trainings)}",
+    st.caption(f"{words['about'][page.controls['task']]} {words('limit', most=LIMITS.trainings)}",
                width=READABLE_WIDE)
 
 
@@ -117,11 +117,11 @@ def _progress(training: Training, news: Status) -> None:
     if news.state == "failed":
         st.error(escape_markdown(news.failure))
     elif news.state in ("done", "stopped"):
-        st.success(words[news.state].format(step=news.step, steps=news.steps))
+        st.success(words(news.state, step=news.step, steps=news.steps))
     else:
         _, loss, right = news.curves[-1] if news.curves else (0, 0.0, 0.0)
         with st.container(horizontal=True, vertical_alignment="center"):
-            running = words["running"].format(step=news.step, steps=news.steps, loss=loss, right=right)
+            running = words("running", step=news.step, steps=news.steps, loss=loss, right=right)
             st.progress(news.step / news.steps, text=words["waiting"] if news.state == "starting" else running)
             st.button(words["stop"], key="stop_training", on_click=training.stop)
 
@@ -141,7 +141,7 @@ def background_training(training: Training) -> None:
     def look() -> None:
         training.renew()
         news = training.status()
-        st.caption(words["beside"].format(step=news.step, steps=news.steps) if training.running
+        st.caption(words("beside", step=news.step, steps=news.steps) if training.running
                    else words["beside_done"])
 
     st.fragment(look, run_every=LOOK if training.running else REST)()
