@@ -18,6 +18,7 @@ from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
 from viz.text import page_titles, strings
+from viz.widgets.fields import flex_row
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
 from viz.widgets.head_picker import show_badge
@@ -119,7 +120,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     if now.state.present:
         prepare_room(name in lessons())
     context.follow()
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
+    with flex_row("center", key="page-head"):
         st.html(f"<h1>{page.title}</h1>", width="stretch")
         if not now.state.present:
             page_bar(context)

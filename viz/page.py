@@ -95,6 +95,10 @@ class PageContext:
         """This page's own controls by name."""
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
+    def __getitem__(self, control: str) -> Any:
+        """Return the value of one of this page's own controls."""
+        return self.controls[control]
+
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
         """Return the sidebar's query with `edits` and with `changes` to its fields (model, text, text_b, target,
         image). Inputs that the model does not read are omitted. Raises UserError if the query is invalid."""
@@ -169,7 +173,7 @@ class PageContext:
         if record is None:
             return self.state
         view = complete_view(self.state, record)
-        return self.state.with_view(head=(view.layer, view.head))
+        return self.state.with_view(head=view.head_id)
 
     def open_page(self, name: str, **controls: object) -> None:
         """Open another page and set some of its controls. Callbacks must use `open_next`."""

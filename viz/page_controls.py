@@ -1,6 +1,6 @@
 """Controls declared by a page. Each defines its default, its valid values and its URL format.
 
-With `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`, `page.controls["t"]` is the value and `page.set(t=0.5)`
+With `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`, `page["t"]` is the value and `page.set(t=0.5)`
 changes it. `clean` and `read` return the value in canonical form, or None if it is invalid; invalid external input is
 ignored.
 """

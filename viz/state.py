@@ -97,7 +97,7 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     token = view.token if "token" in chosen else None
     if token is None or token >= len(attention_map.queries):
         token = pair[0] if pair else first_token(attention_map.queries)
-    layer, head = (view.layer, view.head)
+    layer, head = view.head_id
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = _first_head(attention_map, pair, token)
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))

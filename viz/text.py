@@ -89,9 +89,9 @@ def _texts(value: object) -> Any:
     return Text(value) if "{" in value else value
 
 
-def escape_markdown(text: str) -> str:
-    """Escape typed text for Markdown, so that every character appears literally."""
-    return _REPLACED.sub(JOINER, show_invisibles(text)).translate(_MARKDOWN)
+def escape_markdown(text: object) -> str:
+    """Escape typed text, or an error's, for Markdown, so that every character appears literally."""
+    return _REPLACED.sub(JOINER, show_invisibles(str(text))).translate(_MARKDOWN)
 
 
 def show_invisibles(text: str) -> str:

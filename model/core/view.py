@@ -45,6 +45,11 @@ class View:
     order: str = "layer"                  # order of the grid's heads: "layer" or a measure's name
     quadrant: str = ""                    # one of QUADRANTS, for a pair of texts
 
+    @property
+    def head_id(self) -> HeadId:
+        """The open head: its layer and number."""
+        return self.layer, self.head
+
     def __post_init__(self) -> None:
         for name, value, known in (("lens", self.lens, LENSES), ("scale", self.scale, SCALES),
                                    ("quadrant", self.quadrant, QUADRANTS)):

@@ -70,7 +70,7 @@ def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str
     with `room` numbers per cell."""
     overview = heads.overview(record[view.kind])
     every = grid_payload.head_ids(overview)
-    chosen = (view.layer, view.head)
+    chosen = view.head_id
     if chosen not in every:
         chosen = chosen if not whole else every[0]
     view = replace(view, layer=chosen[0], head=chosen[1], overlay=() if whole else view.overlay)

@@ -31,7 +31,7 @@ Question = tuple[str, str]   # (question, answer)
 def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Question]:
     """Return questions and answers by name. grid: ask about all heads instead of the view's head."""
     words, attention_map = strings("worksheet")["asked"], record[view.kind]
-    facts: dict[str, object] = {"head": head_label(view.layer, view.head)}
+    facts: dict[str, object] = {"head": head_label(*view.head_id)}
     if grid:
         measured = measure(attention_map)
         names = [name for name in ("previous", "same", "first") if name in measured.values]
@@ -60,7 +60,7 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
     drawn = base64.b64encode(paper_svg(made).encode()).decode()
     texts, about = provenance.sentences(record)
     caption = visible_lines(made.caption.split("“")[0] if grid else words("figure",
-        head=head_label(view.layer, view.head)))
+        head=head_label(*view.head_id)))
     items = "".join(f"<li>{_shown(ask)}{LINE * (3 if len(asked) < 4 else 2)}</li>" for ask, _ in asked)
     answers = "".join(f"<li>{_shown(ask)}<p class=\"answer\">{_shown(answer)}</p></li>" for ask, answer in asked)
     return f"""<!DOCTYPE html>

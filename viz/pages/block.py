@@ -64,7 +64,7 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | N
                 record = page.record()
                 trace = page.ask(TraceQuery(record.query)).plain()
             except UserError as error:
-                st.info(escape_markdown(str(error)))
+                st.info(escape_markdown(error))
                 return None
             if len(trace.blocks) > 1:
                 with st.container(width=320):
@@ -75,7 +75,7 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[Trace, AttentionRecord] | N
 
 
 def _block(page: PageContext, trace: Trace) -> Block:
-    return trace.blocks[min(page.controls["block"], len(trace.blocks) - 1)]
+    return trace.blocks[min(page["block"], len(trace.blocks) - 1)]
 
 
 def _name(lesson: Lesson, trace: Trace, this_block: Block) -> str:
@@ -89,7 +89,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
     this_block = _block(page, trace)
     boxes, inner = block.boxes(this_block), this_block.feed_forward
     names = {box.name: words["names"][box.kind] for box in boxes}
-    box = next((one for one in boxes if one.name == page.controls["box"]), boxes[1])
+    box = next((one for one in boxes if one.name == page["box"]), boxes[1])
     tensors, sizes = _tensors(box, this_block, words), np.abs(this_block.before.astype(np.float64)).mean(0)
     words.tell(order=", ".join(names.values()), box=names[box.name], shape=_shape(box.output), d_model=len(sizes),
                table="\n".join(f"  - {label}: {_shape(tensor)}, mean length of a row {_length(tensor):.3g}, largest "
@@ -158,8 +158,8 @@ def _norm(page: PageContext, words: Section, this_block: Block, tokens: Tokens) 
     with controls_row():
         words.choice("which", "whiches")
         columns = columns_switch(page, words)
-    norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
-    word, d = min(page.controls["word"], len(norm.input) - 1), len(norm.gain)
+    norm: Norm = this_block.norms[0 if page["which"] == "first" else -1]
+    word, d = min(page["word"], len(norm.input) - 1), len(norm.gain)
     words.slider("word", range(len(norm.input)), closed=True,
                  say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
     steps, other = both_norms(norm, word)
@@ -220,7 +220,7 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
 @section
 def _bend(page: PageContext, words: Section) -> None:
     """Draw a function of one feature that ReLU units can fit and matrices alone cannot."""
-    units = page.controls["units"]
+    units = page["units"]
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
     words.slider("units")
@@ -234,8 +234,8 @@ def _bend(page: PageContext, words: Section) -> None:
 @section
 def _dropout(page: PageContext, words: Section, this_block: Block, tokens: Tokens) -> None:
     """Draw attention's output for one token: without dropout, with one random dropout mask, and averaged over many."""
-    rate, seed, output = page.controls["drop"], page.controls["draw"], this_block.attentions[0].output
-    word = min(page.controls["word"], len(output) - 1)
+    rate, seed, output = page["drop"], page["draw"], this_block.attentions[0].output
+    word = min(page["word"], len(output) - 1)
     row = output[word].astype(np.float64)
     drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
     zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
@@ -256,7 +256,7 @@ def _depth(page: PageContext, words: Section) -> None:
     """Draw encoders with random weights, post- and pre-LN, averaged over many seeds: stream and gradient by layer at
     one depth, and the last layer's gradient at every depth with the theoretical curve for pre-LN."""
     runs, about = block.depth_runs()
-    layers = min(block.DEPTHS, key=lambda depth: abs(depth - page.controls["depth"]))
+    layers = min(block.DEPTHS, key=lambda depth: abs(depth - page["depth"]))
     here = {kind: found[layers] for kind, found in runs.items()}
     post, pre = here["post"], here["pre"]
     depths, at_six = np.array(block.DEPTHS), block.DEPTHS.index(6)

@@ -19,7 +19,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, select
+from viz.widgets.fields import bind, choice_for, flex_row, select
 from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from viz.widgets.handout_button import data_table, table_button
 from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
@@ -54,7 +54,7 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
     words, table = strings("circuits")["page"], found.frame()
     st.markdown(f"##### {words['heads']}")
     named = {name: words["measures"][name] for name in MEASURES if name in table}
-    colour = page.controls["colour"] if page.controls["colour"] in named else next(iter(named))
+    colour = page["colour"] if page["colour"] in named else next(iter(named))
     left, right = st.columns([11, 13], gap="medium")
     with left:
         if len(named) > 1:
@@ -88,7 +88,7 @@ def _grid(page: PageContext, values: dict[HeadId, float], label: str, key: str) 
 def _pairs(page: PageContext, found: Mechanisms) -> None:
     """Draw the pairs whose composition exceeds that of random heads; a click opens either head."""
     page.follow()
-    words, by = strings("circuits")["page"], page.controls["by"]
+    words, by = strings("circuits")["page"], page["by"]
     st.markdown(f"##### {words['pairs']}")
     choice_for(page, "by", words["by"], words["by_names"])
     pairs, (mean, limit) = found.pairs(), found.null[by]
@@ -161,7 +161,7 @@ def _path_fields(page: PageContext, found: Mechanisms) -> None:
     heads = {number: head_label(*head) for number, head in enumerate(found.heads)}
     first = found.heads[0][0]
     later = {number: name for number, name in heads.items() if found.heads[number][0] > first}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         for name in ("answer", "rival"):
             st.text_input(words[name], max_chars=60, width=130, **bind(page.set, name, turned[name]))
         select(words["sender"], {-1: words["all"]} | heads, page.set, "sender", turned["sender"])

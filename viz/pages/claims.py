@@ -33,6 +33,7 @@ from viz.session import Kept
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
+from viz.widgets.fields import flex_row
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 
@@ -89,7 +90,7 @@ def all_rows() -> list[Row]:
 
 def _controls(page: PageContext, table: list[Row]) -> list[Row]:
     """Draw the buttons and return the rows to measure."""
-    words, every = strings("claims"), page.controls["all"]
+    words, every = strings("claims"), page["all"]
     there = [row for row in table if row.model and question(row).revision]
 
     def stop() -> None:
@@ -98,7 +99,7 @@ def _controls(page: PageContext, table: list[Row]) -> list[Row]:
 
     waiting = [row for row in there if (every or question(row) in ASKED.value) and question(row) not in ERRORS.value
                and sources.cached(question(row)) is None]
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with flex_row("center"):
         st.button(words["measure_all"], key="claims-all", disabled=every, on_click=page.set,
                   kwargs={"all": True}, help=words("measure_all_help", count=len(there)))
         if waiting:
@@ -151,7 +152,7 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
     """Draw one claim with all its models. Return the placeholders of each row that is still to be measured."""
     claim, words, places = next(iter(results)).claim, strings("claims"), {}
     with st.container(key=f"claim-{claim.name}", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with flex_row("center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
             # drawn with the page, so that the popover also opens during measurements
@@ -193,7 +194,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
         if result.verdict is not None:
             verdict, colour = words["verdicts"][result.verdict], COLOURS[result.verdict]
         st.markdown(f":{colour}-badge[{verdict}] :gray[{model}]")
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        with flex_row(gap="small", vertical_alignment="center"):
             _origin(result)
             sees = result.measured is not None and result.here
             if sees and st.button(words["open"], key=f"open-{key}", type="tertiary"):

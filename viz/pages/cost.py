@@ -56,7 +56,7 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     lesson = Lesson(page, "cost")
     lesson.header()
-    width = min(WIDTHS, key=lambda each: abs(each - page.controls["width"]))
+    width = min(WIDTHS, key=lambda each: abs(each - page["width"]))
     revealed = _held(page, lesson, width)
     lesson.further("counted", lambda: _counted(lesson, width))
     with lesson.section("measured") as words:
@@ -79,7 +79,7 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
     with left:
         words.slider("width", closed=True)
         revealed = words.lesson.predict()
-    if not (revealed or page.controls["drawn"]):
+    if not (revealed or page["drawn"]):
         with right:
             across, up = np.log(lengths / lengths[0]) / np.log(lengths[-1] / lengths[0]), np.log10(GROWTH[1])
             draw_first(page, DRAWN, Axes(
@@ -89,7 +89,7 @@ def _held(page: PageContext, words: Section, width: int) -> bool:
     held = {way: np.asarray(cost.bytes_held(way, lengths, width)) for way in ("plain", "fused", "window")}
     drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
     drawn += [replace(mine, y=mine.y * held["fused"][0])
-              for mine in drawn_lines(page.controls["drawn"], lengths, GROWTH, "xy")]
+              for mine in drawn_lines(page["drawn"], lengths, GROWTH, "xy")]
     words.tell(width=width, half=LENGTHS[-2], longest=LENGTHS[-1], plain_gb=held["plain"][-1] / 1e9,
                fused_gb=held["fused"][-1] / 1e9,
                **{way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()})
@@ -143,16 +143,16 @@ def _measured(page: PageContext, words: Section, names: dict[str, str], width: i
 @section
 def _tiles(page: PageContext, words: Section) -> None:
     """Draw one row's softmax, tile by tile."""
-    tile, scores = page.controls["tile"], np.array(page.controls["s"])
+    tile, scores = page["tile"], np.array(page["s"])
     keys = list(map(str, range(len(scores))))
     taken = cost.steps(scores, np.arange(len(keys), dtype=float)[:, None], tile)
-    step = min(page.controls["step"], len(taken))
+    step = min(page["step"], len(taken))
     seen = taken[step - 1].keys[1] if step else 0
     plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     row = float(plain @ np.arange(len(keys)))
     left, right = split(5, 6)
     with left:
-        picture_button(handles(SCORES, page.controls["s"], HandleSet(keys, words["scores"], words["scores"]),
+        picture_button(handles(SCORES, page["s"], HandleSet(keys, words["scores"], words["scores"]),
                                faint=tuple(range(seen, len(keys))), key="tile-scores", turn=page.set))
         words.presets("s", PRESETS)
         words.slider("tile")
@@ -189,7 +189,7 @@ def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.
 @section
 def _paths(page: PageContext, words: Section) -> None:
     """Draw the path between two tokens through each of three types of layer."""
-    chosen = page.controls["from"], page.controls["to"]
+    chosen = page["from"], page["to"]
     first, second = (place - 1 for place in chosen)
     steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
     for column, name in zip(split(), ("from", "to"), strict=True):
@@ -210,7 +210,7 @@ def _paths(page: PageContext, words: Section) -> None:
 def _types(page: PageContext, words: Section) -> None:
     """Draw the paper's table 1 for the chosen n, d, k and r, one of its columns as a figure, and each type's
     assumptions."""
-    column, at = page.controls["column"], {name: page.controls[name] for name in SIZES}
+    column, at = page["column"], {name: page[name] for name in SIZES}
     n, d, k, r = at.values()
     names = words["names"]
     for place, (name, options) in zip(split(1, 1, 1, 1), SIZES.items(), strict=True):

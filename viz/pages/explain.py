@@ -38,7 +38,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE, READABLE_WIDE
-from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
+from viz.widgets.fields import bind, button_setting, choice_for, flex_row, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
@@ -71,7 +71,7 @@ def render(page: PageContext) -> None:
     try:
         attribution: Attribution = page.ask(question)
     except UserError as error:
-        st.error(escape_markdown(str(error)))
+        st.error(escape_markdown(error))
     else:
         st.markdown(f"{value_claim(attribution)} {verdict(attribution, view)}", width=READABLE_WIDE)
         importance_section(page, attribution, view)
@@ -140,7 +140,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         focus = next((token for token, (start, end) in enumerate(tokens.spans)
                       if start <= at < end and not tokens.special[token]), None)
         sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         if way == "next":
             button_setting(page, words["after"], "explain_after", at=len(page.state.text))
         for name in ("word", "rival"):
@@ -155,22 +155,22 @@ def matching_view(record: AttentionRecord, view: View) -> View:
     first = record[kind].layers[0].index
     if kind is view.kind:
         return view
-    layer, head = (view.layer, view.head) if record[kind].has(view.layer, view.head) else (first, 0)
+    layer, head = view.head_id if record[kind].has(*view.head_id) else (first, 0)
     return replace(view, kind=kind, pair=None, layer=layer, head=head)
 
 
 def comparison_sentence(page: PageContext) -> str:
     """Return the sentence to compare a vector with: the typed one or a default one."""
-    return page.controls["other"].strip() or comparison_text(page.state.text, page.state.text_b)
+    return page["other"].strip() or comparison_text(page.state.text, page.state.text_b)
 
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Draw every token's importance by every measure."""
     words, answer = strings("explain")["picture"], attribution.answer
-    measured, count = attribution.by_method(view.layer, view.head), len(attribution.tokens)
+    measured, count = attribution.by_method(*view.head_id), len(attribution.tokens)
     flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
                if name in attribution.scores)
-    whole = page.controls["all"]
+    whole = page["all"]
     groups = [[(words["names"][name], attribution.removed[name]) for name in (REMOVALS if whole else REMOVALS[:1])]]
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in (GROUPS if whole else FEW)]
@@ -191,7 +191,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
     """Draw the caption: the unranked tokens and the reason, the uniform rows, and the missing measures."""
     words, apart = strings("explain")["picture"], apart_claim(attribution)
-    sentences, whole = [apart] if apart else [], page.controls["all"]
+    sentences, whole = [apart] if apart else [], page["all"]
     toggle_for(page, "all", words["all"])
     if whole and not flat:
         sentences.append(words["even"])
@@ -213,7 +213,7 @@ def verdict(attribution: Attribution, view: View) -> str:
     rhos = agreement(attribution, view.layer, view.head).get("weight_head")
     if rhos is None or not np.isfinite(rhos).any():
         return ""
-    return words("verdict", head=head_label(view.layer, view.head), rho=float(np.nanmean(rhos)), count=count,
+    return words("verdict", head=head_label(*view.head_id), rho=float(np.nanmean(rhos)), count=count,
                             chance=critical_rho(count))
 
 
@@ -229,7 +229,7 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
     values = np.array(list(rhos.values()))
     left, right = st.columns([7, 5], gap="large")
     with left:
-        agreement_chart(list(rhos), values if page.controls["all"] else None, values.mean(1), view, top,
+        agreement_chart(list(rhos), values if page["all"] else None, values.mean(1), view, top,
                         chance=(luck, words["chance"]), key="explain-agreement",
                         alt=words("alt", rows=len(rhos), ceiling=top, chance=luck))
     with right:
@@ -308,17 +308,17 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     """Draw the set of texts, the question about it, and the result. Each text is one query, so that a click can stop
     the run and other visitors are served in between."""
     words, model = strings("explain")["set"], page.state.model
-    which = sources.text_set(model, kind, page.controls["set"])
+    which = sources.text_set(model, kind, page["set"])
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"], width=READABLE)
-    if which == page.controls["set"]:
+    if which == page["set"]:
         choice_for(page, "set", words["which"], words["names"])
     st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
     whole, wrong = AttributionsQuery(model, sources.revision(model), kind, which), list[str]()
-    if is_shipped(whole) and not page.controls["run"]:
+    if is_shipped(whole) and not page["run"]:
         measured_line(whole, "explain", "faithfulness", again=lambda: page.set(run=True))
         answers: list[Attribution | None] = list(page.ask(whole))
-    elif not page.controls["run"]:
+    elif not page["run"]:
         asks = words("run", model=escape_markdown(record.card.title), count=len(texts(which)))
         st.button(asks, type="primary", on_click=lambda: page.set(run=True))
         st.caption(words["run_about"], width=READABLE)
@@ -372,11 +372,11 @@ def _layers(attributions: list[Attribution]) -> None:
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
     """Draw the effect of shuffling the open head's rows, and of making them uniform."""
-    words, place = strings("explain")["swap"], head_label(view.layer, view.head)
+    words, place = strings("explain")["swap"], head_label(*view.head_id)
     st.markdown(f"##### {words['title']}")
     st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
     toggle_for(page, "swap", words["switch"])
-    if not page.controls["swap"]:
+    if not page["swap"]:
         return
     swapped: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
     low, middle, high = np.quantile(swapped.permuted, [0.05, 0.5, 0.95])
@@ -402,7 +402,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     st.markdown(f"##### {words['title']}")
     st.markdown(words("lead", layer=view.layer), width=READABLE)
     toggle_for(page, "share", words["switch"])
-    if not page.controls["share"]:
+    if not page["share"]:
         return
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
     queries, keys = attention_map.queries.texts, attention_map.keys.texts

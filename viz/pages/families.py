@@ -66,7 +66,7 @@ def decoder() -> str:
 
 
 def _sentence(page: PageContext) -> str:
-    return page.controls["say"].strip() or TEXT
+    return page["say"].strip() or TEXT
 
 
 def _families(text: str) -> list[Query]:
@@ -109,7 +109,7 @@ def _columns() -> list:
 
 def _who_sees_what(page: PageContext, lesson: Lesson, words: Section) -> None:
     """Draw the three models' masks and predictions. The shape of cross-attention answers the question above."""
-    seen, part = dict[str, np.ndarray](), page.controls["part"]
+    seen, part = dict[str, np.ndarray](), page["part"]
     words.choice("part", "parts")
     # draw each family while the next one is computed
     with closing(page.ask_each(_families(_sentence(page)), height=330)) as answers:
@@ -169,7 +169,7 @@ def _hidden(page: PageContext, words: Section) -> None:
     if len(spans) < 2:
         st.info(words["short"])
         return
-    at = min(page.controls["hide"], len(spans) - 1)
+    at = min(page["hide"], len(spans) - 1)
     words.slider("hide", range(1, len(spans)), say=lambda place: text[slice(*spans[place])], closed=True)
     records = list(page.ask_each(_families(text)))
     words.tell(word=escape_markdown(text[slice(*spans[at])]))
@@ -197,7 +197,7 @@ def _factors(page: PageContext, words: Section) -> None:
     """Draw a text's conditional probabilities and their product; for a translation, beside those of another one."""
     text = _sentence(page)
     words.choice("whose", "whoses")
-    if page.controls["whose"] == "decoder":
+    if page["whose"] == "decoder":
         if decoder() == STANDS_IN:
             st.caption(words.lesson.prose["three"]["missing"])
         _product(words, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
@@ -259,7 +259,7 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
     words, text = Section(lesson, "steps"), _sentence(page)
     whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
-    at = min(page.controls["upto"], steps)
+    at = min(page["upto"], steps)
     part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
     with st.expander(words["title"]), st.container(key="section-steps"):

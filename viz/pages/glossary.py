@@ -16,19 +16,19 @@ IN_A_ROW = 2
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words, opened = strings("glossary"), terms().get(page.controls["term"])
+    words, opened = strings("glossary"), terms().get(page["term"])
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
         st.text_input(words["find"], max_chars=60, placeholder=words["example"],
-                      **bind(page.set, "find", page.controls["find"]))
+                      **bind(page.set, "find", page["find"]))
     if opened:
         with st.container(key="opened"):
             _card(opened, words, wide=True)
             st.button(words["close"], type="tertiary", key="close-term", on_click=lambda: page.set(term=""))
-    matches = [term for term in search(page.controls["find"]) if term is not opened]
+    matches = [term for term in search(page["find"]) if term is not opened]
     st.caption(words("count", count=len(matches), total=len(terms())) if matches else
-               words("none", find=escape_markdown(page.controls["find"])))
+               words("none", find=escape_markdown(page["find"])))
     letters = {letter: list(entries) for letter, entries in groupby(matches, lambda term: term.title[0].upper())}
     if len(letters) > 1:
         with st.container(key="letters"):

@@ -28,7 +28,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for
+from viz.widgets.fields import bind, choice_for, flex_row
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import data_table
@@ -59,8 +59,8 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "treebank", words["which"], words["treebanks"])
     limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
-    st.caption(words["about"](page.controls["treebank"], **limits), width=READABLE_WIDE)
-    sentences = _sentences(page.controls["treebank"])
+    st.caption(words["about"](page["treebank"], **limits), width=READABLE_WIDE)
+    sentences = _sentences(page["treebank"])
     if sentences is None:
         return
     question = SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences)
@@ -147,9 +147,9 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     words = strings("grammar")
     st.markdown(f"##### {words['sentence']}")
     names = [score.name for score in report.relations]
-    relation = page.controls["relation"] if page.controls["relation"] in names else _first(report).name
+    relation = page["relation"] if page["relation"] in names else _first(report).name
     places = drawable(report, relation)
-    with st.container(horizontal=True):
+    with flex_row():
         offered = [name for name in names if name in RELATIONS or name == relation]
         st.selectbox(words["relation"], offered, format_func=lambda name: words["relation_names"].get(name, name),
                      width=280, **bind(page.set, "relation", relation))
@@ -158,7 +158,7 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
         st.info(words("no_sentence", words=LONGEST))
         return
     # a phone shows the shortest sentence whole
-    place = page.controls["tree"] if page.controls["tree"] in places else min(
+    place = page["tree"] if page["tree"] in places else min(
         places, key=lambda each: sentence_width(*_tree(sentence_at(report, each))))
     st.selectbox(words["which_sentence"], places, **bind(page.set, "tree", place),
                  format_func=lambda each: sentence_at(report, each).text)
@@ -181,9 +181,9 @@ def _first(report: SyntaxReport) -> RelationScore:
 def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoice:
     """Return the head to draw, in its more accurate direction."""
     heads = report.counts.heads
-    if page.controls["drawn"] == "open" and ((view := page.view()).layer, view.head) in heads:
+    if page["drawn"] == "open" and ((view := page.view()).layer, view.head) in heads:
         shares = test.accuracies(report.counts, report.counts.names.index(relation))
-        head = heads.index((view.layer, view.head))
+        head = heads.index(view.head_id)
         return HeadChoice(DIRECTIONS[int(shares[:, head].argmax())], view.layer, view.head)
     return report.named(relation).best
 

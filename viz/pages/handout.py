@@ -26,7 +26,7 @@ from viz.provenance import opens_elsewhere
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import text_value
+from viz.widgets.fields import flex_row, text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
 from viz.widgets.my_lesson import draw_again, present
 from viz.widgets.upload import most_megabytes, take
@@ -66,11 +66,11 @@ def render(frame: PageContext) -> None:
     _linked(frame, figures)
     if figures.items:
         _title(figures)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with flex_row("center", gap="small"):
         if figures.items:
             _out(frame, figures)
         _in(figures)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with flex_row("center", gap="small"):
         _write()
         st.button(words["ninety"], key="handout-ninety", help=words["ninety_help"], on_click=_changes,
                   args=(lambda known: ready(base_address(), partial(draw_again, frame)),))
@@ -97,13 +97,13 @@ def _say_how_much(figures: Handout) -> None:
 
 def _linked(frame: PageContext, figures: Handout) -> None:
     """Draw the list contained in a link: adopt it if the session has none, else offer it."""
-    words, text = strings("handout"), frame.controls["list"]
+    words, text = strings("handout"), frame["list"]
     if not text:
         return
     try:
         brought = unpacked(text, base_address(), partial(draw_again, frame))
     except UserError as error:
-        st.error(escape_markdown(str(error)))
+        st.error(escape_markdown(error))
         return
 
     def take_it() -> None:
@@ -114,7 +114,7 @@ def _linked(frame: PageContext, figures: Handout) -> None:
         take_it()
         st.rerun()
     st.info(words("linked", count=len(brought.items), title=brought.title or words["linked_untitled"]))
-    with st.container(horizontal=True):
+    with flex_row():
         st.button(words["linked_replace"], key="linked-replace", type="primary", on_click=take_it)
         st.button(words["linked_leave"], key="linked-leave", on_click=frame.set, kwargs={"list": ""})
 
@@ -210,7 +210,7 @@ def _card(place: int, item: Item, count: int) -> None:
     """Draw one figure as it will be exported, with fields for its caption and position."""
     words = strings("handout")
     with st.container(border=True, key=f"item-{item.id}"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with flex_row("center", gap="small"):
             st.markdown(f"**{place + 1}**", width="content")
             for name, to in (("up", place - 1), ("down", place + 1)):
                 st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
@@ -260,7 +260,7 @@ def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
 
 def _stage(frame: PageContext, figures: Handout) -> None:
     """Draw one figure as large as fits on the screen."""
-    words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
+    words, place = strings("handout"), min(frame["figure"], len(figures.items))
     item = figures.items[place - 1]
     if item.kind not in WORDS:
         _draw(item, STAGE)

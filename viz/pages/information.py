@@ -51,8 +51,8 @@ def render(page: PageContext) -> None:
 @section
 def _toy(page: PageContext, words: Section) -> None:
     """Draw a toy head with a single function, its three numbers and the question."""
-    name, n = page.controls["toy"], page.controls["size"]
-    weights = information.toy(name, n, page.controls["sharp"])
+    name, n = page["toy"], page["size"]
+    weights = information.toy(name, n, page["sharp"])
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
     numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
     words.tell(name=words["names"][name], n=n, most=np.log2(n), **numbers, **{
@@ -95,10 +95,10 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
     with lesson.section("texts") as words:
         words.choice("texts", "names")
         _, view = real_head(page, token=False)
-        which, wrong = page.controls["texts"], list[str]()
+        which, wrong = page["texts"], list[str]()
         if which == "own":
             words.text("own", 1200, st.text_area)
-        texts = {"one": [], "set": words["set"], "own": page.controls["own"].splitlines()[:MOST_TEXTS]}[which]
+        texts = {"one": [], "set": words["set"], "own": page["own"].splitlines()[:MOST_TEXTS]}[which]
         queries = [sources.open_query(page.state.model, text) for text in texts if text.strip()] or [page.query()]
         answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
                                 say=lambda number, text: words("progress", number=number + 1, all=len(queries)),
@@ -123,7 +123,7 @@ def _layers(page: PageContext, words: Section, pool: Information) -> None:
         values, blank = pool.values[name], pool.blank[name]
         with column:
             words.figure(by_layer, pool.places, values, height=360, names=(words["heads"], words["means"]),
-                         line=(words["lines"][name], blank), marked=(view.layer, view.head), kind=name,
+                         line=(words["lines"][name], blank), marked=view.head_id, kind=name,
                          key=f"information-{name}")
     words.explain(information.measure_text, information.mutual, information.mean_over_texts,
                   below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()), heads=len(pool.places),
@@ -141,8 +141,8 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
     wanted = np.sqrt(pool.divergence)
     with computing():
         planes = information.planes(wanted)
-    points = planes[page.controls["method"]]
-    here, labels = pool.places.index((view.layer, view.head)), [head_label(*head) for head in pool.places]
+    points = planes[page["method"]]
+    here, labels = pool.places.index(view.head_id), [head_label(*head) for head in pool.places]
     near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
     drawn, (same, other) = information.between(points), information.within_and_between(pool, wanted)
     words.tell(heads=len(labels), stress=information.stress(points, wanted), head=labels[here], count=len(near),
@@ -169,7 +169,7 @@ def _map(page: PageContext, words: Section, pool: Information) -> None:
 @section
 def _subspaces(page: PageContext, words: Section) -> None:
     """Draw the principal angles between the subspaces of a chosen layer's heads, compared with slices."""
-    view, name = page.view(), page.controls["matrix"]
+    view, name = page.view(), page["matrix"]
     words.choice("matrix", "matrices")
     try:
         found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
@@ -206,7 +206,7 @@ def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
 @section
 def _bound(page: PageContext, words: Section) -> None:
     """Draw H(Y) minus the cross-entropy, which stays below I(X;Y), over how much a model has learned."""
-    learnt, bond = page.controls["learnt"], page.controls["bond"]
+    learnt, bond = page["learnt"], page["bond"]
     bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
     proved = bound.entropy - bound.cross_entropy
     left, right = split()

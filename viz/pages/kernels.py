@@ -127,7 +127,7 @@ def _copying(page: PageContext, words: Section) -> None:
 
 
 def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
-    x, y = np.array(page.controls["p"]).reshape(-1, 2).T
+    x, y = np.array(page["p"]).reshape(-1, 2).T
     return x, y
 
 
@@ -201,7 +201,7 @@ def _relabel(page: PageContext, words: Section) -> None:
 @section
 def _scores(page: PageContext, words: Section) -> None:
     """Draw three scores that learn a lookup: shipped runs for each d_k, and a training now at the chosen one."""
-    d_k, seed, shipped = page.controls["dk"], page.controls["seed"], shipped_runs()
+    d_k, seed, shipped = page["dk"], page["seed"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     starts, chance = runs["additive"][-1], float(np.log(scores.CLASSES))
     words.tell(starts=len(starts), learnt=int((starts < 0.01).sum()), worst=starts.max(), date=shipped["date"],
@@ -215,7 +215,7 @@ def _scores(page: PageContext, words: Section) -> None:
             words.slider("dk")
         words.toggle("train")
         words.button("again", seed=(seed + 1) % SEEDS, train=True)
-    left, right = split() if page.controls["train"] else (st.container(), None)
+    left, right = split() if page["train"] else (st.container(), None)
     with left:
         words.figure(lines, np.array(shipped["widths"]), over, log="x", height=360, bounds=guessing,
                      marks=[(d_k, f"d_k = {d_k}")], key="kernels-widths")

@@ -80,13 +80,13 @@ def _lengths(page: PageContext, words: Section) -> None:
         for control, place in zip(shown, st.columns(len(shown), gap="small"), strict=True):
             shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
             with place:
-                picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
+                picture_button(handles(control, page[control.name], shares, key=f"shares-{control.name}",
                                        turn=page.set))
         if not revealed:
             return
-        words.presets("q", PRESETS | {"same": page.controls["p"]})
+        words.presets("q", PRESETS | {"same": page["p"]})
         drawn = st.container()
-    p, q = (_whole(page.controls[name]) for name in ("p", "q"))
+    p, q = (_whole(page[name]) for name in ("p", "q"))
     loss, floor, gap, back = (float(value) for value in (
         learning.cross_entropy(p, q), entropy(p, base=math.e), learning.divergence(p, q),
         learning.divergence(q, p)))
@@ -122,13 +122,13 @@ def _targets(page: PageContext, words: Section) -> None:
         words.slider("soft")
     with fourth:
         wished = words.text("wish", 1)
-    soft = page.controls["soft"]
+    soft = page["soft"]
     if len(text) < 2 or text[-1] not in vocabulary or wished not in vocabulary:
         st.info(words["unknown"])
         return
     if words.hidden():
         return
-    step = min(known, key=lambda each: abs(each - page.controls["step"]))
+    step = min(known, key=lambda each: abs(each - page["step"]))
     logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
                       for model in (learning.student(step), learning.TEACHER))
     student, teacher = distribution(logits), distribution(taught, soft)
@@ -155,7 +155,7 @@ def _targets(page: PageContext, words: Section) -> None:
 @section
 def _smoothing(page: PageContext, words: Section) -> None:
     """Draw the loss over the right word's probability, and the lowest possible loss over ε."""
-    epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
+    epsilon, size, where = (page[name] for name in ("eps", "size", "where"))
     first, second, third = split(2, 2, 3)
     with first:
         words.slider("eps")
@@ -186,7 +186,7 @@ def _smoothing(page: PageContext, words: Section) -> None:
 @section
 def _adam(page: PageContext, words: Section) -> None:
     """Draw Adam's steps for a sequence of gradients, with the paper's settings and with the reader's."""
-    kind, beta2, epsilon = (page.controls[name] for name in ("signal", "b2", "ae"))
+    kind, beta2, epsilon = (page[name] for name in ("signal", "b2", "ae"))
     gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
     paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
     after = learning.AT + 20
@@ -209,7 +209,7 @@ def _adam(page: PageContext, words: Section) -> None:
 @section
 def _rate(page: PageContext, words: Section) -> None:
     """Draw the paper's learning rate and that of the short training."""
-    peak, warm_up, decay = (page.controls[name] for name in ("rate", "warm", "decay"))
+    peak, warm_up, decay = (page[name] for name in ("rate", "warm", "decay"))
     ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in range(1, STEPS + 1)])
     highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
     words.tell(highest=highest, end=end, peak=ours.max(), last=ours[-1], steps=STEPS, warm=warm_up)
@@ -232,15 +232,15 @@ def _rate(page: PageContext, words: Section) -> None:
 @section
 def _cliff(page: PageContext, words: Section) -> None:
     """Draw gradient descent on a landscape with a cliff, with and without clipping."""
-    limit = page.controls["limit"]
+    limit = page["limit"]
     start = tuple(low + share * (high - low)
-                  for low, high, share in zip(learning.LOW, learning.HIGH, page.controls["start"], strict=True))
+                  for low, high, share in zip(learning.LOW, learning.HIGH, page["start"], strict=True))
     free, lengths = learning.descend(start, 0.3, 0.0)
     tame, _ = learning.descend(start, 0.3, limit)
     left, right = split(2, 3)
     with left:
         point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
-        picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set))
+        picture_button(handles(START, page["start"], point, key="start", turn=page.set))
         words.slider("limit", (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                      say=lambda value: f"{value:g}" if value else words["never"])
     words.tell(longest=format_number(lengths.max()), allowed=f"{limit:g}" if limit else words["never"],

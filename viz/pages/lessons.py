@@ -8,6 +8,7 @@ from viz.components.transformer_diagram import Door, transformer_diagram
 from viz.page import Page, PageContext, lessons
 from viz.text import Texts, menu, page_titles, strings
 from viz.theme import READABLE
+from viz.widgets.fields import flex_row
 from viz.widgets.handout_button import picture_button
 from viz.widgets.progress import forget, progress, right_answers
 from viz.widgets.sheets import COPY, sheet_list
@@ -76,7 +77,7 @@ def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[st
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {page_titles()[name]}**  \n{lesson['question']}")
         st.caption(_facts(lesson))
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with flex_row("center"):
             st.button(words["continue" if left else "open"], key=f"open-{name}", on_click=page.open_next, args=(name,))
             right, asked = right_answers(name, left)
             if asked:

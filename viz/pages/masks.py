@@ -65,14 +65,14 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
             words.slider("pad")
         words.toggle("ahead")
         words.button("clear", flips=())
-        words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
+        words.button("again", seed=(page["seed"] + 1) % SEEDS)
     pictures, right = split(9, 5)
     left, middle = pictures.columns([5, 4], gap="small")
     words.tell(n=N, open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
                blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
     with left:
         picture_button(mask_editor(
-            allowed, texts, marked=page.controls["row"], key="mask",
+            allowed, texts, marked=page["row"], key="mask",
             on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
     with middle, computing():
         weights = masking.masked_weights(scores, allowed, "before")
@@ -87,7 +87,7 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
 @section
 def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.ndarray,
                      scores: np.ndarray) -> None:
-    method, row = page.controls["method"], page.controls["row"]
+    method, row = page["method"], page["row"]
     by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
     if words.hidden():
         return
@@ -142,7 +142,7 @@ def _blind(lesson: Lesson) -> None:
 
 
 def _shape(page: PageContext) -> masking.Shape:
-    return masking.Shape(*(page.controls[name] for name in ("window", "dilation", "global", "random", "draw")))
+    return masking.Shape(*(page[name] for name in ("window", "dilation", "global", "random", "draw")))
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:
@@ -187,12 +187,12 @@ def _patterns(page: PageContext, words: Section) -> None:
 @section
 def _real(page: PageContext, words: Section) -> None:
     """Draw how much weight a model's heads would lose to a sparse pattern."""
-    shape, name = _shape(page), page.controls["pattern"]
+    shape, name = _shape(page), page["pattern"]
     words.toggle("real")
-    if not page.controls["real"]:
+    if not page["real"]:
         return
     record, view = real_head(page, token=False)
-    attention_map, place = record[view.kind], (view.layer, view.head)
+    attention_map, place = record[view.kind], view.head_id
     if attention_map.kind is Kind.CROSS:
         st.info(words["cross"])
         return

@@ -18,7 +18,7 @@ from viz.format import format_weight, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting, slider_for
+from viz.widgets.fields import button_setting, flex_row, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import model_button
 from viz.widgets.handout_button import picture_button
@@ -43,7 +43,7 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"])
     state = page.state
     try:
-        _next_word(page, sources.open_query(state.model, state.text, continuation=page.controls["wrote"],
+        _next_word(page, sources.open_query(state.model, state.text, continuation=page["wrote"],
                                             chat=page.query().chat))
         return
     except NoNextWord:
@@ -53,7 +53,7 @@ def render(page: PageContext) -> None:
         if state.model not in titles:
             raise
         _ways_out(page, escape_markdown(missing.reason))
-    _next_word(page, sources.open_query(OURS[0], example_of(OURS[0]), continuation=page.controls["wrote"]))
+    _next_word(page, sources.open_query(OURS[0], example_of(OURS[0]), continuation=page["wrote"]))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -64,7 +64,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
     with st.container(key="aside-ways"):   # hidden in lecture mode
         st.info(sentence)
-        with st.container(horizontal=True):
+        with flex_row():
             for offer in writers:
                 if offer.on_disk:
                     model_button(page, offer, wrote=())
@@ -86,7 +86,7 @@ def _next_word(page: PageContext, query: Query) -> None:
     with left:
         for name, options in CUTS.items():
             slider_for(page, name, words[name], options)
-    chances = distribution(answer.logits, page.controls["t"], page.controls["top_k"], page.controls["top_p"])
+    chances = distribution(answer.logits, page["t"], page["top_k"], page["top_p"])
     with right:
         _chart(answer, chances)
     _steps(page, answer, chances, len(tokens) >= record.card.max_tokens)
@@ -110,8 +110,8 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:
     """Draw the buttons: forward by the most probable, a random or a clicked token; back by one token or to the
     start."""
-    words, wrote = strings("next_word"), page.controls["wrote"]
-    with st.container(horizontal=True):
+    words, wrote = strings("next_word"), page["wrote"]
+    with flex_row():
         if wrote:
             button_setting(page, words["restart"], "restart", wrote=())
             button_setting(page, words["back"], "back", wrote=wrote[:-1])
@@ -122,7 +122,7 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
         st.button(words["sample"], key="sample", on_click=lambda: page.set(
             wrote=(*wrote, int(np.random.default_rng().choice(len(chances), p=chances)))))
     st.caption(words["choose"])
-    with st.container(horizontal=True):
+    with flex_row():
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
             if chances[number] > 0:
                 share = format_weight(float(chances[number]))

@@ -89,9 +89,9 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
 @section
 def _cut(page: PageContext, words: Section) -> None:
     """Draw the picture with patches of a chosen size, and the quantities that depend on it."""
-    side = min(SIDES, key=lambda each: abs(each - page.controls["side"]))
+    side = min(SIDES, key=lambda each: abs(each - page["side"]))
     with computing():
-        pixels, model = digit_patches.canvases()[page.controls["picture"]].pixels(), digit_patches.patch_network()
+        pixels, model = digit_patches.canvases()[page["picture"]].pixels(), digit_patches.patch_network()
         height, width = pixels.shape
         counted = {each: digit_patches.numbers(height, width, each, model.config.d_model) for each in SIDES}
         patches = counted[side]["tokens"] - 1
@@ -113,7 +113,7 @@ def _cut(page: PageContext, words: Section) -> None:
 @section
 def _places(page: PageContext, words: Section) -> None:
     """Draw the pairwise similarity of the learned position vectors as maps, one of them large."""
-    place = page.controls["place"]
+    place = page["place"]
     with computing():
         table = digit_patches.place_vectors()
         similar = cosines(table, table)
@@ -143,7 +143,7 @@ def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
 @section
 def _data(page: PageContext, words: Section) -> None:
     """Draw a convolutional network and a Vision Transformer, trained on the same digits."""
-    turned, count = page.controls, int(page.controls["count"])
+    turned, count = page.controls, int(page["count"])
     choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
     with st.container(width=260):
         words.slider("seed")

@@ -37,7 +37,7 @@ from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import choice_for, segments, toggle
+from viz.widgets.fields import choice_for, flex_row, segments, toggle
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
             pictures.find(page.state.image or "")
         except UserError as error:
             picture_pills(page)
-            st.warning(words("gone_here", reason=escape_markdown(str(error))))
+            st.warning(words("gone_here", reason=escape_markdown(error)))
             return
     try:
         record = page.record()
@@ -89,7 +89,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     offer = offers.get(page.state.model) or offers.get(FETCHED)
     st.info(escape_markdown(sentence) if offer is None else words("none",
         model=escape_markdown(offer.title), good_for=escape_markdown(offer.good_for)))
-    with st.container(horizontal=True):
+    with flex_row():
         for each in dict.fromkeys([*([offer] if offer else []), *map(offers.__getitem__, picture_models())]):
             model_button(page, each)
 
@@ -101,7 +101,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     left, right = st.columns([5, 7], gap="medium")
     with left:
         drawn = _open_head(page, record, view)
-        with st.container(horizontal=True, gap="small"):
+        with flex_row(gap="small"):
             export_menu(page, record, view)
             add_to_handout("picture", item_maker(drawn, (record,)))
             # opens the page Compare with the patch in focus hidden
@@ -129,16 +129,16 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
     """Draw the open head with its display options, none of which changes the model's numbers."""
     words = strings("pictures")
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with flex_row("center", horizontal_alignment="distribute"):
         st.markdown(f"##### {strings('heads')('head_title', layer=view.layer, head=view.head)}",
                     width="content")
         with st.popover(words["show"]):
-            for name, options, value in (("opacity", OPACITIES, page.controls["opacity"]), ("keep", KEEPS, view.keep)):
+            for name, options, value in (("opacity", OPACITIES, page["opacity"]), ("keep", KEEPS, view.keep)):
                 _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
             toggle(words["hide_special"], page.set, "hide_special", view.hide_special)
             toggle(words["renormalise"], page.set, "renormalise", view.renormalise)
     return open_picture(record, view, key="picture", height=LARGE,
-                        opacity=page.controls["opacity"],
+                        opacity=page["opacity"],
                         on_event=lambda event: page.set(token=event.token))
 
 
@@ -151,13 +151,13 @@ def _shares_slider(page: PageContext, name: str, label: str, options: tuple[floa
 def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the focused token's row in every head, over the picture."""
     words, kinds = strings("pictures"), strings("heads")
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with flex_row("center", horizontal_alignment="distribute"):
         st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
         if len(record.kinds) > 1:
             segments(kinds["kind"], {kind: kind.label(kinds["kinds"]) for kind in record.kinds}, page.set, "kind",
                      view.kind)
-    drawn = head_grid(rows_overview(record[view.kind], view), GridState((view.layer, view.head)),
-                      behind=picture_behind(record, view, page.controls["opacity"]),
+    drawn = head_grid(rows_overview(record[view.kind], view), GridState(view.head_id),
+                      behind=picture_behind(record, view, page["opacity"]),
                       height=LARGE + 60, key="picture-grid",
                       on_event=lambda event: page.set(head=(event.layer, event.head)))
     picture_button(drawn, (record,))
@@ -178,7 +178,7 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
     patches, special = np.array(tokens.patches), len(tokens) - len(tokens.patches)
     on_patches = weights[patches]
     facts = {"from": escape_markdown(patch_name(attention_map.queries, token)),
-             "head": head_label(view.layer, view.head),
+             "head": head_label(*view.head_id),
              "to": escape_markdown(patch_name(tokens, int(patches[on_patches.argmax()]))),
              "weight": format_weight(on_patches.max()), "half": half_of(on_patches), "size": len(patches),
              "times": format_number(on_patches.max() / glow.even_weight(allowed_keys(layer, token)), 2),
@@ -212,7 +212,7 @@ def answer_claim(record: AttentionRecord) -> str:
 
 def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the chosen measure by layer, one dot per head, with a uniform row's value."""
-    words, name = strings("pictures")["layers"], page.controls["measure"]
+    words, name = strings("pictures")["layers"], page["measure"]
     found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
     values, even = getattr(found, name), found.even[name]
@@ -222,7 +222,7 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     found_range = words("range", **layer_facts(found, name), unit=words["units"][name])
     figure(by_layer, found.heads, values, axes=(words["layer"], words["axes"][name]),
            names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
-           marked=(view.layer, view.head), key=f"pictures-{name}", alt=f"{words['axes'][name]}. {found_range}")
+           marked=view.head_id, key=f"pictures-{name}", alt=f"{words['axes'][name]}. {found_range}")
     st.markdown(found_range, width=READABLE_WIDE)
     st.caption(words["about"][name], width=READABLE_WIDE)
 
@@ -245,7 +245,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
         page.set(**changes)
 
     drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
-                         PatchState(token, page.controls["opacity"], **state), height=HIGH,
+                         PatchState(token, page["opacity"], **state), height=HIGH,
                          key=key, frozen=not choose, on_event=choose_token if choose else None)
     picture_button(drawn, (record,))
 
@@ -287,7 +287,7 @@ def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
         st.markdown(words["none"])
         return
     rows, columns = tokens.grid or (1, 1)
-    chosen = page.controls["place"] if page.controls["place"] in tokens.patches else view.token
+    chosen = page["place"] if page["place"] in tokens.patches else view.token
     token = chosen if chosen is not None and tokens.place(chosen) is not None else (
         tokens.patch_at(rows // 2, columns // 2) or 0)
     cosines, facts = _cosines(tables[0], record, view, token)
@@ -312,7 +312,7 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the length of each patch's vector after a layer, with outliers marked."""
     words, tokens = strings("pictures")["norms"], record[view.kind].keys
     blocks = {block.index: block for block in _trace(page).blocks if len(block.after) == len(tokens)}
-    chosen = page.controls["after"] if page.controls["after"] in blocks else max(blocks)
+    chosen = page["after"] if page["after"] in blocks else max(blocks)
     slider(words["after"], list(blocks), chosen, say=str, key="slider-after", turn=lambda layer: page.set(after=layer))
     norms = lengths(blocks[chosen].after)
     of_patches, marked = norms[list(tokens.patches)], outliers(norms, tokens.patches)
@@ -327,7 +327,7 @@ def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw rollout from the token in focus, as defined and as computed by a widely copied program, whose rows do not
     sum to 1."""
     words, token, tokens = strings("pictures")["rollout"], view.token or 0, record[view.kind].keys
-    discard = page.controls["discard"]
+    discard = page["discard"]
     _shares_slider(page, "discard", words["discard"], DISCARDS, discard)
     found: PatchRollout = page.ask(PatchRolloutQuery(record.query, view.kind, discard))
     for place, name in zip(st.columns(2, gap="medium"), ("right", "copied"), strict=True):

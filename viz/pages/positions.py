@@ -15,7 +15,7 @@ from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps, stepped
 from viz.text import Texts, escape_markdown
-from viz.widgets.fields import choice_for
+from viz.widgets.fields import choice_for, flex_row
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
@@ -52,18 +52,18 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
     pair of dimensions."""
     _shift(page, lesson)
     choice_for(page, "relative", *lesson.prose["relative"].values())
-    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[page.controls["relative"]](page, lesson)
+    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[page["relative"]](page, lesson)
 
 
 @section
 def _shuffle(page: PageContext, words: Section) -> None:
     """Draw how much each word's output changes when a small model reads the words in shuffled order."""
-    scheme, causal, order = page.controls["scheme"], page.controls["stack"] == "decoder", page.controls["shuffle"]
+    scheme, causal, order = page["scheme"], page["stack"] == "decoder", page["shuffle"]
     if sorted(order) != list(range(len(WORDS))):
         order = ORDERS["first"]
     left, right = split(3, 2)
     with left:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with flex_row("center"):
             st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
             words.presets("shuffle", ORDERS)
         with computing():
@@ -87,7 +87,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
     apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
     words.tell(most=float(moved.max()), least=float(moved.min()), apart=apart, how=scheme)
     with left:
-        with st.container(horizontal=True):
+        with flex_row():
             words.choice("scheme", "schemes")
             words.choice("stack", "stacks")
         words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
@@ -97,7 +97,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
 
 def _wave_width(page: PageContext) -> int:
     """Return the number of dimensions of the waves, rounded down to an even number."""
-    return page.controls["d"] - page.controls["d"] % 2
+    return page["d"] - page["d"] % 2
 
 
 @section
@@ -107,19 +107,19 @@ def _table(page: PageContext, words: Section) -> None:
     table."""
     with controls_row():
         words.choice("source", "sources_of")
-        if page.controls["source"] == "waves":
+        if page["source"] == "waves":
             # sine and cosine need an even number of dimensions
             words.slider("d", say=lambda value: str(value - value % 2))
         table, caption = _vectors(page, words)
     st.caption(caption)
     width = _wave_width(page)
     waves = positions.wavelengths(width)
-    if page.controls["source"] == "waves":
+    if page["source"] == "waves":
         x, drawn, name, bound = 2 * np.arange(len(waves)), waves, words["wavelength"], (2 * np.pi, "2π")
     else:
         drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
         x = np.arange(len(drawn))
-    words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page.controls["source"]],
+    words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page["source"]],
                d=width, first=waves[0], last=waves[-1],
                longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
     left, right = split(3, 2)
@@ -135,7 +135,7 @@ def _table(page: PageContext, words: Section) -> None:
 def _vectors(page: PageContext, words: Texts) -> tuple[np.ndarray, str]:
     """Return the table to draw, float64 (position, d), and its description. Called within a row of controls, so that
     waiting for a model does not move the picture."""
-    source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
+    source, waves = page["source"], positions.sinusoidal(np.arange(LENGTH), 64)
     if source == "here":
         study = positions.beyond()
         return np.array(study["learned"]), words("said_here", trained=study["trained"], tested=study["tested"])
@@ -145,7 +145,7 @@ def _vectors(page: PageContext, words: Texts) -> tuple[np.ndarray, str]:
         record = page.record(height=0)
         learned = page.ask(TraceQuery(record.query), height=0).embedded[0].learned
     except UserError as error:
-        return waves, escape_markdown(str(error))
+        return waves, escape_markdown(error)
     model, used = escape_markdown(record.card.title), max(len(side.queries.texts) for side in record.maps)
     if learned is None:
         return waves, words("not_learned", model=model, scheme=escape_markdown(record.card.positions), used=used)
@@ -156,8 +156,8 @@ def _vectors(page: PageContext, words: Texts) -> tuple[np.ndarray, str]:
 @section
 def _distance(page: PageContext, words: Section) -> None:
     """Draw the similarity of any two positions, with and without a matrix in between."""
-    back, waves = _signed(page.controls["back"]), page.controls["source"] == "waves"
-    with st.container(horizontal=True):
+    back, waves = _signed(page["back"]), page["source"] == "waves"
+    with flex_row():
         if waves:
             words.slider("back", range(-50, 51), say=_signed)
         table, _ = _vectors(page, words.lesson.prose["table"])
@@ -167,7 +167,7 @@ def _distance(page: PageContext, words: Section) -> None:
     shown = np.abs(distance) <= 3 * len(table) // 4
     drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
     if waves:
-        turned = positions.compare_rows(table, positions.shift(page.controls["back"], table.shape[1]))
+        turned = positions.compare_rows(table, positions.shift(page["back"], table.shape[1]))
         drawn.append(Line(words("through", k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
     half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
     words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
@@ -188,8 +188,8 @@ def _signed(steps: int) -> str:
 @section
 def _shift(page: PageContext, words: Section) -> None:
     """Draw one pair of dimensions as a clock hand; each step of k turns it by the same angle at any position."""
-    width, place, steps = _wave_width(page), page.controls["p"], page.controls["k"]
-    pair = min(page.controls["wave"], width // 2 - 1)
+    width, place, steps = _wave_width(page), page["p"], page["k"]
+    pair = min(page["wave"], width // 2 - 1)
     left, right = split(1, 2)
     with left:
         words.slider("p", range(101))
@@ -215,8 +215,8 @@ def _rotary(page: PageContext, words: Section) -> None:
     only on their distance."""
     query, key = np.random.default_rng(4).normal(size=(2, 32)) + 0.8
     square = positions.rotary_scores(query, key, LENGTH)
-    far, place, steps = np.arange(-40, 41), page.controls["p"], page.controls["k"]
-    pair = min(page.controls["wave"], len(query) // 2 - 1)
+    far, place, steps = np.arange(-40, 41), page["p"], page["k"]
+    pair = min(page["wave"], len(query) // 2 - 1)
     cut, rate = slice(2 * pair, 2 * pair + 2), float(np.degrees(positions.rates(len(query))[pair]))
     words.tell(plain=float(query @ key), spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
                same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
@@ -239,7 +239,7 @@ def _rotary(page: PageContext, words: Section) -> None:
 @section
 def _alibi(page: PageContext, words: Section) -> None:
     """Draw ALiBi: each head subtracts its slope times the distance from the scores."""
-    count, distance = page.controls["heads"], np.arange(0, 65)
+    count, distance = page["heads"], np.arange(0, 65)
     slopes = positions.alibi_slopes(count)
     words.slider("heads")
     shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]

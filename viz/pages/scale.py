@@ -49,7 +49,7 @@ def render(page: PageContext) -> None:
 
 def _rows(page: PageContext) -> tuple[int, int, str]:
     """Return the number of keys, the seed, and the distribution of the components."""
-    return page.controls["keys"], page.controls["seed"], page.controls["draw"]
+    return page["keys"], page["seed"], page["draw"]
 
 
 def _curves(words: Section, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
@@ -69,7 +69,7 @@ def _see(page: PageContext, words: Section) -> bool:
             st.caption(words["before"])
     with right:
         words.slider("dk", say=lambda value: f"{value:,}")
-        d_k, rest = page.controls["dk"], _rows(page)
+        d_k, rest = page["dk"], _rows(page)
         with computing():
             found, numbers = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest)
         crossing = sqrt_dk.crossing(found)
@@ -93,13 +93,13 @@ def _see(page: PageContext, words: Section) -> bool:
 @section
 def _variance(page: PageContext, words: Section) -> None:
     """Draw the variance over d_k, and the scores at the chosen d_k, with and without the division."""
-    d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
+    d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     dots, root = sqrt_dk.at_width(d_k, *rest)[1], d_k**0.5
     with controls_row():
         words.choice("draw", "draws")
         with st.container(width=220):
             words.slider("keys")
-        words.button("again", seed=(page.controls["seed"] + 1) % SEEDS)
+        words.button("again", seed=(page["seed"] + 1) % SEEDS)
     words.tell(d_k=d_k, measured=dots.var(), spread=dots.std(), root=root, rows=sqrt_dk.draws(rest[0]),
                divided=(dots / root).var())
     left, middle, right = split(4, 3, 3)
@@ -129,7 +129,7 @@ def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, 
 @section
 def _softmax(page: PageContext, words: Section) -> None:
     """Draw the entropy and the gradient over d_k."""
-    d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
+    d_k, rest, widths = page["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
     words.tell(d_k=d_k, bits=bits, **numbers)
     looks: dict[str, dict] = {
@@ -145,8 +145,8 @@ def _softmax(page: PageContext, words: Section) -> None:
 @section
 def _reasons(page: PageContext, words: Section) -> None:
     """Draw the table of the four reasons: the claim, the measurement, and the conclusion."""
-    d_k = page.controls["dk"]
-    keys, divisors = page.controls["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
+    d_k = page["dk"]
+    keys, divisors = page["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
     overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
     overflow |= {str(width): sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
     numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {
@@ -196,7 +196,7 @@ def _training(page: PageContext, words: Section) -> None:
 def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
     """Draw the weights of every symbol on all symbols at the slider's step."""
     words.slider("step", closed=True)
-    step = page.controls["step"]
+    step = page["step"]
     for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
         weights, name = first.film[which][round(step / EVERY)], words["names"][which]
         words.tell(name=name, step=step, own=np.diag(weights).mean())
@@ -208,7 +208,7 @@ def _film(page: PageContext, words: Section, first: sqrt_dk.Trainings) -> None:
 @section
 def _temperature(page: PageContext, words: Section) -> None:
     """Draw the entropy over the temperature, with √d_k marked."""
-    d_k, rest = page.controls["dk"], _rows(page)
+    d_k, rest = page["dk"], _rows(page)
     root, dots = d_k**0.5, sqrt_dk.at_width(d_k, *rest)[1]
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
     words.tell(root=root, d_k=d_k, **sqrt_dk.numbers_at(d_k, *rest))
@@ -224,7 +224,7 @@ def _temperature(page: PageContext, words: Section) -> None:
 def _real(page: PageContext, words: Section) -> None:
     """Draw a trained head's rows, with and without the division."""
     words.toggle("real")
-    if not page.controls["real"]:
+    if not page["real"]:
         return
     record, view = real_head(page, token=False)
     layer = record[view.kind].layer(view.layer)

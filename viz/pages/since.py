@@ -19,7 +19,7 @@ from viz.format import format_number, format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.text import Texts
-from viz.widgets.fields import bind, button_setting, choice_for
+from viz.widgets.fields import bind, button_setting, choice_for, flex_row
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
@@ -52,10 +52,10 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "since")
     lesson.header()
     sections = {"cache": _cache, "experts": _experts, "writing": _writing, "scaling": _scaling}
-    this = since.Design(**{name: page.controls[name] for name in CHANGES})
+    this = since.Design(**{name: page[name] for name in CHANGES})
     revealed = _block(page, lesson, this)
     choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
-    topic = page.controls["topic"]
+    topic = page["topic"]
     if topic == "cache" and not revealed:   # the heading would reveal what is cached
         lesson.covered("cache")
     else:
@@ -77,7 +77,7 @@ def _block(page: PageContext, words: Section, this: since.Design) -> bool:
         pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
                   for part, colour in PART_COLOURS.items()]
         words.tell(paper=sum(both[0].values()), now=sum(both[1].values()),
-                   **block_claim(words, this, page.controls["about"]),
+                   **block_claim(words, this, page["about"]),
                    **{f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
                       for name, value in asdict(since.numbers(design)).items()})
         words.figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160,
@@ -92,10 +92,10 @@ def _switches(page: PageContext, words: Texts) -> None:
         page.set(**changes, about=next(iter(changes)))
 
     for name in since.SWITCHES:
-        st.toggle(words["switches"][name], **bind(turn, name, page.controls[name]))
-    slider(words["switches"]["groups"], range(1, since.HEADS + 1), page.controls["groups"], say=str,
+        st.toggle(words["switches"][name], **bind(turn, name, page[name]))
+    slider(words["switches"]["groups"], range(1, since.HEADS + 1), page["groups"], say=str,
            key="slider-groups", turn=lambda groups: page.set(groups=groups, about="groups"))
-    with st.container(horizontal=True, gap="small"):
+    with flex_row(gap="small"):
         for name, whole in (("paper", since.PAPER), ("today", since.TODAY)):
             button_setting(page, words["presets"][name], f"preset-{name}", **asdict(whole))
 
@@ -119,7 +119,7 @@ def block_boxes(words: Texts, this: since.Design) -> list[DiagramBox]:
 
 
 def _drawing(page: PageContext, words: Texts, this: since.Design) -> None:
-    boxes, about = block_boxes(words, this), page.controls["about"]
+    boxes, about = block_boxes(words, this), page["about"]
     kinds = {"pre": ("add", "add_norm"), "rms": ("norm", "add_norm"), "swiglu": ("feed_forward",),
              "rotary": ("attention" if this.rotary else "in",)}.get(about, ("attention",))
     of = {box.name: OF_BOX[box.kind] for box in boxes}
@@ -142,7 +142,7 @@ def block_claim(words: Texts, this: since.Design, about: str) -> dict[str, Any]:
 def _cache(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw the growth of the key–value cache: this page's block on the left, published models on the right."""
     words.slider("tokens", say=lambda count: f"{count:,}")
-    tokens, made = page.controls["tokens"], since.run(this)
+    tokens, made = page["tokens"], since.run(this)
     rows = min(tokens, since.TOKENS)
     kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
     llama = next(model for model in MODELS if model.name == "Llama 3 8B")
@@ -184,7 +184,7 @@ def _experts(page: PageContext, words: Section, this: since.Design) -> None:
     with controls_row():
         words.choice("routed", "texts")
         words.toggle("balance")
-    text, balanced = TEXTS[page.controls["routed"]].split(), page.controls["balance"]
+    text, balanced = TEXTS[page["routed"]].split(), page["balance"]
     with computing():
         gates = since.route(text, balanced)
     found, weights = since.trainings(), since.shipped()[balanced]
@@ -213,10 +213,10 @@ def _writing(page: PageContext, words: Section, this: since.Design) -> None:
     with controls_row():
         choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
         words.choice("how", "hows")
-    how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1
+    how, text, amount = page["how"], PROMPTS[page["prompt"]], 1
     if how in AMOUNTS:
         words.slider(AMOUNTS[how])
-        amount = page.controls[AMOUNTS[how]]
+        amount = page[AMOUNTS[how]]
     prompt = tuple(encode(["<start>", *text.split()]))
     with computing():
         nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
@@ -253,7 +253,7 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 def _scaling(page: PageContext, words: Section, this: since.Design) -> None:
     """Draw three published scaling laws: the best number of parameters for a given amount of computation."""
     words.slider("compute", say=said_power)
-    power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
+    power, compute = said_power(page["compute"]), 10.0 ** page["compute"]
     span = np.geomspace(1e18, 1e27, 91)
     drawn = [Line(words["names"][name], law(span)[0], colour, dash)
              for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]

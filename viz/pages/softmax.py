@@ -88,7 +88,7 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
     """Draw the row's curves over the temperature, and the question beside them."""
     from model.core import attention
 
-    temperature, keys = page.controls["t"], int(row.allowed.sum())
+    temperature, keys = page["t"], int(row.allowed.sum())
     left, right = split(3, 2)
     with left, computing():
         weights, here = row.weights(GRID), row.weights([temperature])[0]
@@ -116,11 +116,11 @@ def _best(row: Row) -> dict[str, Any]:
 @section
 def _spread(page: PageContext, words: Section) -> Row:
     """Draw the row's controls, its weights and its effective number of tokens. Return the row."""
-    temperature = page.controls["t"]
+    temperature = page["t"]
     left, middle, right = split(4, 3, 3)
     with left:
         words.choice("row", "rows")
-        row = (_real_row if page.controls["row"] == "head" else _own_row)(page, words)
+        row = (_real_row if page["row"] == "head" else _own_row)(page, words)
     with computing():
         weights, here = row.weights(GRID), row.weights([temperature])[0]
     keys = int(row.allowed.sum())
@@ -138,12 +138,12 @@ def _spread(page: PageContext, words: Section) -> Row:
 
 
 def _own_row(page: PageContext, words: Section) -> Row:
-    masked = page.controls["masked"]
-    picture_button(handles(LOGITS, page.controls["z"], HandleSet(KEYS, words["logits"], words["logits"]),
+    masked = page["masked"]
+    picture_button(handles(LOGITS, page["z"], HandleSet(KEYS, words["logits"], words["logits"]),
                            faint=masked, key="logits", turn=page.set))
     words.presets("z", PRESETS)
     pills_for(page, "masked", words["masked"], dict(enumerate(KEYS)))
-    return Row(KEYS, np.array(page.controls["z"], np.float64),
+    return Row(KEYS, np.array(page["z"], np.float64),
                np.array([place not in masked for place in range(len(KEYS))]))
 
 
@@ -171,7 +171,7 @@ def _real_row(page: PageContext, words: Section) -> Row:
 def _slope(page: PageContext, words: Section, row: Row) -> None:
     """Draw how the weights respond to a logit: a curve to draw by hand, then the real one, and the whole Jacobian at
     this temperature."""
-    temperature = page.controls["t"]
+    temperature = page["t"]
     left, right = split()
     decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
     with left:
@@ -187,7 +187,7 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     names = [row.named(place) for place in shown]
     words.tell(t=temperature, most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]),
                entry=float(np.abs(square).max()))
-    curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
+    curves = [Line("‖J‖", norms, 2), *drawn_lines(page["drawn"], GRID, highest, "x")]
     marks = [(temperature, f"T = {temperature:g}"), (steepest, words("at_steepest", steepest=steepest))]
     with right:
         words.figure(lines, GRID, curves, log="x", marks=marks, y_range=highest, key="softmax-slope")
@@ -199,7 +199,7 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
 @section
 def _ends(page: PageContext, words: Section, row: Row) -> None:
     """Draw the formula as written compared with ours, in both precisions, and state the limits T → 0 and T → ∞."""
-    temperature, logits, best = page.controls["t"], row.logits[row.allowed], _best(row)
+    temperature, logits, best = page["t"], row.logits[row.allowed], _best(row)
     rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
     for dtype in (np.float32, np.float64):
         found = softmax.naive_softmax(logits, temperature, dtype)
@@ -216,14 +216,14 @@ def _ends(page: PageContext, words: Section, row: Row) -> None:
 @section
 def _inside(page: PageContext, words: Section) -> None:
     """Draw T inside the model. The head uses T during the forward pass, so everything after it changes."""
-    temperature, scope = page.controls["t"], page.controls["scope"]
+    temperature, scope = page["t"], page["scope"]
     # T = 1 would change nothing
     toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
-           "inside", page.controls["inside"])
-    if not page.controls["inside"]:
+           "inside", page["inside"])
+    if not page["inside"]:
         return
     words.choice("scope", "scopes")
-    record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
+    record, view = real_head(page, token=False) if page["row"] == "own" else (page.record(), page.view())
     layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
     edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
              for head in ([view.head] if scope == "head" else range(layer.heads))]

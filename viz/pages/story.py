@@ -12,7 +12,7 @@ from viz.format import format_number, true_minus, visible_token
 from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words
 from viz.text import Texts, escape_markdown, strings
-from viz.widgets.fields import bind, button_setting
+from viz.widgets.fields import bind, button_setting, flex_row
 from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, split
@@ -60,22 +60,22 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
             lesson.header()
             text, model = _sentence(page, words)
         with right:
-            if page.controls["guess"]:
-                right_one = page.controls["guess"] == LETTERS[lesson.prose["predict"]["right"]]
+            if page["guess"]:
+                right_one = page["guess"] == LETTERS[lesson.prose["predict"]["right"]]
                 st.caption(words["verdict"]["right" if right_one else "wrong"])
             elif not lesson.open():
                 lesson.predict()
     with st.container(key="section-story"):
         if lecture:
             text, model = _sentence(page, words)
-        wrote = page.controls["wrote"]
+        wrote = page["wrote"]
         answer: Story = page.ask(StoryQuery(sources.open_query(model, text, continuation=wrote)))
         ended = wrote[-1:] != () and wrote[-1] in answer.word.ends
         may_write = len(wrote) < WRITTEN and len(answer.tokens) < answer.card.max_tokens and not ended
         blocks, heads, _ = answer.rows.shape
         block, head = clearest_head(answer.rows)
-        if page.controls["at_head"] != AUTO:
-            block, head = min(page.controls["block"], blocks - 1), min(page.controls["at_head"], heads - 1)
+        if page["at_head"] != AUTO:
+            block, head = min(page["block"], blocks - 1), min(page["at_head"], heads - 1)
         revealed = lesson.open()
         drawn = scene(answer, text, (block, head), revealed, may_write)
         picture_button(story(drawn, key="story", on_event=lambda event: _on_event(page, event)),
@@ -90,8 +90,8 @@ def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
     """Draw the text field and the choice of decoder, each with its own default sentence. Return the text and the
     model."""
     there = _there()
-    model = page.controls["by"] if page.controls["by"] in there else there[0]
-    text = page.controls["say"].strip() or words[f"default_{model}"]
+    model = page["by"] if page["by"] in there else there[0]
+    text = page["say"].strip() or words[f"default_{model}"]
     left, right = st.columns(2, gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
     with left:
         st.text_input(words["text"], max_chars=LONGEST,
@@ -108,7 +108,7 @@ def _on_event(page: PageContext, event: Event) -> None:
     if event.lesson is not None:
         page.open_next(event.lesson)
     if event.write is not None:
-        page.set(wrote=(*page.controls["wrote"], event.write))
+        page.set(wrote=(*page["wrote"], event.write))
     if event.opened is not None:
         page.set(block=event.opened[0], at_head=event.opened[1])
 
@@ -125,8 +125,8 @@ def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_writ
                                       example=words["default_stories"]))
     if not may_write:
         notes.append(words["ended" if ended else "full"])
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if page.controls["wrote"]:
+    with flex_row("center"):
+        if page["wrote"]:
             button_setting(page, words["restart"], "restart", wrote=())
         if notes:
             st.caption(" ".join(notes))

@@ -22,7 +22,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import button_setting, choice_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, flex_row, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
@@ -140,9 +140,9 @@ def _next(page: PageContext, now: WordView) -> None:
 
 def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
     """Return the selected word, by default the pronoun, or the first word if there is none."""
-    shown = rows_by_produced_token(record, Kind(page.controls["side"]))
+    shown = rows_by_produced_token(record, Kind(page["side"]))
     pronoun = pronoun_of(shown.queries)
-    chosen = page.controls["word"]
+    chosen = page["word"]
     if not 0 <= chosen < len(shown.queries):
         chosen = 0 if pronoun is None else pronoun
     return WordView(record, shown, chosen)
@@ -160,11 +160,11 @@ def _sentences(page: PageContext, now: WordView) -> None:
     st.caption(words["reads"])
     sentence_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
     st.caption(f"{words['written']} · {words['words']}")
-    until = now.word + 1 if page.controls["stepping"] else len(tokens)
+    until = now.word + 1 if page["stepping"] else len(tokens)
     written = Tokens(**{field.name: getattr(tokens, field.name)[:until] for field in fields(Tokens)})
     sentence_strip(written, focus=now.word, pairs=False, key="translate_target",
                    on_event=lambda event: _choose_word(page, event))
-    with st.container(horizontal=True):
+    with flex_row():
         if now.word > 0:
             button_setting(page, words["back"], "word-back", word=now.word - 1)
         if now.word + 1 < len(tokens):
@@ -173,7 +173,7 @@ def _sentences(page: PageContext, now: WordView) -> None:
             st.button(words["pause"], key="word-pause", on_click=pause)
         else:
             st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=play)
-        if page.controls["stepping"]:
+        if page["stepping"]:
             button_setting(page, words["all"], "word-all", stepping=False, word=-1)
 
 
@@ -188,7 +188,7 @@ def _head_rows(page: PageContext, now: WordView) -> None:
     names, keys = [head_label(layer, head)
                    for (layer, head), _ in now.rows], list(now.shown.keys.texts)
     weights = np.stack([weights for _, weights in now.rows])
-    word, side = escape_markdown(now.shown.queries.texts[now.word]), page.controls["side"]
+    word, side = escape_markdown(now.shown.queries.texts[now.word]), page["side"]
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words('heads_title', word=word)}", help=words("heads_help", word=word))
     figure(matrix, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
@@ -204,7 +204,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
     words, kind = strings("translate"), now.shown.kind
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         st.markdown(f"##### {words('open_head', layer=layer, head=head)}", help=words["open_help"],
                     width="content")
         key = "view_open"
@@ -221,7 +221,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
 
 def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
     """Return the chosen head, by default the one with the largest weight for this word."""
-    parts = page.controls["open"].split(".")
+    parts = page["open"].split(".")
     if len(parts) == 2 and all(part.isdecimal() for part in parts) and now.shown.has(int(parts[0]), int(parts[1])):
         return int(parts[0]), int(parts[1])
     return now.largest[0]
@@ -248,7 +248,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     try:
         decision: Decision = page.ask(DecisionQuery(model, revision, text, twin))
     except UserError as error:
-        st.info(escape_markdown(str(error)))
+        st.info(escape_markdown(error))
         return
     st.markdown(words("lead", said=decision.said), width=READABLE_WIDE)
     left, right = st.columns(2, gap="large")
@@ -257,16 +257,16 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     with right:
         if len(decision.patched):
             _patched(decision)
-    st.markdown("\n".join(f"- {claim}" for claim in decision_claims(decision, page.controls["mode"])),
+    st.markdown("\n".join(f"- {claim}" for claim in decision_claims(decision, page["mode"])),
                 width=READABLE_WIDE)
     toggle_for(page, "set", words("set", n=2 * PAIRS))
-    if page.controls["set"]:
+    if page["set"]:
         _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
 
 
 def _silenced(page: PageContext, decision: Decision) -> None:
     """Draw the change of the pronoun's probability by layer and head, with a column for whole layers."""
-    words, mode = strings("translate")["decide"], page.controls["mode"]
+    words, mode = strings("translate")["decide"], page["mode"]
     change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
     numbers = np.column_stack([change, decision.whole - decision.share])
     columns = [*range(change.shape[1]), words["all"]]

@@ -48,7 +48,7 @@ def _asked(page: PageContext) -> TwoHeads:
 
 def _weights(page: PageContext, broken: str) -> tuple[list[str], np.ndarray]:
     """Return the tokens, and the first induction head's weights, (query, key), with the heads of `broken` silenced."""
-    text, _ = sequence(page.controls["seed"])
+    text, _ = sequence(page["seed"])
     record = page.ask(sources.open_query(MODEL, text, edits=silenced(broken)))
     layer, head = INDUCTION[0]
     causal = record[Kind.CAUSAL]
@@ -61,7 +61,7 @@ def _weights(page: PageContext, broken: str) -> tuple[list[str], np.ndarray]:
 @section
 def _break(page: PageContext, words: Section) -> None:
     """Draw the induction head on a sequence; once the question is answered, also with either head silenced."""
-    turned, (_, copy) = page.controls, sequence(page.controls["seed"])
+    turned, (_, copy) = page.controls, sequence(page["seed"])
     with computing():
         left, middle, right = split(5, 4, 5)
         with right:
@@ -110,7 +110,7 @@ def _board(page: PageContext, words: Section) -> None:
     """Draw the induction head's score, split by the components that wrote its query and its key to the residual
     stream."""
     with computing():
-        text, copy = sequence(page.controls["seed"])
+        text, copy = sequence(page["seed"])
         looking = len(text.split())
         why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
         characters = text.split()

@@ -18,7 +18,7 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting
+from viz.widgets.fields import button_setting, flex_row
 from viz.widgets.fragment import offer_model
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section, split
 
@@ -124,7 +124,7 @@ def _merges(page: PageContext, words: Section) -> None:
     """Draw byte-pair encoding on the reader's text: the split after some merges, the candidates for the next merge (the
     chosen one first), and the text's length after each merge."""
     book = words.text("book", 400)
-    with st.container(horizontal=True, gap="small"):
+    with flex_row(gap="small"):
         for name, preset in PRESETS["books"].items():
             if words.lesson.open() or name not in TELLING:
                 button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
@@ -133,7 +133,7 @@ def _merges(page: PageContext, words: Section) -> None:
         st.info(words["none"])
         return
     every = len(learnt.pairs)
-    done = min(page.controls["done"], every)
+    done = min(page["done"], every)
     now, before = learnt.lengths[done], learnt.lengths[0]
     with controls_row():
         with st.container(width=420):
@@ -180,22 +180,22 @@ def _closed(words: str) -> None:
 @section
 def _table(page: PageContext, words: Section) -> None:
     """Draw the embedding table's rows for the text above, and a word's neighbours."""
-    model = page.controls["table"]
+    model = page["table"]
     with controls_row():
         words.choice("table", "models")
         words.toggle("open")
     if not vectors.on_disk(model):
         st.info(words["absent"])
         return
-    if not page.controls["open"]:
+    if not page["open"]:
         _closed(words["closed"])
         return
-    cut = vectors.cut(page.controls["typed"], model)
+    cut = vectors.cut(page["typed"], model)
     word = words.text("word", 40).strip()
     try:
         found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
     except UserError as error:
-        st.info(escape_markdown(str(error)))
+        st.info(escape_markdown(error))
         return
     shown, d_model = found.rows.shape
     st.markdown(words("rows", shown=shown, d_model=d_model))
@@ -232,7 +232,7 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
 def _contexts(page: PageContext, words: Section) -> None:
     """Draw one word in two contexts, layer by layer, compared with two uses of the same meaning and with unrelated
     words."""
-    model, pair, there = page.controls["table"], page.controls["case"], words.lesson.prose["table"]
+    model, pair, there = page["table"], page["case"], words.lesson.prose["table"]
     words.choice("case", "cases")
     if pair == "own":
         word = words.text("shared", 40).strip()
@@ -240,7 +240,7 @@ def _contexts(page: PageContext, words: Section) -> None:
     else:
         word, *texts = words["texts"][pair]
         st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
-    if not (page.controls["open"] and vectors.on_disk(model)):
+    if not (page["open"] and vectors.on_disk(model)):
         _closed(words["closed"] if vectors.on_disk(model) else there["absent"])
         return
     others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
@@ -248,7 +248,7 @@ def _contexts(page: PageContext, words: Section) -> None:
         first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
         senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
     except UserError as error:
-        st.info(escape_markdown(str(error)))
+        st.info(escape_markdown(error))
         return
     if senses.unknown:
         st.info(words("unknown", word=escape_markdown(word), model=there["models"][model]))

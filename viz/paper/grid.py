@@ -40,7 +40,7 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
     marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:RANKED], 1)]
     if marks:
         notes.append(WORDS("marked", count=len(marks)))
-    state = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in ranking] or None, marks)
+    state = GridState(view.head_id, [(layer, head) for layer, head, _ in ranking] or None, marks)
     return state, notes, {(layer, head): value for layer, head, value in ranking}
 
 

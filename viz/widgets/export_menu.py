@@ -11,6 +11,7 @@ from viz.format import head_label
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
+from viz.widgets.fields import flex_row
 
 if TYPE_CHECKING:
     from viz.export import Format, Options
@@ -34,7 +35,7 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
         for subject in (view.lens, "grid", "numbers"):
             st.caption(words["subjects"][subject])
             options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=page.link())
-            with st.container(horizontal=True):
+            with flex_row():
                 for form in FORMATS.values():
                     if subject in form.subjects:
                         _button(form, record, view, options)
@@ -47,13 +48,13 @@ def _for_a_paper(record: AttentionRecord, view: View) -> None:
     from viz.export.comparison import KINDS
     from viz.paper.columns import WIDTHS
 
-    words, chosen = strings("heads"), ((view.layer, view.head), *view.overlay)
+    words, chosen = strings("heads"), (view.head_id, *view.overlay)
     st.caption(words("columns", heads=", ".join(head_label(*head) for head in chosen)))
     names = {name: words["columns_widths"](name, millimetres=wide) for name, wide in WIDTHS.items()}
     width = st.segmented_control(words["columns_width"], list(names), format_func=names.__getitem__, required=True,
                                  default=next(iter(names)), key="export-width", label_visibility="collapsed")
     stem = "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in chosen)])
-    with st.container(horizontal=True):
+    with flex_row():
         for kind, mime in KINDS.items():
             made = partial(columns, record, view, kind, chosen, width)
             st.download_button(kind.upper(), made, f"{stem}.{kind}", mime,

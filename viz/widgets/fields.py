@@ -1,13 +1,14 @@
 """Widgets that show and change one field of the view or one of a page's controls, and keep the URL up to date."""
 import math
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import streamlit as st
 
 from viz.components.slider import slider
 from viz.page import PageContext
+from viz.streamlit_patch import DeltaGenerator
 
 T = TypeVar("T", bound=Hashable)
 
@@ -32,6 +33,11 @@ def bind(choose: Callable[..., None], field: str, value: object) -> dict:
     key = f"view_{field}"
     st.session_state[key] = value
     return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
+
+
+def flex_row(align: Literal["top", "center", "bottom"] = "top", **look: Any) -> DeltaGenerator:
+    """Draw a row that wraps in a narrow window. align: "top", "center" or "bottom". look: as in `st.container`."""
+    return st.container(horizontal=True, vertical_alignment=align, **look)
 
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str,
@@ -74,7 +80,7 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
           help: str | None = None, closed: bool = False) -> None:
     """Draw a slider over `options`. A value from a link that is not an option is added to them. If `closed`, the
     nearest option is shown instead, and the page must use it too."""
-    value, options = page.controls[name], list(options)
+    value, options = page[name], list(options)
     if closed:
         value = min(options, key=lambda option: abs(option - value))
     slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
@@ -83,18 +89,18 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]) -> None:
     """Draw a labelled choice of a few options, all visible; options is {value: label}."""
-    segments(label, options, page.set, name, page.controls[name], quiet=False)
+    segments(label, options, page.set, name, page[name], quiet=False)
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
     """Draw a switch."""
-    toggle(label, page.set, name, page.controls[name], help)
+    toggle(label, page.set, name, page[name], help)
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
     """Draw a multiple choice of numbered items as small buttons; options is {number: label}."""
     st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
-             **bind(page.set, name, list(page.controls[name])))
+             **bind(page.set, name, list(page[name])))
 
 
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:

@@ -30,7 +30,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     except UnknownWords as error:
         refusal(page, error.record, model_button)
     except UserError as error:
-        st.error(escape_markdown(str(error)))
+        st.error(escape_markdown(error))
     except Exception:
         log.exception("page %s failed", page.about.title)
         st.error(strings("frame")["unknown_page_error"])

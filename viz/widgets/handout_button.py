@@ -20,6 +20,7 @@ from viz.page import own_address, pages
 from viz.session import Kept, session
 from viz.state import State
 from viz.text import escape_markdown, strings
+from viz.widgets.fields import flex_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -100,7 +101,7 @@ def add_item(make: MakeItem) -> None:
         _TOAST.value = (words("added", count=count)
                            + (" " + escape_markdown(words("unsaved", reason=unsaved)) if unsaved else ""))
     except UserError as error:
-        _TOAST.value = escape_markdown(str(error))
+        _TOAST.value = escape_markdown(error)
 
 
 def show_result() -> None:
@@ -151,7 +152,7 @@ def data_table(table: "DataFrame", alt: str, *, key: str, formats: Mapping[str, 
 
 
 def _button_row(key: str, make: MakeItem, beside: Callable[[], object] | None) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute" if beside else "right",
+    with flex_row(horizontal_alignment="distribute" if beside else "right",
                       vertical_alignment="center"):
         if beside:
             beside()

@@ -12,7 +12,7 @@ from viz.format import format_difference
 from viz.page import PageContext
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, segments
+from viz.widgets.fields import bind, flex_row, segments
 from viz.widgets.handout_button import add_to_handout, item_maker
 
 MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○", "kept": "◔"}
@@ -64,7 +64,7 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
 def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                    chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> None:
     """Draw one token strip, or two for two texts. focus, pair, chosen and on_event: as in `token_strip`."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with flex_row("center", gap="small"):
         with st.container(width="stretch"):
             picture = token_strip(tokens, focus=focus, pair=pair, pairs=pairs, chosen=chosen, key=key,
                                   on_event=on_event)
@@ -85,9 +85,9 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
 
     if token:
         sentence_strip(record[view.kind].queries, focus=view.token, pairs=False, key="lesson_strip", on_event=take)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         kind_choice(page, record, view)
-        head_choice(strings("lesson")["head"], record[view.kind], (view.layer, view.head), page.set, "head")
+        head_choice(strings("lesson")["head"], record[view.kind], view.head_id, page.set, "head")
         # shown beside the picture, because a fragment cannot update the sidebar
         st.caption(f"{escape_markdown(record.card.title)} · {verdict(record)}", width="content")
     return record, view

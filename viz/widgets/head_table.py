@@ -114,7 +114,7 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
     click calls choose(head=…). height: pixels."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
-    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=height,
+    drawn = head_grid(overview, GridState(view.head_id, rank_badges=badges, values=values), height=height,
                       key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
     picture_button(drawn, records)
     if offered:

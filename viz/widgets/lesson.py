@@ -57,7 +57,7 @@ from viz.page_controls import Choice, Number, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import Texts, escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.fields import bind, button_setting, choice_for, flex_row, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import fragment, source_listing
 from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
@@ -88,7 +88,7 @@ def split(*widths: float) -> list[DeltaGenerator]:
 
 def controls_row() -> DeltaGenerator:
     """Draw a row of controls, which wraps in a narrow window."""
-    return st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    return flex_row("bottom", gap="medium")
 
 
 class Lesson:
@@ -105,7 +105,7 @@ class Lesson:
         with st.container(key="lesson-head"):
             st.markdown(f"## {self.prose['question']}")
             st.markdown(self.prose["lead"], width=READABLE)
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with flex_row("center", gap="small"):
                 self._about()
 
     def _about(self) -> None:
@@ -136,7 +136,7 @@ class Lesson:
     def open(self, control: str = "guess") -> bool:
         """Return whether the covered part may be shown: the question is answered or everything is revealed. Always true
         in lecture mode, where the question has its own screen before the picture."""
-        return self.page.state.show or self.page.state.present or bool(self.page.controls[control])
+        return self.page.state.show or self.page.state.present or bool(self.page[control])
 
     def _uncovered(self) -> list[bool]:
         return [self.page.state.show, *(self.open(name) for name in self._asked())]
@@ -147,7 +147,7 @@ class Lesson:
 
     def covered(self, key: str) -> None:
         """Draw a placeholder for a covered answer."""
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waits-{key}"):
+        with flex_row("center", gap="small", key=f"waits-{key}"):
             st.caption(self.words["waits"], width="content")
             show_me(self.page, f"waits-{key}")
 
@@ -246,7 +246,7 @@ class Section(Texts):
 
     def text(self, control: str, longest: int, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
         """Draw a text field and return its text. look: as in `draw`."""
-        value: str = self.page.controls[control]
+        value: str = self.page[control]
         draw(self[control], max_chars=longest, help=self.get(f"{control}_help"),
              **bind(self.page.set, control, value), **look)
         return value
@@ -257,7 +257,7 @@ class Section(Texts):
 
     def presets(self, control: str, values: Mapping[str, object]) -> None:
         """Draw a row of buttons, named in the table `presets`, that set a control to one of these values."""
-        with st.container(horizontal=True, gap="small"):
+        with flex_row(gap="small"):
             for name, value in values.items():
                 button_setting(self.page, self["presets"][name], f"{control}-{name}", **{control: value})
 
@@ -306,7 +306,7 @@ class Section(Texts):
         """Draw the tabs as a fragment that does not repeat the page's arithmetic; a tab is drawn once chosen. A
         segmented control replaces Streamlit's tabs, which cost the browser 0.1 s per run."""
         words = self.lesson.words
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{self.name}"):
+        with flex_row("center", gap="small", key=f"proof-{self.name}"):
             st.caption(words["prove"], width="content")
             tab = st.segmented_control(words["tabs_label"], list(texts), key=f"tabs-{self.name}",
                                        format_func=words["tabs"].__getitem__, label_visibility="collapsed", wrap=True)
@@ -331,7 +331,7 @@ class Section(Texts):
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
     """Draw the two final questions in an expander, which a link with answers opens."""
-    words, asked = lesson.words, {each.name: page.controls[each.name] for each in CHECKS}
+    words, asked = lesson.words, {each.name: page[each.name] for each in CHECKS}
     with st.expander(words["check"], expanded=page.state.show or any(asked.values()), key="check"):
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
             ask(page, prompt, control)
@@ -369,7 +369,7 @@ def drawn_control(name: str = "drawn") -> Numbers:
 def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
     """Ask the reader to draw the curve first. Return whether the page may show the real one: a curve is drawn, or
     everything is revealed."""
-    values = page.controls[control.name]
+    values = page[control.name]
     if page.state.show and not values:
         return True
     sketch(control, values, axes, key=f"sketch-{control.name}", turn=page.set)

@@ -7,6 +7,7 @@ import streamlit as st
 from viz.components.hands import clear_hands, hands
 from viz.page import PageContext
 from viz.text import strings
+from viz.widgets.fields import flex_row
 
 LETTERS = ("a", "b", "c", "d")
 
@@ -29,7 +30,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
     """Ask `prompt` (ask, answers and right, as in a lesson's texts) and store the answer's letter in the control. Once
     it is answered, or everything is revealed, each answer shows its explanation. title: a word or two before the
     question."""
-    words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
+    words, chosen, key = strings("lesson"), page[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     if page.state.present:
@@ -37,7 +38,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
         return
     st.session_state[key] = None
     if chosen not in letters and not page.state.show:
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with flex_row("bottom", gap="small"):
             st.radio(prompt["ask"], letters,
                      format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
                      on_change=lambda: page.set(**{control: st.session_state[key]}),
@@ -60,7 +61,7 @@ def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
 def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
     """Draw the answers, each with a count of raised hands. A click on an answer, or the next arrow key, reveals the
     explanations; no answer is marked as chosen."""
-    words, told = strings("lecture"), page.controls[control] in letters
+    words, told = strings("lecture"), page[control] in letters
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
         right = told and place == prompt["right"]
@@ -75,7 +76,7 @@ def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[s
             hands(question, place, len(letters), key=f"hands-{control}-{letter}", told=told, right=right)
         if told:
             st.markdown(answer["why"])
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with flex_row("center", gap="small"):
         if told:
             st.button(words["again"], type="tertiary", key=f"again-{control}", on_click=page.set,
                       kwargs={control: ""})

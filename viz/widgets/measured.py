@@ -6,6 +6,7 @@ import streamlit as st
 from model.ask import sources
 from model.ask.shipped import COMMAND
 from viz.text import strings
+from viz.widgets.fields import flex_row
 
 
 def is_shipped(question: object) -> bool:
@@ -26,7 +27,7 @@ def measured_line(question: object, key: str, name: str, again: Callable[[], Non
         if again is not None:
             again()
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with flex_row("center", gap="small"):
         st.caption(words("line", day=known.measured, seconds=known.seconds),
                    help=words("help", machine=known.machine, command=COMMAND, name=name), width="content")
         st.button(words["again"], key=f"measure-{key}", type="tertiary", on_click=measure)

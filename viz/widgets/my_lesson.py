@@ -49,7 +49,7 @@ def place_of(page: PageContext) -> tuple[str, str]:
     if not items:
         return "", ""
     if page.name == HOME:
-        _PLACE.value = min(page.controls["figure"], len(items))
+        _PLACE.value = min(page["figure"], len(items))
     at = min(_PLACE.value, len(items))
     name, params = target(items[at - 1].link) if items[at - 1].kind == "screen" else (HOME, {})
     if page.name not in (name, HOME):

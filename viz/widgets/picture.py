@@ -98,7 +98,7 @@ def _about(chosen: str | None) -> None:
     try:
         picture = pictures.find(chosen)
     except UserError as error:
-        st.caption(escape_markdown(str(error)))
+        st.caption(escape_markdown(error))
         return
     said = words("made_by", source=escape_markdown(picture.source), licence=picture.licence)
     st.caption(said if picture.licence else words["own_stays"])

@@ -12,7 +12,7 @@ from viz.page import PageContext, base_address, pages
 from viz.page_controls import Choice
 from viz.text import strings
 from viz.theme import READABLE
-from viz.widgets.fields import choice_for
+from viz.widgets.fields import choice_for, flex_row
 
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
@@ -34,13 +34,13 @@ def sheet_list(page: PageContext) -> None:
     st.markdown(f"### {words['title']}")
     choice_for(page, "copy", words["copy"], words["copies"])
     for name in sheet_names():
-        shown = sheet(name, page.controls["copy"] == "teachers")
+        shown = sheet(name, page["copy"] == "teachers")
         with st.expander(shown.title, key=f"sheet-{name}"), st.container(width=READABLE):
-            _files(shown, f"{name}-{page.controls['copy']}")
+            _files(shown, f"{name}-{page['copy']}")
             st.markdown(markdown(shown, deeper=DEEPER))
     if not pdf.browser():
         st.caption(words["no_pdf"])
-    _notebooks(page.controls["copy"] == "teachers")
+    _notebooks(page["copy"] == "teachers")
 
 
 def _notebooks(solution: bool) -> None:
@@ -48,7 +48,7 @@ def _notebooks(solution: bool) -> None:
     words, known, base = strings("sheets")["notebook"], pages(), base_address()
     with st.expander(words["all"], key="notebooks"):
         st.markdown(words["about"], width=READABLE)
-        with st.container(horizontal=True, gap="small"):
+        with flex_row(gap="small"):
             for name in filter(notebook_names().__contains__, known):
                 notebook_button(name, base + name, known[name][0].title, solution=solution)
 
@@ -60,6 +60,6 @@ def _files(shown: Sheet, name: str) -> None:
         ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),
         ("html", "html", "text/html", lambda: html_page(shown, base)),
         ("markdown", "md", "text/markdown", lambda: markdown(shown, base))]
-    with st.container(horizontal=True, gap="small"):
+    with flex_row(gap="small"):
         for kind, ending, mime, make in kinds if pdf.browser() else kinds[1:]:
             st.download_button(words[kind], make, f"{name}.{ending}", mime, on_click="ignore", key=f"{kind}-{name}")

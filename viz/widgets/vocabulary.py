@@ -9,6 +9,7 @@ from viz.format import token_markdown
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import escape_markdown, strings
+from viz.widgets.fields import flex_row
 
 _DRAFT = Kept[tuple[str, ...]](())   # phrases assembled by clicking
 NAMED = 8   # most unknown words listed in an error
@@ -26,7 +27,7 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
     if record.query.text != page.state.text:   # the text comes from a field of the page, where it can be changed
         return
     example = example_of(card.id)
-    with st.container(horizontal=True):
+    with flex_row():
         if example:
             st.button(words("example", text=escape_markdown(example)), key="known-example", type="primary",
                       on_click=_read, args=(page, example))
@@ -72,7 +73,7 @@ def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: boo
                      on_change=_add, args=(key,))
         text = sources.join_phrases(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{words['empty']}*")
-        with st.container(horizontal=True):
+        with flex_row():
             st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,
                       args=(use, text))
             st.button(words["undo"], key="draft-undo", disabled=not draft, on_click=_put, args=(draft[:-1],))

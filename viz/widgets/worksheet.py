@@ -12,6 +12,7 @@ from viz.page import PageContext
 from viz.state import State, complete_view
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
+from viz.widgets.fields import flex_row
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import handout
 
@@ -39,13 +40,13 @@ def _maker(page: PageContext) -> None:
         view = complete_view(state, record)
         if not grid:
             every = head_ids(record[view.kind])
-            layer, head = st.selectbox(words["head_choice"], every, every.index((view.layer, view.head)),
+            layer, head = st.selectbox(words["head_choice"], every, every.index(view.head_id),
                                        format_func=lambda each: head_label(*each), key=f"worksheet-head-{text}",
                                        width=160)
             view = replace(view, layer=layer, head=head)
         offered = questions(record, view, grid)
     except UserError as error:
-        st.warning(escape_markdown(str(error)))
+        st.warning(escape_markdown(error))
         return
     own = {item.id: (item.caption, item.said["answer"]) for item in handout().items if item.kind == "question"}
     offered |= own
@@ -59,7 +60,7 @@ def _maker(page: PageContext) -> None:
     def made() -> bytes:
         return worksheet(record, view, [offered[name] for name in chosen], grid=grid)
 
-    with st.container(horizontal=True, gap="small"):
+    with flex_row(gap="small"):
         if pdf.browser():
             st.download_button(words["pdf"], lambda: pdf.printed(made()), "worksheet.pdf", "application/pdf",
                                on_click="ignore", key="worksheet-pdf")

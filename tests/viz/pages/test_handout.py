@@ -10,7 +10,11 @@ def page():
 
     handout_button.NAME.value = "a" * 32
     handout_button.STORE.change(handout_button.NAME.value, lambda known: handout.Handout("A title"))
-    handout.render(SimpleNamespace(state=SimpleNamespace(present=False), controls={"figure": 1, "list": ""}))
+
+    class Frame(dict):
+        state = SimpleNamespace(present=False)
+
+    handout.render(Frame(figure=1, list=""))
 
 
 def test_damaged_file_and_full_disk_are_reported(tmp_path, monkeypatch):

@@ -6,12 +6,13 @@ PROMPT = {"ask": "Which?", "right": 1,
 
 
 def page(prompt, chosen, show=False):
-    from types import SimpleNamespace
-
     from viz.state import State
     from viz.widgets.lesson_questions import ask
 
-    ask(SimpleNamespace(controls={"guess": chosen}, state=State(show=show), set=None), prompt, "guess", "Predict first")
+    class Asking(dict):
+        state, set = State(show=show), None
+
+    ask(Asking(guess=chosen), prompt, "guess", "Predict first")
 
 
 def test_answers_are_not_explained_before_one_is_chosen():
@@ -35,16 +36,17 @@ def test_show_me_reveals_every_answer_and_marks_none():
 
 
 def lecture(prompt, chosen):
-    from types import SimpleNamespace
-
     import streamlit as st
 
     from viz.state import State
     from viz.widgets.lesson_questions import ask
 
     controls = st.session_state.setdefault("controls", {"guess": chosen})
-    asking = SimpleNamespace(name="lesson", controls=controls, state=State(present=True), set=controls.update)
-    ask(asking, prompt, "guess")
+
+    class Asking(dict):
+        name, state, set = "lesson", State(present=True), controls.update
+
+    ask(Asking(controls), prompt, "guess")
 
 
 def words(app):

@@ -27,7 +27,7 @@ from viz.pages.compare.difference import (
 from viz.pages.compare.many_texts import many_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind, choice_for, log_steps, slider_for
+from viz.widgets.fields import bind, choice_for, flex_row, log_steps, slider_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head, verdict
 from viz.widgets.picture import patch_strip, picture_options
@@ -78,13 +78,13 @@ def render(page: PageContext) -> None:
     found = open_head(page, records, view, (other.kind, other.head),
                       page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
-    edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
+    edited = _edited(page, record, view) if page["versus"] == "edit" else None
     compared = page.ask(ComparisonQuery(record.query, other.query, kinds, None if other.counterpart else other.head))
     left, right = st.columns(2, gap="large")
     with left:
         grid_section(page, overview, view, compared, records, found.names,
                      _taker(page, edited) if other.counterpart else None)
-        if page.controls["versus"] == "model":
+        if page["versus"] == "model":
             st.caption(words["same_heads" if same_heads(*records, kinds) else "other_heads"], width=READABLE)
     beside = map_beside_grid(records, found)
     with left if beside and page.state.present else right:   # in lecture mode the map needs the whole height
@@ -97,7 +97,7 @@ def render(page: PageContext) -> None:
             patching_section(records, overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
                              _taker(page, None))
     both_section(page, records, view, found, (0, 1) if beside else (0, 1, 2))
-    if page.controls["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
+    if page["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
         many_section(page, records, overview, view, _taker(page, None))
     folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
                    key="compare-formula")
@@ -105,10 +105,10 @@ def render(page: PageContext) -> None:
 
 def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:
     """Return the second question according to the page's controls, or None if it is incomplete."""
-    asked, here, way = record.query, (view.layer, view.head), page.controls["versus"]
+    asked, here, way = record.query, view.head_id, page["versus"]
     if way == "text" and record.picture is not None:
         options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
-        wanted = page.controls["picture"]
+        wanted = page["picture"]
         chosen = wanted if wanted in options else next(iter(options))
         st.selectbox(strings("compare")["other_picture"], list(options), format_func=options.__getitem__, width=320,
                      **bind(page.set, "picture", chosen))
@@ -122,10 +122,10 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     query = sources.open_query(_model(page), asked.text, image=asked.image) if way == "model" else asked
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
-    wanted = (page.controls["layer_b"], page.controls["head_b"])
+    wanted = (page["layer_b"], page["head_b"])
     known = [place for place in (wanted, here) if second[kind].has(*place)]
     head = known[0] if known else (second[kind].layers[0].index, 0)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         head_choice(strings("compare")["second_head"], second[kind], head,
                     lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")
         if way == "model":
@@ -146,19 +146,19 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
     st.text_input(label, max_chars=max(LONGEST, len(start)), help=words["other_help" if shorter else "donor_help"],
                   **bind(lambda other: page.set(other="" if other.strip() == start else other), "other",
-                         page.controls["other"].strip() or start))
-    return page.controls["other"].strip() or start
+                         page["other"].strip() or start))
+    return page["other"].strip() or start
 
 
 def _model(page: PageContext) -> str:
     """Return the other model, which is chosen like in the sidebar: from the catalogue, or by hub id or folder."""
-    wanted, mine = page.controls["against"], page.state.model
+    wanted, mine = page["against"], page.state.model
     offers = {offer.id: offer for offer in sources.catalogue()}
     names = [offer.id for offer in offers.values()
              if offer.id != mine and offer.pictures == (page.state.image is not None)]
     chosen = wanted if wanted not in ("", mine) else names[0]
     st.session_state["ask_against"] = chosen
-    with st.container(horizontal=True):
+    with flex_row():
         listed = names if chosen in names else [*names, chosen]
         choose_model(page, "against", strings("compare")["model"], listed, offers)
         add_model(page, "against")
@@ -167,8 +167,8 @@ def _model(page: PageContext) -> str:
 
 def _edited(page: PageContext, record: AttentionRecord, view: View) -> tuple[int, int]:
     """Return the edited head: the open one, unless the reader opened another to see the edit's effect on it."""
-    wanted = (page.controls["edit_layer"], page.controls["edit_head"])
-    return wanted if record[view.kind].has(*wanted) else (view.layer, view.head)
+    wanted = (page["edit_layer"], page["edit_head"])
+    return wanted if record[view.kind].has(*wanted) else view.head_id
 
 
 def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., None]:
@@ -184,11 +184,11 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
 def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None:
     words, edited = strings("compare"), _edited(page, record, view)
     offered = OF_A_TEXT if record.picture is None else OF_A_PICTURE
-    if page.controls["edit"] not in offered:
+    if page["edit"] not in offered:
         page.set(edit="zero")
-    edit, place = page.controls["edit"], (view.kind, *edited)
+    edit, place = page["edit"], (view.kind, *edited)
     of_all = edit in ("window", "hide")
-    if edited != (view.layer, view.head) and not of_all:
+    if edited != view.head_id and not of_all:
         head_choice(words["edited_head"], record[view.kind], edited,
                     lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]), "edited")
     choice_for(page, "edit", words("edit_all" if of_all else "edit", layer=edited[0], head=edited[1]),
@@ -203,12 +203,12 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
     if edit != "temper":
         return Silence(*place, edit)
     slider_for(page, "t", words["temperature"], log_steps(0.01, 100, 5))
-    return Temper(*place, page.controls["t"])
+    return Temper(*place, page["t"])
 
 
 def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hide:
     """Let the reader click the patch to hide (the centre one by default), and return its edit."""
-    tokens, wanted, grid = record[view.kind].keys, page.controls["hidden"], record[view.kind].keys.grid or (1, 1)
+    tokens, wanted, grid = record[view.kind].keys, page["hidden"], record[view.kind].keys.grid or (1, 1)
     middle = tokens.patch_at(grid[0] // 2, grid[1] // 2)
     token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
 
@@ -226,8 +226,8 @@ def _window(page: PageContext) -> Window:
     words, fields = strings("compare")["window"], st.columns([1, 1, 3])
     for place, (name, low) in enumerate((("width", 1), ("first", 0))):
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
-                                   **bind(page.set, name, page.controls[name]))
-    return Window(page.controls["width"], page.controls["first"])
+                                   **bind(page.set, name, page[name]))
+    return Window(page["width"], page["first"])
 
 
 def _proof() -> tuple[Callable, ...]:

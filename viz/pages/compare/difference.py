@@ -35,7 +35,7 @@ from viz.format import (
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import segments
+from viz.widgets.fields import flex_row, segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import coloured_grid
@@ -66,7 +66,7 @@ def of_sentences(one: str, other: str) -> Names:
 def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Names:
     """Return the names of both sides: their sentences, pictures, models or heads, or the edit. The name of an edit
     includes its head unless that is the open one."""
-    words, way = strings("compare"), page.controls["versus"]
+    words, way = strings("compare"), page["versus"]
     names = head_label(*heads[0]), head_label(*heads[1])
     if way == "text" and records[0].picture is not None:
         first, second = (picture_name(record.query.image) or strings("pictures")["gone"] for record in records)
@@ -76,7 +76,7 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
     elif way == "model" and records[0].card.title != records[1].card.title:
         names = records[0].card.title, records[1].card.title
     elif way == "edit":
-        done = words["edits"][page.controls["edit"]]
+        done = words["edits"][page["edit"]]
         for edit in records[1].query.edits:
             if isinstance(edit, Window):
                 done = words("window_done", width=edit.width, first=edit.first)
@@ -110,7 +110,7 @@ class OpenHead:
 def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
               aligned: Alignment) -> OpenHead:
     """Compare the open head on both sides. other: kind and head in the second record."""
-    words, (kind, head), here = strings("compare"), other, (view.layer, view.head)
+    words, (kind, head), here = strings("compare"), other, view.head_id
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
     names = names_of(page, records, (here, head))
@@ -145,7 +145,7 @@ def map_beside_grid(records: Pair, found: OpenHead) -> bool:
 def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
     """Draw the open head on both sides and the change: over pictures, or `places` of the three matrices."""
     words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with flex_row("center"):
         st.markdown(f"##### {words['picture']}")
         if not over:   # one setting for both matrices
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
@@ -254,7 +254,7 @@ def _save_menu(comparison: SavedComparison) -> None:
     with st.popover(strings("compare")["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
-        with st.container(horizontal=True):
+        with flex_row():
             for kind, mime in KINDS.items():
                 st.download_button(kind.upper(), partial(comparison_picture, comparison, kind),
                                    f"clearhead-compare.{kind}", mime, on_click="ignore", key=f"compare-{kind}")

@@ -41,7 +41,7 @@ from viz.page_controls import Choice, Switch, Words
 from viz.pages.coreference.case_set import case_set_section, percent
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, toggle_for
+from viz.widgets.fields import bind, choice_for, flex_row, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
@@ -102,7 +102,7 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     record, case = page.record(), sentence_case(page)
     attention_map = map_of(record)
-    rows = page.controls["rows"] or ("later" if attention_map.kind.base is Kind.CAUSAL else "pronoun")
+    rows = page["rows"] or ("later" if attention_map.kind.base is Kind.CAUSAL else "pronoun")
     twins = None
     if case is None:
         st.info(words["ask"]["none"])
@@ -170,7 +170,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
                               on_event=lambda event: page.set(head=(event.layer, event.head)))
             picture_button(drawn, (page.ask(query),))
     st.caption(words("same", reach=format_weight(reach), **bold), width=READABLE_WIDE)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with flex_row("center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
             page.set(head=twins.heads[place][1:])
@@ -181,7 +181,7 @@ def _open(page: PageContext, twins: Twins) -> int:
     """Return the index of the open head: the chosen one, by default the one that most prefers the right noun."""
     view = page.state.view
     chosen = [place for place, head in enumerate(twins.heads)
-              if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
+              if "head" in page.state.user_set and head[1:] == view.head_id]
     return chosen[0] if chosen else int(twins.order[0])
 
 
@@ -233,7 +233,7 @@ def _table(twins: Twins) -> None:
 def sentence_case(page: PageContext) -> Case | None:
     """Return the case of the current sentence: the words chosen by the reader, completed by suggestions."""
     text, example = page.state.text, example_for(page.state.text, None)
-    chosen = tuple(page.controls[role] for role in ROLES)
+    chosen = tuple(page[role] for role in ROLES)
     if not any(chosen) and same_sentence(text) is None and example is not None and example.rival:
         first, second = example.pair[1], example.rival
         chosen = (example.pair[0], *((second, first) if text == example.twin else (first, second)))
@@ -253,9 +253,9 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
         word = next((text[slice(*span)] for span in words_in(text)
                      if token in attention_map.queries.over(span)), None)
         if word is not None:
-            page.set(**({role: case.word(role) for role in ROLES} | {page.controls["click"]: word}))
+            page.set(**({role: case.word(role) for role in ROLES} | {page["click"]: word}))
 
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with flex_row("bottom", gap="medium"):
         for role in ROLES:
             spans = pronouns(text) if role == "pronoun" else nouns(text)
             options = dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)])
@@ -276,13 +276,13 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
         st.text_input(words("twin", it=escape_markdown(case.word("pronoun")),
                                     b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
                       placeholder=case.sentence,
-                      **bind(page.set, "twin", page.controls["twin"] or (known or "")))
-    for text in (page.controls["twin"], known):
+                      **bind(page.set, "twin", page["twin"] or (known or "")))
+    for text in (page["twin"], known):
         if text and text != case.sentence:
             try:
                 return make_case(text, case.word("pronoun"), case.word("wrong"), case.word("correct"))
             except UserError as error:
-                st.warning(escape_markdown(str(error)))
+                st.warning(escape_markdown(error))
     st.caption(words["twin_same"])
     return None
 
@@ -319,7 +319,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     try:
         plain: Answers = page.ask(question)
     except UserError as error:
-        st.info(escape_markdown(str(error)))
+        st.info(escape_markdown(error))
         return
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
@@ -327,7 +327,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
                               share=format_share(share)))
     toggle_for(page, "proof", words("switch", n=min(SILENCED, len(twins.heads))))
-    if page.controls["proof"]:
+    if page["proof"]:
         _one_by_one(page, question, twins, (a, b), share)
     if set_report is not None:
         _whole_set(page, set_report)
@@ -360,7 +360,7 @@ def _whole_set(page: PageContext, set_report: Report) -> None:
     """Draw the model's answers to the whole set, with and without the best head."""
     words, cases = strings("coreference")["proof"], set_report.cases
     toggle_for(page, "proof_set", words("set_switch", n=len(cases)))
-    if not page.controls["proof_set"]:
+    if not page["proof_set"]:
         return
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
     head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)

@@ -38,13 +38,13 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "set", words["which"], words["names"])
-    st.caption(words["about"][page.controls["set"]], width=READABLE_WIDE)
-    cases = _cases(page.controls["set"])
+    st.caption(words["about"][page["set"]], width=READABLE_WIDE)
+    cases = _cases(page["set"])
     if cases is None:
         return None
     question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
     known = sources.cached(question) is not None or is_shipped(question)
-    if not known and card.parameters > SMALL and not page.controls["run"]:
+    if not known and card.parameters > SMALL and not page["run"]:
         st.button(words("run", n=len(cases), model=escape_markdown(card.title)),
                   on_click=lambda: page.set(run=True), type="primary")
         return None
@@ -85,7 +85,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
             st.warning(escape_markdown(words("left_out", count=len(left_out), rows=rows)))
         return cases
     except UserError as error:
-        st.error(escape_markdown(str(error)))
+        st.error(escape_markdown(error))
         return None
 
 
@@ -112,13 +112,13 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     """Draw the same set for the same architecture with random weights."""
     words = strings("coreference")["set"]
     toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"])
-    if not page.controls["untrained"]:
+    if not page["untrained"]:
         return
     try:
         twin = sources.untrained(page.state.model)
         twin_report = report(page.ask(CasesQuery(twin, sources.revision(twin), cases)), rows)
     except UserError as error:
-        st.info(escape_markdown(str(error)))
+        st.info(escape_markdown(error))
         return
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
     st.markdown(words("untrained_said", best=percent(twin_report.best.accuracy),

@@ -20,7 +20,7 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     words, record = strings("corpus"), page.record()
     st.markdown(f"## {words['question']}")
-    over = page.controls["over"] if reads_texts(record) else "text"
+    over = page["over"] if reads_texts(record) else "text"
     if reads_texts(record):
         choice_for(page, "over", words["over"], words["sets"])
     if over == "set":

@@ -12,7 +12,7 @@ from model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternC
 from viz.format import format_signed, format_weight, head_label, token_markdown
 from viz.page import PageContext
 from viz.text import strings
-from viz.widgets.fields import pills
+from viz.widgets.fields import flex_row, pills
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -92,7 +92,7 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
         for rows, label in ((strongest, words["strongest"]), (tenths, words["tenth"])):
             for row in rows.to_dict("records"):
                 key = f"{row['sample']}-{row['decile']}-{row['rank']}"
-                with st.container(horizontal=True, vertical_alignment="top", key=f"atlas-strip-{key}"):
+                with flex_row("top", key=f"atlas-strip-{key}"):
                     st.button(format_weight(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
                               args=(page, atlas, head, row), help=words["go_help"])
                     with st.container(width="stretch"):

@@ -20,7 +20,7 @@ from viz.page_controls import Places, Words
 from viz.pages.corpus.card import head_card
 from viz.text import escape_markdown, strings
 from viz.theme import PAPER, READABLE_WIDE
-from viz.widgets.fields import bind, text_value
+from viz.widgets.fields import bind, flex_row, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
@@ -55,8 +55,8 @@ def draw_map(page: PageContext) -> None:
     words = strings("atlas")
     with st.container(key="aside-map"):   # hidden in lecture mode
         st.markdown(words["lead"], width=READABLE_WIDE)
-    atlas = _atlas(page, page.controls["folder"])
-    axes, beside = _axes(page, atlas), page.controls["beside"]
+    atlas = _atlas(page, page["folder"])
+    axes, beside = _axes(page, atlas), page["beside"]
     left, right = st.columns([1, 1] if beside else [7, 5], gap="large")
     with left:
         _map(page, atlas, axes, "atlas-map", open_head(page, atlas))
@@ -86,7 +86,7 @@ def _atlas(page: PageContext, named: str) -> Atlas:
 def open_head(page: PageContext, atlas: Atlas) -> HeadId:
     """Return the head of the card: the one open on the page Heads if the atlas has it."""
     view, heads = page.view(), atlas.heads
-    return (view.layer, view.head) if (view.layer, view.head) in heads else heads[0]
+    return view.head_id if view.head_id in heads else heads[0]
 
 
 def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
@@ -94,10 +94,10 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
     words = strings("atlas")
     titles = titles_of(atlas)
     chosen = {}
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         for control, start in AXES.items():
             options = list(titles) if control != "colour" else [name for name in titles if name not in COMPONENTS]
-            value = page.controls[control]
+            value = page[control]
             chosen[control] = value if value in options else start if start in options else options[0]
             st.selectbox(words["axes"][control], options, format_func=lambda name: titles[name], width=330,
                          **bind(page.set, control, chosen[control]))
@@ -128,7 +128,7 @@ def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: H
 
 def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: HeadId) -> None:
     words, titles, first = strings("atlas"), titles_of(atlas), key == "atlas-map"
-    dots = dots_of(atlas, axes, page.controls["heads"] if first else (), head)
+    dots = dots_of(atlas, axes, page["heads"] if first else (), head)
     st.markdown(f"##### {escape_markdown(atlas.about['title'])}")
     st.caption(corpus_sentence(atlas))
 
@@ -153,7 +153,7 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
     """Draw a table of the selected heads."""
     words, heads = strings("atlas"), atlas.heads
-    chosen = [heads[place] for place in page.controls["heads"] if place < len(heads)]
+    chosen = [heads[place] for place in page["heads"] if place < len(heads)]
     if not chosen:
         return
     st.markdown(f"##### {words('chosen', n=len(chosen))}")
@@ -169,14 +169,14 @@ def _sources(page: PageContext) -> None:
     st.markdown(words["sources"], width=READABLE_WIDE)
     if not sources.catalogue_only():
         st.text_input(words["folder"], on_change=_take, args=(page, "folder"), placeholder=words["folder_example"],
-                      **text_value("atlas-folder", page.controls["folder"]))
+                      **text_value("atlas-folder", page["folder"]))
     names = {offer.id: offer.title for offer in sources.catalogue() if offer.on_disk and not offer.pictures}
     options = {"": words["nothing"]} | names
-    if page.controls["beside"] not in options:
-        options[page.controls["beside"]] = page.controls["beside"]
+    if page["beside"] not in options:
+        options[page["beside"]] = page["beside"]
     st.selectbox(words["beside"], list(options), format_func=lambda name: options.get(name, name),
                  accept_new_options=not sources.catalogue_only(),
-                 **bind(page.set, "beside", page.controls["beside"]))
+                 **bind(page.set, "beside", page["beside"]))
 
 
 def _take(page: PageContext, control: str) -> None:

@@ -12,6 +12,7 @@ from viz.page import PageContext
 from viz.provenance import public_name, versions
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
+from viz.widgets.fields import flex_row
 from viz.widgets.head_table import (
     AVERAGES,
     CORPUS,
@@ -37,7 +38,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
             name, total, answers = found
             CORPUS.value = CorpusResult(name, model, revision, functools.reduce(Averages.merge, answers), total)
     except UserError as error:
-        st.error(escape_markdown(str(error)))
+        st.error(escape_markdown(error))
     result = saved_corpus(model, revision, kind)
     if result is not None:
         _shown(page, result)
@@ -58,7 +59,7 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))
     clickable_table(page, table, _columns(table), key="many-table", alt=words("many_kept",
         name=result.name, model=public_name(result.model), **counts))
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
                       "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),

@@ -20,7 +20,7 @@ from viz.page_controls import Choice, Words
 from viz.provenance import public_name, versions
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for
+from viz.widgets.fields import bind, choice_for, flex_row
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_table import coloured_grid, plain_table
 from viz.widgets.upload import MOST_TEXTS, given_texts
@@ -35,14 +35,14 @@ def draw_rule(page: PageContext) -> None:
     words = strings("rule")
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "cases", words["cases"], words["sets"])
-    given = _cases(page.controls["cases"])
-    with st.container(horizontal=True):
+    given = _cases(page["cases"])
+    with flex_row():
         for name in ("looks_from", "looks_at"):
             st.text_input(words[name], max_chars=200, help=words["help"],
-                          **bind(page.set, name, page.controls[name]))
+                          **bind(page.set, name, page[name]))
     if not given:
         return
-    model, sides = page.state.model, [rule.read_side(page.controls[name], given) for name in ("looks_from", "looks_at")]
+    model, sides = page.state.model, [rule.read_side(page[name], given) for name in ("looks_from", "looks_at")]
     if sources.catalogue_only() and any(isinstance(side, re.Pattern) for side in sides):
         raise UserError(words["no_expressions"])
     marked = rule.mark(given, (sides[0], sides[1]))
@@ -128,13 +128,13 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
         shares = ["accuracy", "low", "high"]
         formats = {words["columns"][name]: "%.1f" for name in shares} | {words["columns"]["weight"]: "%.3f"}
         plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", formats=formats,
-                    alt=words("table_alt", looking=page.controls["looks_from"], n=len(table),
-                                           wanted=page.controls["looks_at"]))
+                    alt=words("table_alt", looking=page["looks_from"], n=len(table),
+                                           wanted=page["looks_at"]))
 
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
     """Return the complete report with its provenance, as JSON."""
     model = page.state.model
     return json.dumps({"model": public_name(model), "revision": sources.revision(model),
-                       "from": page.controls["looks_from"], "to": page.controls["looks_at"], **report.as_object(),
+                       "from": page["looks_from"], "to": page["looks_at"], **report.as_object(),
                        "untrained": untrained and untrained.as_object(), "versions": versions()}, indent=1)

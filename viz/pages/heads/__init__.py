@@ -38,7 +38,7 @@ from viz.state import tenth_weight
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import bind, pills, segments, select, toggle
+from viz.widgets.fields import bind, flex_row, pills, segments, select, toggle
 from viz.widgets.fragment import folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice, sentence_strip
@@ -87,7 +87,7 @@ def _title(page: PageContext) -> None:
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with flex_row("center", horizontal_alignment="distribute"):
         st.markdown(f"#### {words['question']}", width="content")
         if not page.state.present:
             tour_button()
@@ -126,7 +126,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
     if not page.state.present:   # lecture mode leaves more room for the picture
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-lead"):
+        with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
@@ -134,9 +134,9 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
         _gate(record, view)
-        if page.controls["predict"] == "shown":
+        if page["predict"] == "shown":
             score_panel(page, record, view)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with flex_row("center", gap="small"):
             export_menu(page, record, view)
             add_to_handout("head", item_maker(drawn, (record,)))
     with left:
@@ -173,7 +173,7 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
         best: Link | None = Link(layer, head, view.pair[1], weight)
     else:
         best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
-    if best is not None and (best.layer, best.head) != (view.layer, view.head):
+    if best is not None and (best.layer, best.head) != view.head_id:
         a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
         st.button(words("offer", head=head_label(best.layer, best.head), a=a, b=b,
                                  weight=format_weight(best.weight)),
@@ -215,14 +215,14 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
         said |= {name: measures.by_head(name) for name in measures.values}
         orders |= {name: f"by {BY_NAME[name].title}" for name in measures.values}
     order = view.order if view.order in orders else "layer"
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with flex_row("center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
         select(words["order"], orders, page.set, "order", order, quiet=True)
         values = _colours(page, view.kind, measures)
     ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
-    shown = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in ordered] if ordered else None,
+    shown = GridState(view.head_id, [(layer, head) for layer, head, _ in ordered] if ordered else None,
                       [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
                       said, values, silences, view.overlay)
     drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
@@ -254,7 +254,7 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> He
     if result is not None:
         options |= {FROM_FILE + name: words("colour_file", title=AVERAGES[name], name=result.name)
                     for name in result.averages.names}
-    chosen = page.controls["colour"] if page.controls["colour"] in options else ""
+    chosen = page["colour"] if page["colour"] in options else ""
     select(words["colour"], options, page.set, "colour", chosen, quiet=True)
     if chosen.startswith(FROM_FILE) and result is not None:
         name = chosen.removeprefix(FROM_FILE)
@@ -274,16 +274,16 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
         a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
         st.markdown(words("first_pair", a=a, b=b))
         pills(words["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
-              "head", (view.layer, view.head), "rank_pair")
+              "head", view.head_id, "rank_pair")
     if measures is not None:
         with st.expander(words["measures"]):
             for name in measures.values:
                 left, right = st.columns([5, 6], vertical_alignment="center")
                 title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
-                left.markdown(measure_claim(measures, name, (view.layer, view.head), title))
+                left.markdown(measure_claim(measures, name, view.head_id, title))
                 with right:
                     pills(BY_NAME[name].title, map(_ranked, measures.ranked(name)[:2]), choose, "head",
-                          (view.layer, view.head), f"rank_{name}")
+                          view.head_id, f"rank_{name}")
     return place
 
 
@@ -316,7 +316,7 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
             pills(title, [((link.layer, link.head), words(f"{side}_link",
                 head=head_label(link.layer, link.head), weight=format_weight(link.weight),
                 other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
-                  (view.layer, view.head), f"rank_{side}")
+                  view.head_id, f"rank_{side}")
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
@@ -326,7 +326,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     # the reason for this scale of a long matrix; "" if the user chose the scale or it makes no difference
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     why = "" if tenth is None else words("scale_chosen", weight=format_weight(tenth))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with flex_row("center"):
         st.markdown(f"##### {words('head_title', layer=view.layer, head=view.head)}")
         segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
                  view.lens)
@@ -368,7 +368,7 @@ def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -
         if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
             segments(words["quadrant"], {quadrant: words["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
                      choose, "quadrant", view.quadrant)
-        others = [head for head in head_ids(record[view.kind]) if head != (view.layer, view.head)]
+        others = [head for head in head_ids(record[view.kind]) if head != view.head_id]
         st.multiselect(words["overlay"], others, max_selections=MOST_TOGETHER,
                        format_func=lambda head: head_label(*head),
                        **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay)))
@@ -399,7 +399,7 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     if example is not None and example.twin:
         other = {"other": other_twin(example, page.state.text)}
         ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-what-if"):
+    with flex_row("center", gap="small", key="heads-what-if"):
         st.markdown(f"##### {words['what_if']}", width="content")
         for way, controls in ways.items():
             if st.button(words[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
@@ -432,7 +432,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     sentence if it contains that pair. Empty without a pair."""
     if view.pair is None:
         return []
-    words, attention_map, here = strings("heads")["claims"], record[view.kind], (view.layer, view.head)
+    words, attention_map, here = strings("heads")["claims"], record[view.kind], view.head_id
     weights = heads.pair_weights(attention_map, *view.pair)
     place, tied = rank(weights[here], weights.values())
     b = token_label(attention_map.keys, view.pair[1])
@@ -465,7 +465,7 @@ def row_claim(record: AttentionRecord, view: View) -> str:
     """Return a Markdown sentence on the open head's row in focus: the keys with the largest weights."""
     attention_map, token, words = record[view.kind], view.token or 0, strings("heads")["row"]
     layer, keys = attention_map.layer(view.layer), attention_map.keys
-    facts = {"head": head_label(view.layer, view.head), "a": token_label(attention_map.queries, token)}
+    facts = {"head": head_label(*view.head_id), "a": token_label(attention_map.queries, token)}
     if layer.sees_nothing[view.head, token]:
         return words("blind", **facts)
     weights = heads.row_weights(layer, token)[view.head]

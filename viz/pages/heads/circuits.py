@@ -26,7 +26,7 @@ from viz.format import (
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import pills
+from viz.widgets.fields import flex_row, pills
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
@@ -55,7 +55,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
     asked = WhyQuery(page.query(), view.kind, view.layer, view.head, *view.pair)
     found = page.ask(asked, height=0)
     a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
-    facts = {"head": head_label(view.layer, view.head), "score": format_number(found.score, 4)}
+    facts = {"head": head_label(*view.head_id), "score": format_number(found.score, 4)}
     claims = [words("claim", **facts, a=a, b=b, count=found.parts.size, total=format_number(found.total, 4),
                              error=format_difference(abs(found.total - found.score)))]
     claims += [words("term", name=words["terms"][name], value=format_change(value))
@@ -116,7 +116,7 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
     label = token_label(record[view.kind].queries, token)
     st.markdown(words("claim",
-        token=label, head=head_label(view.layer, view.head), length=format_number(found.length),
+        token=label, head=head_label(*view.head_id), length=format_number(found.length),
         stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
     if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
         _cosine(page, view)
@@ -146,7 +146,7 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
     layer, in the grid."""
     words, query = strings("circuits")["writes"], page.query()
     st.markdown(f"##### {words['split']}")
-    with st.container(horizontal=True):
+    with flex_row():
         typed = [st.text_input(words[name], max_chars=60, width=180, help=words["answer_help"], key=f"writes-{name}",
                                placeholder=visible_token(text)).rstrip()
                  for name, text in zip(("answer", "rival"), lens.tokens[-1], strict=False)]

@@ -9,6 +9,7 @@ from viz.components.component import registered
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import Texts, strings
+from viz.widgets.fields import flex_row
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)
@@ -24,7 +25,7 @@ def introduce(page: PageContext) -> None:
     if not _SHOWN.value or page.state.present:
         return
     words = strings("introduction")
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="introduction"):
+    with flex_row("center", gap="xsmall", key="introduction"):
         st.markdown(words["sentence"], width="content")
         _typed(words["sentence_way"], 300, lambda text: page.set(text=text, text_b=None))
         for way, name in (("learn", "lessons"), ("teach", "handout")):
@@ -71,7 +72,7 @@ def tour_card() -> None:
     last = step == len(STEPS) - 1
     with st.container(border=True, key="tour"):
         st.markdown(f"**{step + 1} / {len(STEPS)}** · {words['steps'][step]}")
-        with st.container(horizontal=True, gap="small"):
+        with flex_row(gap="small"):
             if step:
                 st.button(words["back"], key="tour-back", on_click=_go, args=(step - 1,))
             if not last:

@@ -17,7 +17,7 @@ from viz.page import PageContext
 from viz.page_controls import Choice, Places
 from viz.session import Kept, session
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import segments
+from viz.widgets.fields import flex_row, segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
 
@@ -42,7 +42,7 @@ def _name(record: AttentionRecord, view: View) -> str:
 
 def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
     """Return whether the head is covered. A revealed head is covered again when another head or text is opened."""
-    phase, name = page.controls["predict"], _name(record, view)
+    phase, name = page["predict"], _name(record, view)
     if phase == "shown":
         if session().restored or not PREDICTED.value:   # the marks are from a link or from the browser's Back
             PREDICTED.value = name
@@ -82,7 +82,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
         head_view(cover(shown, may), replace(_plain(view), pair=None), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
-        with st.container(horizontal=True, horizontal_alignment="right"):
+        with flex_row(horizontal_alignment="right"):
             add_to_handout("covered", partial(_covered_item, record, view))
 
 
@@ -109,13 +109,13 @@ def _take(page: PageContext, name: str, event: ViewEvent) -> None:
 
 def marked_cells(page: PageContext, record: AttentionRecord, view: View) -> Guess | None:
     """Return the marks to draw over the open head, or None if nothing was predicted."""
-    if page.controls["predict"] != "shown":
+    if page["predict"] != "shown":
         return None
-    return Guess(f"shown\n{_name(record, view)}\n{page.controls['marks']}", False, _marks(page))
+    return Guess(f"shown\n{_name(record, view)}\n{page['marks']}", False, _marks(page))
 
 
 def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
-    return tuple(divmod(mark, STRIDE) for mark in page.controls["marks"])
+    return tuple(divmod(mark, STRIDE) for mark in page["marks"])
 
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -133,13 +133,13 @@ def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
                  *map(format_weight, (row.found, row.best, row.uniform))] for row in result.rows]))
         else:
             st.markdown(words["nothing"])
-        with st.container(horizontal=True, gap="small"):
+        with flex_row(gap="small"):
             st.button(words["again"], key="predict-again", type="tertiary", on_click=restart, args=(page,))
             st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the start button if the text is short enough."""
-    if page.controls["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
+    if page["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
         st.button(strings("predict")["title"], key="predict-begin", icon=":material/visibility_off:",
                   help=strings("predict")["help"], on_click=restart, args=(page,))

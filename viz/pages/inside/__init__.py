@@ -17,7 +17,7 @@ from viz.page_controls import Choice, Number, Numbers
 from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import Texts, escape_markdown
 from viz.theme import READABLE
-from viz.widgets.fields import choice_for
+from viz.widgets.fields import choice_for, flex_row
 from viz.widgets.figure import columns_switch
 from viz.widgets.head_picker import real_head, sentence_strip
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row
@@ -55,8 +55,8 @@ def render(page: PageContext) -> None:
 
 def _hand(page: PageContext, lesson: Lesson, words: Section) -> None:
     """Draw four tokens in two dimensions with draggable queries, keys and values."""
-    looks, revealed = TOKENS.index(page.controls["looks"]), lesson.open()
-    vectors = {name: page.controls[HAND[name].name] for name in VECTORS}
+    looks, revealed = TOKENS.index(page["looks"]), lesson.open()
+    vectors = {name: page[HAND[name].name] for name in VECTORS}
 
     def turn(moved: dict[str, Any]) -> None:
         if "looks" in moved:
@@ -64,7 +64,7 @@ def _hand(page: PageContext, lesson: Lesson, words: Section) -> None:
         else:
             page.set(**{HAND[name].name: numbers for name, numbers in moved.items()})
 
-    beside = st.container(horizontal=True, gap="medium")   # wraps in a narrow window
+    beside = flex_row(gap="medium")   # wraps in a narrow window
     # viz/lecture.css makes each as wide as the window in lecture mode
     with beside.container(width=ARROWS, key="hand-arrows"):
         corners = head_steps.hull(np.array(vectors["v"]).reshape(-1, 2)).tolist()
@@ -114,13 +114,13 @@ def _choose(page: PageContext) -> StepContext | None:
 
 def _key(page: PageContext, path: head_steps.HeadSteps) -> int:
     """Return the position of the chosen key, by default that with the largest weight."""
-    wanted = page.controls["to"]
+    wanted = page["to"]
     return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
 
 
 def _steps(page: PageContext, lesson: Lesson, words: Section, here: StepContext) -> None:
     """Draw the ten steps, one of them open, and the choice of key."""
-    step = page.controls["step"]
+    step = page["step"]
     if _key(page, here.path) != here.key:
         st.rerun()   # the pictures below show the key, too
     st.caption(words["key"])

@@ -61,7 +61,7 @@ def _chosen(page: PageContext) -> str:
     """Return the training to show: a shipped one, or the reader's own."""
     words = strings("training")
     known = sources.films() | {OWN: words["own"]}
-    chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
+    chosen = page["film"] if page["film"] in known else next(iter(known))
 
     def changed() -> None:
         pause()
@@ -75,7 +75,7 @@ def _chosen(page: PageContext) -> str:
 
 def _next(page: PageContext, frames: tuple[int, ...]) -> None:
     """Advance a playing animation to the next snapshot."""
-    step = frames[-1] if page.controls["step"] < 0 else page.controls["step"]
+    step = frames[-1] if page["step"] < 0 else page["step"]
     following = next((frame for frame in frames if frame > step), None)
     if following is None:
         pause()
@@ -88,7 +88,7 @@ def _induction(page: PageContext) -> None:
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
-    offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page.controls["decoder"]
+    offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model
     ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
     unlisted = [model for model in (page.state.model, chosen) if model not in offers or model == chosen]
@@ -99,7 +99,7 @@ def _induction(page: PageContext) -> None:
         question = InductionMeanQuery(chosen, sources.revision(chosen))
         scores: InductionScores = page.ask(question)
     except UserError as error:
-        st.info(escape_markdown(str(error)))
+        st.info(escape_markdown(error))
         return
     measured_line(question, "habits", "induction")
     names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())

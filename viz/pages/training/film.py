@@ -22,7 +22,7 @@ from viz.figures.matrix import tiles
 from viz.format import head_label, token_markdown
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, segments, select
+from viz.widgets.fields import bind, flex_row, segments, select
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
@@ -118,7 +118,7 @@ def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bo
     """Draw a training's snapshots. last: the axis's last step. growing: whether the training is still running, so that
     snapshots are scored one by one."""
     words = strings("training")
-    chosen = page.controls["step"]
+    chosen = page["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
     story = Story(film, _traits(page, model, film.frames, growing), film.frames)
     left, right = st.columns([6, 5], gap="large")
@@ -141,13 +141,13 @@ def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool
 def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
     """Draw the slider over the snapshots and the play button."""
     words = strings("training")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with flex_row("bottom"):
         if len(frames) > 1:
             slider(words["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
                    # selecting the last snapshot follows the newest one of a running training
                    turn=lambda chosen: page.set(step=-1 if chosen == frames[-1] else chosen))
         if growing:
-            if page.controls["step"] >= 0:
+            if page["step"] >= 0:
                 st.button(words["newest"], key="newest", on_click=lambda: page.set(step=-1))
         elif PLAYING.value:
             st.button(words["pause"], key="pause", on_click=pause)
@@ -183,12 +183,12 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     """Draw all heads at the snapshot with one of them open, and the snapshot's answer."""
     words = strings("training")
     picture = _picture(page, model)
-    text = "" if picture else page.controls["says"] or words["texts"][model.split("-")[0]]
+    text = "" if picture else page["says"] or words["texts"][model.split("-")[0]]
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
     if picture is None:   # show the field even if the model does not know the text's words
         start = words["texts"][model.split("-")[0]]
         st.text_input(words["text"], help=words["text_help"], placeholder=start,
-                      **bind(page.set, "says", page.controls["says"] or start))
+                      **bind(page.set, "says", page["says"] or start))
     record: AttentionRecord = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
     if picture is not None and record.picture is not None:
@@ -214,12 +214,12 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
 def _picture(page: PageContext, model: str) -> Shipped | None:
     """Return the picture for the snapshots to read; None for text models."""
     known = pictures.examples().get(model, ())
-    return next((entry for entry in known if entry.key == page.controls["says"]), known[0] if known else None)
+    return next((entry for entry in known if entry.key == page["says"]), known[0] if known else None)
 
 
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
     """Return the chosen head, by default the one with the best final score."""
-    parts = page.controls["open"].split(".")
+    parts = page["open"].split(".")
     if len(parts) == 3 and parts[0] in record.kinds and all(part.isdecimal() for part in parts[1:]):
         kind, layer, head = Kind(parts[0]), int(parts[1]), int(parts[2])
         if record[kind].has(layer, head):

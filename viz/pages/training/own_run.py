@@ -16,7 +16,7 @@ from viz.pages.training.film import film_stage
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import choice_for, slider_for
+from viz.widgets.fields import choice_for, flex_row, slider_for
 
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
@@ -51,11 +51,11 @@ def own_training(page: PageContext) -> None:
 
 def _settings(page: PageContext, running: bool) -> None:
     words = strings("training")["settings"]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with flex_row("bottom", gap="medium"):
         choice_for(page, "task", words["task"], words["tasks"])
         for field, options in (("layers", LAYERS), ("heads", HEADS)):
             choice_for(page, field, words[field], {option: option for option in options})
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with flex_row("bottom", gap="medium"):
         with st.container(width=260):
             slider_for(page, "rate", words["rate"], RATES)
         with st.container(width=260):
@@ -63,7 +63,7 @@ def _settings(page: PageContext, running: bool) -> None:
         if not running:
             st.button(words["start" if TRAINING.value is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
-    st.caption(f"{words['about'][page.controls['task']]} {words('limit', most=LIMITS.trainings)}",
+    st.caption(f"{words['about'][page['task']]} {words('limit', most=LIMITS.trainings)}",
                width=READABLE_WIDE)
 
 
@@ -94,7 +94,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     try:
         film_stage(_LeasedPage(page, training), training.name, _with_news(film, news), news.steps, growing=True)
     except UserError as error:
-        st.error(escape_markdown(str(error)))
+        st.error(escape_markdown(error))
 
 
 class _LeasedPage(PageContext):
@@ -120,7 +120,7 @@ def _progress(training: Training, news: Status) -> None:
         st.success(words(news.state, step=news.step, steps=news.steps))
     else:
         _, loss, right = news.curves[-1] if news.curves else (0, 0.0, 0.0)
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with flex_row("center"):
             running = words("running", step=news.step, steps=news.steps, loss=loss, right=right)
             st.progress(news.step / news.steps, text=words["waiting"] if news.state == "starting" else running)
             st.button(words["stop"], key="stop_training", on_click=training.stop)
