@@ -18,10 +18,10 @@ from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
 from viz.text import page_titles, strings
-from viz.widgets.fields import flex_row
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
 from viz.widgets.head_picker import show_badge
+from viz.widgets.layout import flex_row
 from viz.widgets.page_bar import page_bar
 from viz.widgets.picture import fit_question
 from viz.widgets.presentation import listen_for_keys, prepare_room

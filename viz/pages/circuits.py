@@ -19,10 +19,11 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, flex_row, select
+from viz.widgets.fields import bind, choice_for, select
 from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from viz.widgets.handout_button import data_table, table_button
 from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
+from viz.widgets.layout import flex_row, heading
 from viz.widgets.measured import measured_line
 
 MEASURES = ("induction", "previous", "duplicate", "copying", "matching")
@@ -52,7 +53,7 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
     """Draw every head's measures as a table, and one of them as the colours of the grid."""
     page.follow()
     words, table = strings("circuits")["page"], found.frame()
-    st.markdown(f"##### {words['heads']}")
+    heading(words["heads"])
     named = {name: words["measures"][name] for name in MEASURES if name in table}
     colour = page["colour"] if page["colour"] in named else next(iter(named))
     left, right = st.columns([11, 13], gap="medium")
@@ -89,7 +90,7 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
     """Draw the pairs whose composition exceeds that of random heads; a click opens either head."""
     page.follow()
     words, by = strings("circuits")["page"], page["by"]
-    st.markdown(f"##### {words['pairs']}")
+    heading(words["pairs"])
     choice_for(page, "by", words["by"], words["by_names"])
     pairs, (mean, limit) = found.pairs(), found.null[by]
     pairs = pairs[pairs["kind"] == by]
@@ -195,7 +196,7 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
     removed = page.ask(AblationQuery(asked.query, asked.twin, asked.position, asked.token, asked.rival,
                                      tuple(heads[:REMOVED])), height=0).frame().reset_index()
     removed["head"] = [head_label(*head) for head in heads[:REMOVED]]
-    st.markdown(f"##### {words['ablate']}")
+    heading(words["ablate"])
     st.caption(words["ablate_about"], width=READABLE_WIDE)
     removed = removed[list(words["ablate_columns"])].rename(columns=words["ablate_columns"])
     data_table(removed, words["ablate"], key="paths-removed", formats={

@@ -33,9 +33,9 @@ from viz.session import Kept
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import flex_row
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
+from viz.widgets.layout import flex_row, opening
 
 ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested in this session
 ERRORS = Kept[dict[ClaimQuery, str]]({})           # the errors of failed measurements
@@ -65,9 +65,7 @@ class Result:
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("claims")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = opening("claims")
     table, counted = all_rows(), st.empty()
     waiting = _controls(page, table)
     st.markdown(f":gray[{words['legend']}]", width=READABLE_WIDE)   # lecture mode hides captions outside claims
@@ -194,7 +192,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
         if result.verdict is not None:
             verdict, colour = words["verdicts"][result.verdict], COLOURS[result.verdict]
         st.markdown(f":{colour}-badge[{verdict}] :gray[{model}]")
-        with flex_row(gap="small", vertical_alignment="center"):
+        with flex_row("center", gap="small"):
             _origin(result)
             sees = result.measured is not None and result.here
             if sees and st.button(words["open"], key=f"open-{key}", type="tertiary"):

@@ -38,10 +38,11 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE, READABLE_WIDE
-from viz.widgets.fields import bind, button_setting, choice_for, flex_row, toggle_for
+from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
+from viz.widgets.layout import bullets, flex_row, heading, opening
 from viz.widgets.measured import is_shipped, measured_line
 
 PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # scratch has no answer to explain
@@ -59,9 +60,7 @@ FEW = (("weight_head", "weight_layer"),)   # methods drawn by default
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("explain")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
+    words = opening("explain", READABLE)
     record, chosen = real_head(page, token=False)
     view = matching_view(record, chosen)
     if view.kind is not chosen.kind:
@@ -80,8 +79,7 @@ def render(page: PageContext) -> None:
         permuted_weights(page, question, attribution, view)
     head_shares(page, record[view.kind], view)
     folded(words["published"]["title"], _literature, key="explain-published")
-    proof = words["formulas"]
-    folded_formula(proof["title"], proof["text"], _proof, key="explain-formula", sources=proof["sources"])
+    folded_formula(words["formulas"], _proof, key="explain-formula")
 
 
 def _question(page: PageContext, way: str) -> AttributionQuery:
@@ -180,8 +178,8 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     apart = (~attribution.ranked).tolist()
     most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
     unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
-    st.markdown(f"##### {words['title']}",
-                help=f"{words('lead', neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
+    heading(words["title"],
+ help=f"{words('lead', neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
     figure(importance, [group for group in groups if group], names, apart, title=words["tokens"],
            apart_title=words["apart"], key="explain-picture",
            alt=words("alt", rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
@@ -220,7 +218,7 @@ def verdict(attribution: Attribution, view: View) -> str:
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """Draw the rank correlations for this answer, and the limits of a single sentence."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
-    st.markdown(f"##### {words['title']}", help=words("lead", count=count))
+    heading(words["title"], help=words("lead", count=count))
     if why := no_order(attribution):
         st.info(why)
         return
@@ -233,7 +231,7 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
                         chance=(luck, words["chance"]), key="explain-agreement",
                         alt=words("alt", rows=len(rhos), ceiling=top, chance=luck))
     with right:
-        st.markdown("\n".join(f"- {line}" for line in answer_claims(attribution, view.layer, view.head)))
+        st.markdown(bullets(answer_claims(attribution, view.layer, view.head)))
 
 
 def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.ndarray, view: View, top: float, *,
@@ -309,7 +307,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     the run and other visitors are served in between."""
     words, model = strings("explain")["set"], page.state.model
     which = sources.text_set(model, kind, page["set"])
-    st.markdown(f"##### {words['title']}")
+    heading(words["title"])
     st.markdown(words["lead"], width=READABLE)
     if which == page["set"]:
         choice_for(page, "set", words["which"], words["names"])
@@ -353,7 +351,7 @@ def _result(set_report: Report, view: View, count: int) -> None:
         agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
                         alt=words("alt", rows=len(shown), texts=set_report.texts, ceiling=top))
     with right:
-        st.markdown("\n".join(f"- {line}" for line in set_claims(set_report, view.layer, view.head, count)))
+        st.markdown(bullets(set_claims(set_report, view.layer, view.head, count)))
 
 
 def _layers(attributions: list[Attribution]) -> None:
@@ -373,7 +371,7 @@ def _layers(attributions: list[Attribution]) -> None:
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
     """Draw the effect of shuffling the open head's rows, and of making them uniform."""
     words, place = strings("explain")["swap"], head_label(*view.head_id)
-    st.markdown(f"##### {words['title']}")
+    heading(words["title"])
     st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
     toggle_for(page, "swap", words["switch"])
     if not page["swap"]:
@@ -399,7 +397,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
     """Draw the open head's weights beside its share among its layer's heads."""
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
-    st.markdown(f"##### {words['title']}")
+    heading(words["title"])
     st.markdown(words("lead", layer=view.layer), width=READABLE)
     toggle_for(page, "share", words["switch"])
     if not page["share"]:

@@ -9,6 +9,7 @@ from viz.page_controls import Words
 from viz.text import Texts, escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import bind
+from viz.widgets.layout import heading
 
 PAGE = Page("nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
 IN_A_ROW = 2
@@ -17,7 +18,7 @@ IN_A_ROW = 2
 def render(page: PageContext) -> None:
     """Draw the page."""
     words, opened = strings("glossary"), terms().get(page["term"])
-    st.markdown(f"## {words['question']}")
+    heading(words["question"], 2)
     with st.container(width=READABLE):
         st.markdown(words["lead"])
         st.text_input(words["find"], max_chars=60, placeholder=words["example"],

@@ -28,10 +28,11 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, flex_row
+from viz.widgets.fields import bind, choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import data_table
+from viz.widgets.layout import bullets, flex_row, heading, opening
 from viz.widgets.lesson import source_listing
 from viz.widgets.measured import measured_line
 from viz.widgets.upload import most_megabytes, uploader
@@ -54,9 +55,7 @@ PAGE = Page("record", own_texts=True, controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("grammar")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = opening("grammar")
     choice_for(page, "treebank", words["which"], words["treebanks"])
     limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
     st.caption(words["about"](page["treebank"], **limits), width=READABLE_WIDE)
@@ -68,7 +67,7 @@ def render(page: PageContext) -> None:
     measured_line(question, "grammar", "syntax")
     _one_sentence(page, report)
     _table(report)
-    st.markdown("\n".join(f"- {each}" for each in claims(report)), width=READABLE_WIDE)
+    st.markdown(bullets(claims(report)), width=READABLE_WIDE)
     _formula()
 
 
@@ -115,7 +114,7 @@ def beyond(score: RelationScore) -> bool:
 
 def _table(report: SyntaxReport) -> None:
     words = strings("grammar")
-    st.markdown(f"##### {words['table']}")
+    heading(words["table"])
     table = table_of(report)
     shares = [words["columns"][name] for name in SHARES]
     data_table(table, words["table"], key="syntax-table", formats={name: "%.1f" for name in shares if name in table})
@@ -145,7 +144,7 @@ def name_of(choice: HeadChoice) -> str:
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     """Draw the choices of relation, sentence and head, and the resulting drawing with its description."""
     words = strings("grammar")
-    st.markdown(f"##### {words['sentence']}")
+    heading(words["sentence"])
     names = [score.name for score in report.relations]
     relation = page["relation"] if page["relation"] in names else _first(report).name
     places = drawable(report, relation)

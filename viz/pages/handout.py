@@ -26,8 +26,9 @@ from viz.provenance import opens_elsewhere
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import flex_row, text_value
+from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
+from viz.widgets.layout import flex_row, heading
 from viz.widgets.my_lesson import draw_again, present
 from viz.widgets.upload import most_megabytes, take
 from viz.widgets.worksheet import worksheet_maker
@@ -60,7 +61,7 @@ def render(frame: PageContext) -> None:
     if frame.state.present and figures.items:
         _stage(frame, figures)
         return
-    st.markdown(f"## {words['title']}")
+    heading(words["title"], 2)
     links = any(opens_elsewhere(item.link) for item in figures.items if item.link)
     st.markdown(f"{words['lead']} {words['lead_links'] * links}", width=READABLE)
     _linked(frame, figures)

@@ -8,8 +8,8 @@ from viz.components.transformer_diagram import Door, transformer_diagram
 from viz.page import Page, PageContext, lessons
 from viz.text import Texts, menu, page_titles, strings
 from viz.theme import READABLE
-from viz.widgets.fields import flex_row
 from viz.widgets.handout_button import picture_button
+from viz.widgets.layout import flex_row, heading
 from viz.widgets.progress import forget, progress, right_answers
 from viz.widgets.sheets import COPY, sheet_list
 
@@ -21,14 +21,14 @@ def render(page: PageContext) -> None:
     """Draw the page."""
     words, names = strings("lesson")["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}
-    st.markdown(f"## {words['question']}")
+    heading(words["question"], 2)
     with st.container(width=READABLE):
         st.markdown(words["lead"])
     picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next),
                    beside=lambda: st.caption(words["figure_source"], width="content"))
     done = progress()
     for section, title in words["all"].items():
-        st.markdown(f"### {title}")
+        heading(title, 3)
         listed = [name for name in menu()[section] if name in names]
         for start in range(0, len(listed), IN_A_ROW):
             for column, name in zip(st.columns(IN_A_ROW), listed[start:start + IN_A_ROW], strict=False):
@@ -42,7 +42,7 @@ def render(page: PageContext) -> None:
 
 def _beside(page: PageContext, words: Texts) -> None:
     """Draw the menu's other sections: each section's question and pages."""
-    st.markdown(f"### {words['beside']}")
+    heading(words["beside"], 3)
     for column, (section, question) in zip(st.columns(len(words["sections"])), words["sections"].items(), strict=True):
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{section}**  \n{question}")

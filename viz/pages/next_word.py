@@ -18,11 +18,12 @@ from viz.format import format_weight, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting, flex_row, slider_for
+from viz.widgets.fields import button_setting, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import model_button
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
+from viz.widgets.layout import flex_row, heading, opening
 from viz.widgets.vocabulary import example_of
 
 OURS = ("stories", "induction")   # our own decoders
@@ -38,9 +39,7 @@ OFFERED = 8   # number of tokens offered as buttons
 
 def render(page: PageContext) -> None:
     """Draw the page. For a model that cannot answer, offer those that can, above the current model's own prediction."""
-    words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"])
+    words, titles = opening("next_word", "stretch"), {offer.id: offer.title for offer in sources.catalogue()}
     state = page.state
     try:
         _next_word(page, sources.open_query(state.model, state.text, continuation=page["wrote"],
@@ -140,7 +139,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     opened = (page.state.view.layer, page.state.view.head)
     if "head" not in page.state.user_set or not attention_map.has(*opened):
         opened = order[0][:2]
-    st.markdown(f"##### {words['heads']}")
+    heading(words["heads"])
     st.markdown(words("heads_lead", token=token_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:

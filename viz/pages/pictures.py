@@ -37,10 +37,11 @@ from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import choice_for, flex_row, segments, toggle
+from viz.widgets.fields import choice_for, segments, toggle
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from viz.widgets.layout import bullets, flex_row, heading, opening
 from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_models, picture_name, picture_pills
 
 PAGE = Page("record", reads="picture", controls=(
@@ -57,9 +58,7 @@ SUM = 1e-4   # tolerance for probabilities that should sum to 1
 
 def render(page: PageContext) -> None:
     """Draw the page, or the offer to download a vision model if there is none."""
-    words = strings("pictures")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = opening("pictures")
     if not is_unknown(page.state.model):
         try:
             pictures.find(page.state.image or "")
@@ -79,8 +78,7 @@ def render(page: PageContext) -> None:
     if offer is not None and not offer.on_disk and page.state.model != FETCHED:
         model_button(page, offer)
     fragment(page, _picture, record)
-    folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
-                   key="pictures-formula")
+    folded_formula(words["formula"], _proof, key="pictures-formula")
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -111,7 +109,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
                 page.open_page("compare", versus="edit", edit="hide", hidden=view.token)
     with right:
         _every_head(page, record, view)
-        st.markdown("\n".join(f"- {claim}" for claim in row_claims(record, view)))
+        st.markdown(bullets(row_claims(record, view)))
         if answer := answer_claim(record):
             st.markdown(answer)
     # within this fragment, because they depend on the token and head in focus
@@ -130,8 +128,8 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     """Draw the open head with its display options, none of which changes the model's numbers."""
     words = strings("pictures")
     with flex_row("center", horizontal_alignment="distribute"):
-        st.markdown(f"##### {strings('heads')('head_title', layer=view.layer, head=view.head)}",
-                    width="content")
+        heading(strings("heads")("head_title", layer=view.layer, head=view.head),
+     width="content")
         with st.popover(words["show"]):
             for name, options, value in (("opacity", OPACITIES, page["opacity"]), ("keep", KEEPS, view.keep)):
                 _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
@@ -152,7 +150,7 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Draw the focused token's row in every head, over the picture."""
     words, kinds = strings("pictures"), strings("heads")
     with flex_row("center", horizontal_alignment="distribute"):
-        st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
+        heading(words["every_head"], width="content", help=words["every_head_help"])
         if len(record.kinds) > 1:
             segments(kinds["kind"], {kind: kind.label(kinds["kinds"]) for kind in record.kinds}, page.set, "kind",
                      view.kind)

@@ -15,7 +15,8 @@ from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps, stepped
 from viz.text import Texts, escape_markdown
-from viz.widgets.fields import choice_for, flex_row
+from viz.widgets.fields import choice_for
+from viz.widgets.layout import flex_row
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")

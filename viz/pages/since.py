@@ -19,8 +19,9 @@ from viz.format import format_number, format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.text import Texts
-from viz.widgets.fields import bind, button_setting, choice_for, flex_row
+from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
+from viz.widgets.layout import flex_row
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
 
 CHANGES = (*since.SWITCHES, "groups")

@@ -12,9 +12,10 @@ from viz.format import format_number, true_minus, visible_token
 from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words
 from viz.text import Texts, escape_markdown, strings
-from viz.widgets.fields import bind, button_setting, flex_row
+from viz.widgets.fields import bind, button_setting
 from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
+from viz.widgets.layout import flex_row
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, split
 
 DECODERS = ("smollm2", "stories")   # in order of preference, unless another is chosen

@@ -22,11 +22,12 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import button_setting, choice_for, flex_row, toggle_for
+from viz.widgets.fields import button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
+from viz.widgets.layout import bullets, flex_row, heading, opening
 from viz.widgets.vocabulary import vocabulary
 
 OURS = "translator"
@@ -62,9 +63,7 @@ class WordView:
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("translate")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = opening("translate")
     state, offers = page.state, {offer.id: offer for offer in sources.catalogue()}
     # use the sidebar's model if it translates or its type is unknown, else our own
     model = state.model if state.model not in offers or offers[state.model].translates else OURS
@@ -87,9 +86,7 @@ def render(page: PageContext) -> None:
         _open_head(page, now)
     _decision(page, model, state.text, "" if swap is None else swap.twin)
     vocabulary(model, record.card.title, lambda text: page.set(text=text))
-    proof = words["source"]
-    folded_formula(proof["title"], proof["formula"], lambda: (rows_by_produced_token,), key="translate-formula",
-                   sources=proof["sources"])
+    folded_formula(words["source"], lambda: (rows_by_produced_token,), key="translate-formula")
     if PLAYING.value:
         repeat(WORD_SECONDS, partial(_next, page, now))
 
@@ -190,7 +187,7 @@ def _head_rows(page: PageContext, now: WordView) -> None:
     weights = np.stack([weights for _, weights in now.rows])
     word, side = escape_markdown(now.shown.queries.texts[now.word]), page["side"]
     choice_for(page, "side", words["side"], words["sides"])
-    st.markdown(f"##### {words('heads_title', word=word)}", help=words("heads_help", word=word))
+    heading(words("heads_title", word=word), help=words("heads_help", word=word))
     figure(matrix, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
            height=110 + 26 * len(names), style=CellStyle(square=False), key="translate-heads",
            alt=words("heads_alt", heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
@@ -205,8 +202,8 @@ def _open_head(page: PageContext, now: WordView) -> None:
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
     with flex_row("bottom"):
-        st.markdown(f"##### {words('open_head', layer=layer, head=head)}", help=words["open_help"],
-                    width="content")
+        heading(words("open_head", layer=layer, head=head), help=words["open_help"],
+     width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
         st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
@@ -234,7 +231,7 @@ def _probabilities(now: WordView) -> None:
         return
     place = prediction.positions.index(now.word)
     texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
-    st.markdown(f"##### {words['chances_title']}")
+    heading(words["chances_title"])
     rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
     figure(bars, texts, {words["chances"]: shares}, axes=("", words["chances"]), y_range=(0, 1), height=240,
            key="translate-chances", alt=words("chances_alt", first=texts[0], p=shares[0], rest=rest))
@@ -243,7 +240,7 @@ def _probabilities(now: WordView) -> None:
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     """Draw the section on the choice between il and elle, or say that the model or sentence has none."""
     words = strings("translate")["decide"]
-    st.markdown(f"### {words['title']}")
+    heading(words["title"], 3)
     revision = sources.revision(model)
     try:
         decision: Decision = page.ask(DecisionQuery(model, revision, text, twin))
@@ -257,7 +254,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
     with right:
         if len(decision.patched):
             _patched(decision)
-    st.markdown("\n".join(f"- {claim}" for claim in decision_claims(decision, page["mode"])),
+    st.markdown(bullets(decision_claims(decision, page["mode"])),
                 width=READABLE_WIDE)
     toggle_for(page, "set", words("set", n=2 * PAIRS))
     if page["set"]:
@@ -272,7 +269,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
     columns = [*range(change.shape[1]), words["all"]]
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
-    st.markdown(f"##### {words('change', said=decision.said)}")
+    heading(words("change", said=decision.said))
     figure(matrix, numbers, [layer_name(*layer) for layer in decision.layers], columns, axes=(words["axis"], ""),
            height=330, style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced",
            alt=words("change_alt", said=decision.said, heads=change.size, change=change.flat[most],
@@ -283,7 +280,7 @@ def _patched(decision: Decision) -> None:
     """Draw the pronoun's probability when the encoder's output at one word is patched from the twin."""
     words, other = strings("translate")["decide"], other_pronoun(decision)
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
-    st.markdown(f"##### {words['patch']}")
+    heading(words["patch"])
     st.caption(words["patch_lead"])
     axis = words("patch_axis", other=other)
     figure(bars, decision.source, {axis: moved}, axes=("", axis), y_range=(0, 1), height=330, key="translate-exchanged",
@@ -296,7 +293,7 @@ def _set(decisions: DecisionSet) -> None:
     numbers = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, decisions.moved.values()))
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"##### {words['set_title']}")
+        heading(words["set_title"])
         figure(bars, names, {words["set_axis"]: np.array(list(decisions.moved.values()))}, axes=("", words["set_axis"]),
                y_range=(0, 1.02), height=330, key="translate-set", alt=words("set_alt", numbers=numbers))
     right.markdown("\n\n".join(set_claims(decisions)))

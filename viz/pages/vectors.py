@@ -18,8 +18,9 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import button_setting, flex_row
+from viz.widgets.fields import button_setting
 from viz.widgets.fragment import offer_model
+from viz.widgets.layout import flex_row
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section, split
 
 PRESETS = strings("lessons/vectors")["presets"]

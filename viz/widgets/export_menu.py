@@ -11,7 +11,7 @@ from viz.format import head_label
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
-from viz.widgets.fields import flex_row
+from viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
     from viz.export import Format, Options

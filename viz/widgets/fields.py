@@ -1,14 +1,13 @@
 """Widgets that show and change one field of the view or one of a page's controls, and keep the URL up to date."""
 import math
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import streamlit as st
 
 from viz.components.slider import slider
 from viz.page import PageContext
-from viz.streamlit_patch import DeltaGenerator
 
 T = TypeVar("T", bound=Hashable)
 
@@ -33,11 +32,6 @@ def bind(choose: Callable[..., None], field: str, value: object) -> dict:
     key = f"view_{field}"
     st.session_state[key] = value
     return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
-
-
-def flex_row(align: Literal["top", "center", "bottom"] = "top", **look: Any) -> DeltaGenerator:
-    """Draw a row that wraps in a narrow window. align: "top", "center" or "bottom". look: as in `st.container`."""
-    return st.container(horizontal=True, vertical_alignment=align, **look)
 
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str,

@@ -198,14 +198,14 @@ def source_listing(functions: tuple[Callable, ...]) -> str:
                        for function in functions)
 
 
-def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
-                   sources: str = "") -> None:
+def folded_formula(words: Mapping[str, str], shown: Callable[[], tuple[Callable, ...]], *, key: str) -> None:
     """Draw the folded explanation of a page that is not a lesson: its formulas in words, the source of the functions
-    that compute it, and references. shown: returns these functions; called only on opening, so it may import torch."""
+    that compute it, and references. words: its title, its text and perhaps its sources. shown: returns these functions;
+    called only on opening, so it may import torch."""
     def inside() -> None:
-        st.markdown(text)
+        st.markdown(words["text"])
         st.code(source_listing(shown()), language="python")
-        st.markdown(sources)
+        st.markdown(words.get("sources", ""))
 
-    folded(title, inside, key=key)
+    folded(words["title"], inside, key=key)
 

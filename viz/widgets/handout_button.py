@@ -20,7 +20,7 @@ from viz.page import own_address, pages
 from viz.session import Kept, session
 from viz.state import State
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import flex_row
+from viz.widgets.layout import flex_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame

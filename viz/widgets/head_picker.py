@@ -12,8 +12,9 @@ from viz.format import format_difference
 from viz.page import PageContext
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, flex_row, segments
+from viz.widgets.fields import bind, segments
 from viz.widgets.handout_button import add_to_handout, item_maker
+from viz.widgets.layout import flex_row
 
 MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○", "kept": "◔"}
 

@@ -19,6 +19,7 @@ from viz.session import Kept
 from viz.text import strings
 from viz.widgets.fields import pills
 from viz.widgets.handout_button import TABLE_HEIGHT, data_table, picture_button, table_button
+from viz.widgets.layout import heading
 
 if TYPE_CHECKING:   # not imported at the start, which would delay the first page
     from pandas import DataFrame
@@ -33,7 +34,7 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: "HeadFits", 
     from viz.export.tables import head_table, head_table_csv
 
     words = strings("measures")
-    st.markdown(f"##### {words['table']}")
+    heading(words["table"])
     st.caption(words["table_about"])
     if measures.left_out.any():
         st.caption(words("left_out", count=int(measures.left_out.max())))

@@ -57,9 +57,10 @@ from viz.page_controls import Choice, Number, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import Texts, escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind, button_setting, choice_for, flex_row, slider_for, toggle_for
+from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import fragment, source_listing
+from viz.widgets.layout import bullets, flex_row, heading
 from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
 from viz.widgets.progress import forget, remember, resume
 from viz.widgets.sheets import notebook_button
@@ -103,7 +104,7 @@ class Lesson:
     def header(self) -> None:
         """Draw the title question, the lesson's topic, its duration, and the lessons it builds on."""
         with st.container(key="lesson-head"):
-            st.markdown(f"## {self.prose['question']}")
+            heading(self.prose["question"], 2)
             st.markdown(self.prose["lead"], width=READABLE)
             with flex_row("center", gap="small"):
                 self._about()
@@ -155,9 +156,9 @@ class Lesson:
         """Draw the end of the page: what to remember (which answers the questions above), two final questions, and the
         notebook."""
         with st.container(key="screen-remember"):
-            st.markdown(f"### {self.words['remember']}")
+            heading(self.words["remember"], 3)
             if all(map(self.open, self._asked())):
-                st.markdown("\n".join(f"- {line}" for line in self.prose["remember"]), width=READABLE)
+                st.markdown(bullets(self.prose["remember"]), width=READABLE)
             else:
                 self.covered("remember")
         if self.page.state.present:

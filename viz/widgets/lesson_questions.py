@@ -7,7 +7,7 @@ import streamlit as st
 from viz.components.hands import clear_hands, hands
 from viz.page import PageContext
 from viz.text import strings
-from viz.widgets.fields import flex_row
+from viz.widgets.layout import flex_row
 
 LETTERS = ("a", "b", "c", "d")
 

@@ -6,7 +6,7 @@ import streamlit as st
 from model.ask import sources
 from model.ask.shipped import COMMAND
 from viz.text import strings
-from viz.widgets.fields import flex_row
+from viz.widgets.layout import flex_row
 
 
 def is_shipped(question: object) -> bool:

@@ -12,7 +12,8 @@ from viz.page import PageContext, base_address, pages
 from viz.page_controls import Choice
 from viz.text import strings
 from viz.theme import READABLE
-from viz.widgets.fields import choice_for, flex_row
+from viz.widgets.fields import choice_for
+from viz.widgets.layout import flex_row, heading
 
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
@@ -31,7 +32,7 @@ DEEPER = 2   # heading levels by which a sheet is nested in the page
 def sheet_list(page: PageContext) -> None:
     """Draw all sheets, each in an expander."""
     words = strings("sheets")
-    st.markdown(f"### {words['title']}")
+    heading(words["title"], 3)
     choice_for(page, "copy", words["copy"], words["copies"])
     for name in sheet_names():
         shown = sheet(name, page["copy"] == "teachers")

@@ -9,7 +9,7 @@ from viz.format import token_markdown
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import flex_row
+from viz.widgets.layout import flex_row
 
 _DRAFT = Kept[tuple[str, ...]](())   # phrases assembled by clicking
 NAMED = 8   # most unknown words listed in an error

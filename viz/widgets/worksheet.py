@@ -12,9 +12,9 @@ from viz.page import PageContext
 from viz.state import State, complete_view
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import flex_row
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import handout
+from viz.widgets.layout import flex_row
 
 FEWEST, MOST = 3, 5   # number of questions on a worksheet
 

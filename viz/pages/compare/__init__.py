@@ -27,9 +27,11 @@ from viz.pages.compare.difference import (
 from viz.pages.compare.many_texts import many_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fields import bind, choice_for, flex_row, log_steps, slider_for
+from viz.widgets.fields import bind, choice_for, log_steps, slider_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head, verdict
+from viz.widgets.layout import flex_row, opening
+from viz.widgets.layout import heading as heading
 from viz.widgets.picture import patch_strip, picture_options
 from viz.widgets.sidebar import add_model, choose_model
 from viz.widgets.vocabulary import warn_unknown
@@ -59,9 +61,7 @@ class Other:
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("compare")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
+    words = opening("compare", READABLE)
     left, right = (st.container(), st.container()) if page.state.present else st.columns(
         [5, 6], gap="medium", vertical_alignment="bottom")
     with left:
@@ -99,8 +99,7 @@ def render(page: PageContext) -> None:
     both_section(page, records, view, found, (0, 1) if beside else (0, 1, 2))
     if page["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
         many_section(page, records, overview, view, _taker(page, None))
-    folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
-                   key="compare-formula")
+    folded_formula(words["formula"], _proof, key="compare-formula")
 
 
 def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:

@@ -35,10 +35,11 @@ from viz.format import (
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import flex_row, segments
+from viz.widgets.fields import segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import coloured_grid
+from viz.widgets.layout import bullets, flex_row, heading
 from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
@@ -146,7 +147,7 @@ def both_section(page: PageContext, records: Pair, view: View, found: OpenHead, 
     """Draw the open head on both sides and the change: over pictures, or `places` of the three matrices."""
     words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
     with flex_row("center"):
-        st.markdown(f"##### {words['picture']}")
+        heading(words["picture"])
         if not over:   # one setting for both matrices
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
@@ -298,7 +299,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     ranked = compared.frame()["divergence"]
     one, other = map(escape_markdown, names)
     about = words["grid_about"] + ("" if counterpart else " " + words("grid_against", one=one, other=other))
-    st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}", help=about)
+    heading(words["grid" if counterpart else "grid_alike"], help=about)
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
@@ -317,7 +318,7 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
     words, predictions = strings("compare"), [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
     with st.container(key="aside-answers"):   # hidden in lecture mode
-        st.markdown(f"##### {words['answers']}")
+        heading(words["answers"])
     sides = {"one": names[0], "other": names[1]}
     angle = cosine(first, second)
     if angle is not None:
@@ -345,7 +346,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
     layers. records: of the first text, unedited and edited. choose(head=…) selects another head."""
     words, effects = strings("compare")["patches"], patches.frame()["effect"]
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
-    st.markdown(f"##### {words['title']}")
+    heading(words["title"])
     st.markdown(_lead(records[0], patches), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -361,7 +362,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         st.caption(words["layers"])
         figure(bars, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
                height=BARS_HIGH, key="compare-layers", alt=words("layers_alt", numbers=said))
-    st.markdown("\n".join(f"- {claim}" for claim in patching_claims(patches)), width=READABLE_WIDE)
+    st.markdown(bullets(patching_claims(patches)), width=READABLE_WIDE)
 
 
 def _lead(record: AttentionRecord, patches: PatchEffects) -> str:

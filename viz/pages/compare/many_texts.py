@@ -17,6 +17,7 @@ from viz.pages.compare.difference import EQUAL, SHOWN
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import coloured_grid, plain_table
+from viz.widgets.layout import heading
 from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     """Draw the fields for texts, and the grid and table of every head's difference over them. choose(head=…) opens a
     head on both sides."""
     words = strings("compare")["many"]
-    st.markdown(f"##### {words['title']}")
+    heading(words["title"])
     st.markdown(words["lead"], width=READABLE_WIDE)
     one, other = [(each.query.model, each.query.revision) for each in records]
     found = answers_over_texts("compare-many", lambda name, texts: ModelsQuery(

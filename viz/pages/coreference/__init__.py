@@ -41,12 +41,13 @@ from viz.page_controls import Choice, Switch, Words
 from viz.pages.coreference.case_set import case_set_section, percent
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, flex_row, toggle_for
+from viz.widgets.fields import bind, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.head_table import plain_table
+from viz.widgets.layout import flex_row, heading, opening
 from viz.widgets.vocabulary import vocabulary
 
 ROLES = ("pronoun", "correct", "wrong")
@@ -97,9 +98,7 @@ class Twins:
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("coreference")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = opening("coreference")
     record, case = page.record(), sentence_case(page)
     attention_map = map_of(record)
     rows = page["rows"] or ("later" if attention_map.kind.base is Kind.CAUSAL else "pronoun")
@@ -113,9 +112,8 @@ def render(page: PageContext) -> None:
     if case is not None and twins is not None:
         silencing_section(page, case, twins, set_report)
     vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
-    proof = words["source"]
-    folded_formula(proof["title"], proof["formula"], lambda: (noun_weights, correctness, max_statistic_null),
-                   key="coreference-formula", sources=proof["sources"])
+    folded_formula(words["source"], lambda: (noun_weights, correctness, max_statistic_null),
+                   key="coreference-formula")
 
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
@@ -158,7 +156,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
     reach = max(float(np.abs(weights[:, 0] - weights[:, 1]).max()) for _, _, weights in sides)
     for column, (side, side_case, weights) in zip(st.columns(len(sides), gap="large"), sides):
         with column:
-            st.markdown(f"##### {words(side, **bold)}", help=words("help", **bold))
+            heading(words(side, **bold), help=words("help", **bold))
             st.caption(escape_markdown(side_case.sentence))
             numbers = {noun: by_head(heads, column) for noun, column in zip((a, b), weights.T, strict=True)}
             values = by_head(heads, weights[:, 0] - weights[:, 1])
@@ -200,7 +198,7 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
     """Draw a scatter plot of the heads in both sentences, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
-    st.markdown(f"### {words['title']}")
+    heading(words["title"], 3)
     st.markdown(words("lead", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
     short = {"a": fitting_name(a, NOUN), "b": fitting_name(b, NOUN)}
     axes = words("x", **short), words("y", **short)
@@ -313,7 +311,7 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
     """Draw the section on silencing, or a message for a model without word predictions."""
     words = strings("coreference")["proof"]
-    st.markdown(f"### {words['title']}")
+    heading(words["title"], 3)
     st.markdown(words["lead"], width=READABLE_WIDE)
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), (case,))
     try:

@@ -25,6 +25,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
+from viz.widgets.layout import heading
 from viz.widgets.measured import is_shipped, measured_line
 from viz.widgets.upload import uploader
 
@@ -35,7 +36,7 @@ SMALL = 50_000_000   # larger models run on a whole set only on request, since t
 def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     """Draw the section. Return the report, or None before the set is answered."""
     words = strings("coreference")["set"]
-    st.markdown(f"### {words['title']}")
+    heading(words["title"], 3)
     st.markdown(words["lead"], width=READABLE_WIDE)
     choice_for(page, "set", words["which"], words["names"])
     st.caption(words["about"][page["set"]], width=READABLE_WIDE)

@@ -1,6 +1,5 @@
 """The page Every head measured: over the shipped sentences as a map, over the reader's own texts, over one text, or by
 a custom rule."""
-import streamlit as st
 
 from model.core.record import AttentionRecord
 from viz.page import Page, PageContext
@@ -11,6 +10,7 @@ from viz.pages.corpus.own_file import many_texts
 from viz.text import strings
 from viz.widgets.fields import choice_for
 from viz.widgets.head_picker import kind_choice
+from viz.widgets.layout import heading
 
 PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text", "rule")), *head_map.CONTROLS,
                                  *own_rule.CONTROLS), reads="both")
@@ -19,7 +19,7 @@ PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text", "r
 def render(page: PageContext) -> None:
     """Draw the page."""
     words, record = strings("corpus"), page.record()
-    st.markdown(f"## {words['question']}")
+    heading(words["question"], 2)
     over = page["over"] if reads_texts(record) else "text"
     if reads_texts(record):
         choice_for(page, "over", words["over"], words["sets"])

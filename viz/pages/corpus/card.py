@@ -12,7 +12,8 @@ from model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternC
 from viz.format import format_signed, format_weight, head_label, token_markdown
 from viz.page import PageContext
 from viz.text import strings
-from viz.widgets.fields import flex_row, pills
+from viz.widgets.fields import pills
+from viz.widgets.layout import flex_row, heading
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -26,7 +27,7 @@ AROUND = 9        # tokens shown on each side of the marked ones
 def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> None:
     """Draw the card. measure: the measure with examples, if the atlas has any."""
     words = strings("atlas")
-    st.markdown(f"##### {words('card', head=head_label(*head))}")
+    heading(words("card", head=head_label(*head)))
     st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
     near = neighbours(atlas.wide(), head, NEAR)
     if near:

@@ -20,10 +20,11 @@ from viz.page_controls import Places, Words
 from viz.pages.corpus.card import head_card
 from viz.text import escape_markdown, strings
 from viz.theme import PAPER, READABLE_WIDE
-from viz.widgets.fields import bind, flex_row, text_value
+from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
+from viz.widgets.layout import flex_row, heading
 from viz.widgets.measured import measured_line
 
 COMPONENTS = ("pc1", "pc2")
@@ -68,7 +69,7 @@ def draw_map(page: PageContext) -> None:
         head_card(page, atlas, open_head(page, atlas), axes["across"])
     _chosen(page, atlas)
     folded(words["more"], lambda: _sources(page), key="atlas-sources")
-    folded_formula(words["code"], "", lambda: (principal_components,), key="atlas-code")
+    folded_formula({"title": words["code"], "text": ""}, lambda: (principal_components,), key="atlas-code")
 
 
 def _atlas(page: PageContext, named: str) -> Atlas:
@@ -129,7 +130,7 @@ def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: H
 def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: HeadId) -> None:
     words, titles, first = strings("atlas"), titles_of(atlas), key == "atlas-map"
     dots = dots_of(atlas, axes, page["heads"] if first else (), head)
-    st.markdown(f"##### {escape_markdown(atlas.about['title'])}")
+    heading(escape_markdown(atlas.about["title"]))
     st.caption(corpus_sentence(atlas))
 
     def pick(points: list[int]) -> None:
@@ -156,7 +157,7 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
     chosen = [heads[place] for place in page["heads"] if place < len(heads)]
     if not chosen:
         return
-    st.markdown(f"##### {words('chosen', n=len(chosen))}")
+    heading(words("chosen", n=len(chosen)))
     names = {row.measure: row.measure.replace("_", " ") for row in atlas.tables["measures"].itertuples()}
     plain_table(atlas.wide().loc[chosen].round(3), {"head": words["head"]} | names, key="atlas-chosen",
                 alt=words("chosen", n=len(chosen)))

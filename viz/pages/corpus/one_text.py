@@ -20,6 +20,7 @@ from viz.theme import READABLE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import asked_on_click, folded_formula
 from viz.widgets.head_table import measures_table
+from viz.widgets.layout import heading
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,7 +38,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
     left, right = st.columns([7, 5], gap="large")
     with left:
-        st.markdown(f"##### {words['grid']}")
+        heading(words["grid"])
         figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
                alt=words("grid_alt", n=len(best), counts=counts))
         st.caption(words("grid_about", worst=WORST))
@@ -53,14 +54,15 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
         st.caption(words["silence"]("about", n=len(best)))
     text = [f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", f"**{words['patterns_title']}**"]
     papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
-    folded_formula(words["formula_title"], "\n\n".join([*text, papers]), _proof, key="measures-formula")
+    folded_formula({"title": words["formula_title"], "text": "\n\n".join([*text, papers])}, _proof,
+                   key="measures-formula")
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
     """Draw each head's effect of silencing against its pattern's fit. measure: how the effect is measured."""
     words, changes = strings("measures"), effects["silenced"]
     place = changes.idxmax()
-    st.markdown(f"##### {words['effects']}")
+    heading(words["effects"])
     axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
     left, right = st.columns([7, 5], gap="large")
     with left:

@@ -12,7 +12,6 @@ from viz.page import PageContext
 from viz.provenance import public_name, versions
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import flex_row
 from viz.widgets.head_table import (
     AVERAGES,
     CORPUS,
@@ -22,6 +21,7 @@ from viz.widgets.head_table import (
     column_config,
     saved_corpus,
 )
+from viz.widgets.layout import flex_row
 from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from viz.page_controls import Choice, Words
 from viz.provenance import public_name, versions
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import bind, choice_for, flex_row
+from viz.widgets.fields import bind, choice_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_table import coloured_grid, plain_table
+from viz.widgets.layout import bullets, flex_row, heading
 from viz.widgets.upload import MOST_TEXTS, given_texts
 
 CONTROLS = (Choice("cases", "trees", ("trees", "set", "own")), Words("looks_from", "VERB", 200),
@@ -48,14 +49,13 @@ def draw_rule(page: PageContext) -> None:
     marked = rule.mark(given, (sides[0], sides[1]))
     report: rule.RuleReport = page.ask(rule.RuleQuery(model, sources.revision(model), marked))
     said = st.empty()   # the untrained model takes as long again
-    said.markdown("\n".join(f"- {claim}" for claim in claims(report, None)), width=READABLE_WIDE)
+    said.markdown(bullets(claims(report, None)), width=READABLE_WIDE)
     _heads(page, report, marked)
     untrained = _untrained(page, marked)
-    said.markdown("\n".join(f"- {claim}" for claim in claims(report, untrained)), width=READABLE_WIDE)
+    said.markdown(bullets(claims(report, untrained)), width=READABLE_WIDE)
     st.download_button(words["json"], lambda: _as_json(page, report, untrained), "clearhead-rule.json",
                        "application/json", on_click="ignore", key="rule-json")
-    folded_formula(words["code"], words["about"], lambda: (rule.tests_of, rule.best_offset, rule.null_of),
-                   key="rule-code")
+    folded_formula(words["formula"], lambda: (rule.tests_of, rule.best_offset, rule.null_of), key="rule-code")
 
 
 def _cases(chosen: str) -> Sequence[Any]:
@@ -118,13 +118,13 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
 
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown(f"##### {words['grid']}")
+        heading(words["grid"])
         accuracy = table["accuracy"]
         coloured_grid(page.ask(OverviewQuery(page.query(), view.kind)), view,
                       HeadValues(accuracy.to_dict(), words["accuracy"], bound=1.0, ranked=True),
                       accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),), choose=choose)
     with right:
-        st.markdown(f"##### {words['table']}")
+        heading(words["table"])
         shares = ["accuracy", "low", "high"]
         formats = {words["columns"][name]: "%.1f" for name in shares} | {words["columns"]["weight"]: "%.3f"}
         plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", formats=formats,

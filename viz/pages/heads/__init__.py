@@ -38,11 +38,12 @@ from viz.state import tenth_weight
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import bind, flex_row, pills, segments, select, toggle
+from viz.widgets.fields import bind, pills, segments, select, toggle
 from viz.widgets.fragment import folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
+from viz.widgets.layout import flex_row, heading
 from viz.widgets.picture import open_picture, patch_strip
 from viz.widgets.vocabulary import warn_unknown
 
@@ -65,8 +66,7 @@ def render(page: PageContext) -> None:
     record, words = page.record(), strings("heads")
     _warnings(page, record)
     fragment(page, _picture, record)
-    folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}",
-                   _proof, key="heads-formula")
+    folded_formula(words["formula"], _proof, key="heads-formula")
 
 
 def _proof() -> tuple[Callable, ...]:
@@ -88,7 +88,7 @@ def _title(page: PageContext) -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     with flex_row("center", horizontal_alignment="distribute"):
-        st.markdown(f"#### {words['question']}", width="content")
+        heading(words["question"], 4, width="content")
         if not page.state.present:
             tour_button()
         if example is not None and example.twin and example.swap:
@@ -216,7 +216,7 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
         orders |= {name: f"by {BY_NAME[name].title}" for name in measures.values}
     order = view.order if view.order in orders else "layer"
     with flex_row("center"):
-        st.markdown(f"##### {words['grid']}", help=words["grid_help"])
+        heading(words["grid"], help=words["grid_help"])
         select(words["order"], orders, page.set, "order", order, quiet=True)
         values = _colours(page, view.kind, measures)
     ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
@@ -267,7 +267,7 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
     """Draw buttons for the top-ranked heads of the pair, then the open head's measures and the top heads of each
     measure. Without a pair, return the placeholder for the ranking of the token in focus."""
     words, place = strings("heads"), None
-    st.markdown(f"##### {words['first']}")
+    heading(words["first"])
     if view.pair is None:
         place = st.container()
     else:
@@ -327,7 +327,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     why = "" if tenth is None else words("scale_chosen", weight=format_weight(tenth))
     with flex_row("center"):
-        st.markdown(f"##### {words('head_title', layer=view.layer, head=view.head)}")
+        heading(words("head_title", layer=view.layer, head=view.head))
         segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
                  view.lens)
         _filters(page, record, view, why)
@@ -400,7 +400,7 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
         other = {"other": other_twin(example, page.state.text)}
         ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
     with flex_row("center", gap="small", key="heads-what-if"):
-        st.markdown(f"##### {words['what_if']}", width="content")
+        heading(words["what_if"], width="content")
         for way, controls in ways.items():
             if st.button(words[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
                          help=words["compare_help"] if way == "silenced" else None):

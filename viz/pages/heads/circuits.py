@@ -26,11 +26,12 @@ from viz.format import (
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import flex_row, pills
+from viz.widgets.fields import pills
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
 from viz.widgets.head_table import coloured_grid
+from viz.widgets.layout import flex_row, heading
 from viz.widgets.vocabulary import warn_unknown
 
 WRITERS = 8     # most writers per side of the matrix
@@ -68,7 +69,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
              zip((attention_map.queries, attention_map.keys), view.pair, strict=True)]
     left, right = st.columns([8, 5], gap="medium")
     with left:
-        st.markdown(f"##### {words['heading']}")
+        heading(words["heading"])
         axes = words("key_axis", token=visible_token(texts[1])), words("query_axis",
             token=visible_token(texts[0]))
         first = table.iloc[0]
@@ -78,7 +79,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
                                 query=first["query_from"], key=first["key_from"]))
         st.caption(words("about", most=WRITERS), width=READABLE_WIDE)
     with right:
-        st.markdown(f"##### {words['largest']}")
+        heading(words["largest"])
         st.markdown(markdown_table(words["table"], [
             [row.query_from, row.key_from, format_change(row.value)] for row in table.itertuples()]))
         writers = {writer: _writer_label(writer)
@@ -130,7 +131,7 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     st.markdown(f"{words['moves']}:\n\n" + "\n\n".join(lines), width=READABLE_WIDE)
     lens = page.ask(LensQuery(page.query(), token), height=0)
     _split(page, view, label, lens)
-    st.markdown(f"##### {words['lens']}")
+    heading(words["lens"])
     st.caption(words["lens_about"], width=READABLE_WIDE)
     table = DataFrame({
         "layer": [words["embedding"] if layer < 0 else str(layer) for layer in lens.layers],
@@ -145,7 +146,7 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
     """Draw the logit difference between an answer and a rival (by default the model's top two), split by head and
     layer, in the grid."""
     words, query = strings("circuits")["writes"], page.query()
-    st.markdown(f"##### {words['split']}")
+    heading(words["split"])
     with flex_row():
         typed = [st.text_input(words[name], max_chars=60, width=180, help=words["answer_help"], key=f"writes-{name}",
                                placeholder=visible_token(text)).rstrip()
@@ -162,7 +163,7 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
 def _cosine(page: PageContext, view: View) -> None:
     """Draw the cosine of this text's vector with another text's, split by head and layer."""
     words, text = strings("circuits")["writes"], page.state.text
-    st.markdown(f"##### {words['cosine']}")
+    heading(words["cosine"])
     default = comparison_text(text, page.state.text_b)
     other = st.text_input(words["other"], max_chars=300, key="writes-other", placeholder=default).strip() or default
     if not other:

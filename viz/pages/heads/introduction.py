@@ -9,7 +9,7 @@ from viz.components.component import registered
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import Texts, strings
-from viz.widgets.fields import flex_row
+from viz.widgets.layout import flex_row
 
 COOKIE = "clearhead_known"   # marks a browser that has visited before
 _SHOWN = Kept[bool | None](None)

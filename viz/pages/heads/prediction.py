@@ -17,9 +17,10 @@ from viz.page import PageContext
 from viz.page_controls import Choice, Places
 from viz.session import Kept, session
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import flex_row, segments
+from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
+from viz.widgets.layout import flex_row, heading
 
 # most tokens of the text, most marks in a link, and the stride: a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
@@ -68,7 +69,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
     words = strings("predict")
     left, right = st.columns([1, 2], gap="large")
     with left:
-        st.markdown(f"##### {words['title']}")
+        heading(words["title"])
         record, view = real_head(page, token=False)
         st.markdown(words("ask",
             token=token_markdown(record[view.kind].queries.texts[view.token or 0])))

@@ -17,9 +17,10 @@ from viz.page_controls import Choice, Number, Numbers
 from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import Texts, escape_markdown
 from viz.theme import READABLE
-from viz.widgets.fields import choice_for, flex_row
+from viz.widgets.fields import choice_for
 from viz.widgets.figure import columns_switch
 from viz.widgets.head_picker import real_head, sentence_strip
+from viz.widgets.layout import flex_row
 from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row
 
 TOKENS = ("animal", "street", "it", "tired")

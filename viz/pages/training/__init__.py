@@ -21,6 +21,7 @@ from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat
 from viz.widgets.head_table import plain_table
+from viz.widgets.layout import heading, opening
 from viz.widgets.measured import measured_line
 
 OWN = "own"
@@ -37,9 +38,7 @@ PAGE = Page("nothing", leave=end_training, controls=(
 
 def render(page: PageContext) -> None:
     """Draw the page."""
-    words = strings("training")
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE_WIDE)
+    words = opening("training")
     chosen = _chosen(page)
     if chosen == OWN:
         own_training(page)
@@ -49,10 +48,8 @@ def render(page: PageContext) -> None:
         film = sources.film(chosen)
         film_stage(page, chosen, film, film.about["steps"], growing=False)
     _induction(page)
-    proof = words["source"]
-    folded_formula(proof["title"], proof["formula"],
-                   lambda: (induction.scores, films.emergence_interval, films.loss_drop_step), key="training-formula",
-                   sources=proof["sources"])
+    folded_formula(words["source"], lambda: (induction.scores, films.emergence_interval, films.loss_drop_step),
+                   key="training-formula")
     if chosen != OWN and PLAYING.value:
         repeat(FRAME_SECONDS, partial(_next, page, film.frames))
 
@@ -86,7 +83,7 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
 def _induction(page: PageContext) -> None:
     """Draw the section on decoders: their choice, every head by both scores, what to notice, and the numbers."""
     words = strings("training")["habits"]
-    st.markdown(f"### {words['title']}")
+    heading(words["title"], 3)
     st.markdown(words["lead"], width=READABLE_WIDE)
     offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page["decoder"]
     # available decoders, the sidebar's model if its type is unknown, and a link's model

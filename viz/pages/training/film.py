@@ -22,10 +22,11 @@ from viz.figures.matrix import tiles
 from viz.format import head_label, token_markdown
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, flex_row, segments, select
+from viz.widgets.fields import bind, segments, select
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
+from viz.widgets.layout import bullets, flex_row, heading
 
 ANSWERS = 3      # most answers listed per snapshot
 
@@ -125,7 +126,7 @@ def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bo
     with left:
         _steps(page, film.frames, step, growing)
         _curves(story, step, last)
-        st.markdown(f"**{words['claims']['title']}**\n" + "\n".join(f"- {claim}" for claim in claims(story, step)))
+        st.markdown(f"**{words['claims']['title']}**\n" + bullets(claims(story, step)))
     with right:
         _heads(page, model, story, step)
 
@@ -200,11 +201,11 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     if len(record.kinds) > 1:
         segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
                  lambda which: page.set(open=f"{which}.0.0"), "which", kind)
-    st.markdown(f"##### {words('grid', step=step)}", help=words["grid_help"])
+    heading(words("grid", step=step), help=words["grid_help"])
     drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
                       on_event=lambda event: page.set(open=f"{kind}.{event.layer}.{event.head}"))
     picture_button(drawn, (record,))
-    st.markdown(f"##### {words('head', layer=layer, head=head, step=step)}")
+    heading(words("head", layer=layer, head=head, step=step))
     row, pair = pair_of(record, kind)
     view = View(kind, layer, head, row, pair)
     picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))

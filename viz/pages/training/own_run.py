@@ -16,7 +16,8 @@ from viz.pages.training.film import film_stage
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import choice_for, flex_row, slider_for
+from viz.widgets.fields import choice_for, slider_for
+from viz.widgets.layout import flex_row
 
 LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)

@@ -1,0 +1,32 @@
+"""What every page is laid out with: its title, headings, rows and lists."""
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import streamlit as st
+
+from viz.streamlit_patch import DeltaGenerator
+from viz.text import Texts, strings
+from viz.theme import READABLE_WIDE
+
+
+def heading(title: str, level: int = 5, **look: Any) -> None:
+    """Draw a heading. level: 1 for the largest. look: as in `st.markdown`."""
+    st.markdown(f"{'#' * level} {title}", **look)
+
+
+def opening(name: str, width: int | Literal["stretch"] = READABLE_WIDE) -> Texts:
+    """Draw the title question and the lead of a page that is not a lesson, and return its texts."""
+    words = strings(name)
+    heading(words["question"], 2)
+    st.markdown(words["lead"], width=width)
+    return words
+
+
+def flex_row(align: Literal["top", "center", "bottom"] = "top", **look: Any) -> DeltaGenerator:
+    """Draw a row that wraps in a narrow window. align: its vertical alignment. look: as in `st.container`."""
+    return st.container(horizontal=True, vertical_alignment=align, **look)
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Return a Markdown list."""
+    return "\n".join(f"- {line}" for line in lines)
