@@ -152,8 +152,7 @@ def data_table(table: "DataFrame", alt: str, *, key: str, formats: Mapping[str, 
 
 
 def _button_row(key: str, make: MakeItem, beside: Callable[[], object] | None) -> None:
-    with flex_row(horizontal_alignment="distribute" if beside else "right",
-                      vertical_alignment="center"):
+    with flex_row("center", horizontal_alignment="distribute" if beside else "right"):
         if beside:
             beside()
         add_to_handout(key, make)
