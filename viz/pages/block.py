@@ -96,7 +96,7 @@ def _parts(page: PageContext, lesson: Lesson, words: Section, trace: Trace, reco
                                f"{np.abs(tensor).max():.3g}" for label, tensor in tensors),
                tokens=len(this_block.before), model=escape_markdown(record.card.title), times=OUTLIER,
                number=_name(lesson, trace, this_block), kind=words["kinds"]["pre" if this_block.norm_first else "post"],
-               outliers=int((sizes > OUTLIER * sizes.mean()).sum()), before=_length(this_block.before),
+               outliers=(sizes > OUTLIER * sizes.mean()).sum(), before=_length(this_block.before),
                attention=_length(this_block.attentions[0].output), after=_length(this_block.after),
                inner=f"{_length(inner.output):.3g}" if inner else "–")
     left, right = split(2, 3)

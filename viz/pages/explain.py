@@ -211,7 +211,7 @@ def verdict(attribution: Attribution, view: View) -> str:
     rhos = agreement(attribution, view.layer, view.head).get("weight_head")
     if rhos is None or not np.isfinite(rhos).any():
         return ""
-    return words("verdict", head=head_label(*view.head_id), rho=float(np.nanmean(rhos)), count=count,
+    return words("verdict", head=head_label(*view.head_id), rho=np.nanmean(rhos), count=count,
                             chance=critical_rho(count))
 
 

@@ -126,10 +126,10 @@ def _layers(page: PageContext, words: Section, pool: Information) -> None:
                          line=(words["lines"][name], blank), marked=view.head_id, kind=name,
                          key=f"information-{name}")
     words.explain(information.measure_text, information.mutual, information.mean_over_texts,
-                  below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()), heads=len(pool.places),
+                  below=(pool.values["entropy"] < pool.blank["entropy"] / 2).sum(), heads=len(pool.places),
                   mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
                   least=head_label(*pool.places[least]), least_bits=mutual[least],
-                  blank=blank_mutual.mean(), under=int((mutual < blank_mutual - ROUNDING).sum()))
+                  blank=blank_mutual.mean(), under=(mutual < blank_mutual - ROUNDING).sum())
 
 
 @section

@@ -187,7 +187,7 @@ def _relabel(page: PageContext, words: Section) -> None:
     lengths = np.linalg.norm(keys, axis=1)
     words.tell(moved=softmax.row_change(rows["kernel"], rows["dot"]), shortest=lengths.min(),
                biased=softmax.row_change(rows["kernel"], rows["bias"]), longest=lengths.max(),
-               place=int(rows["dot"].argmax()))
+               place=rows["dot"].argmax())
     left, right = split(2, 3)
     with left:
         words.figure(bars, range(len(x)), {words["names"][name]: row for name, row in rows.items()}, y_range=(0, 1.02),
@@ -204,7 +204,7 @@ def _scores(page: PageContext, words: Section) -> None:
     d_k, seed, shipped = page["dk"], page["seed"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     starts, chance = runs["additive"][-1], float(np.log(scores.CLASSES))
-    words.tell(starts=len(starts), learnt=int((starts < 0.01).sum()), worst=starts.max(), date=shipped["date"],
+    words.tell(starts=len(starts), learnt=(starts < 0.01).sum(), worst=starts.max(), date=shipped["date"],
                command=shipped["command"], machine=shipped["machine"], seeds=len(starts), chance=chance,
                widest=shipped["widths"][-1], **{kind: each[-1].mean() for kind, each in runs.items()})
     over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
@@ -261,8 +261,8 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                                                         zip(kernels.KEYS, kernels.VALUES, strict=True)]
         squared, on_right, there = _errors(pairs, share)
         words.tell(key=kernels.KEYS[asked], value=kernels.VALUES[asked], t=temperature, pair=names[asked],
-                   error=float(((mixed[0] - values[asked]) ** 2).mean()), weight=weights[asked],
-                   turned=int((query[0] != keys[asked]).sum()), winner=names[int(weights.argmax())],
+                   error=((mixed[0] - values[asked]) ** 2).mean(), weight=weights[asked],
+                   turned=(query[0] != keys[asked]).sum(), winner=names[int(weights.argmax())],
                    most=weights.max(), share=share, best=best, there=there, least=squared.min(), draws=DRAWS * pairs)
         with right:
             rows = [[tile(f"{words['key']} {kernels.KEYS[place]}", key) for place, key in enumerate(keys)],

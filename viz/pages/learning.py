@@ -244,8 +244,8 @@ def _cliff(page: PageContext, words: Section) -> None:
         words.slider("limit", (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                      say=lambda value: f"{value:g}" if value else words["never"])
     words.tell(longest=format_number(lengths.max()), allowed=f"{limit:g}" if limit else words["never"],
-               free=float(learning.cliff(*free[-1])[0]), tame=float(learning.cliff(*tame[-1])[0]),
-               median=format_number(np.median(lengths)), begin=float(learning.cliff(*start)[0]))
+               free=learning.cliff(*free[-1])[0], tame=learning.cliff(*tame[-1])[0],
+               median=format_number(np.median(lengths)), begin=learning.cliff(*start)[0])
     with right:
         x, y, heights = learning.landscape()
         paths = [(words["unclipped"], 1, free),
@@ -306,6 +306,6 @@ def _run(page: PageContext, words: Section) -> None:
                 words.figure(lines, x, drawn, height=280, log="y" if field == "gradient" else "", kind=field,
                              key=f"learning-run-{field}")
     words.explain(learning.targets, learning.train, right=own.right[-1], nats=own.nats[-1], even=math.log(2),
-                  longest=own.gradient.max(), loss=float(own.loss[-20:].mean()), tested=learning.TESTED,
+                  longest=own.gradient.max(), loss=own.loss[-20:].mean(), tested=learning.TESTED,
                   other=name, other_right=reference.right[-1], other_nats=reference.nats[-1],
                   cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0)

@@ -68,8 +68,8 @@ def _build(page: PageContext, words: Section, texts: list[str], rule: np.ndarray
         words.button("again", seed=(page["seed"] + 1) % SEEDS)
     pictures, right = split(9, 5)
     left, middle = pictures.columns([5, 4], gap="small")
-    words.tell(n=N, open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
-               blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
+    words.tell(n=N, open=allowed.sum(), cells=allowed.size, share=allowed.mean(),
+               blind=(~allowed.any(1)).sum(), first=allowed[0].sum())
     with left:
         picture_button(mask_editor(
             allowed, texts, marked=page["row"], key="mask",
@@ -92,7 +92,7 @@ def _methods(page: PageContext, words: Section, texts: list[str], allowed: np.nd
     if words.hidden():
         return
     words.choice("method", "names")
-    words.tell(name=words["names"][method], least=float(np.nan_to_num(by_method[method].sum(1)).min()))
+    words.tell(name=words["names"][method], least=np.nan_to_num(by_method[method].sum(1)).min())
     left, right = split()
     with left:
         words.figure(matrix, by_method[method], texts, texts, height=400, key="masks-method")
@@ -167,7 +167,7 @@ def _patterns(page: PageContext, words: Section) -> None:
     masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
     shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
     chosen = masks[name]
-    words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=int(chosen.sum()), all=n * n,
+    words.tell(name=words["names"][name], share=chosen.mean(), n=n, open=chosen.sum(), all=n * n,
                dilation=shape.dilation)
     left, right = split(2, 3)
     with left:

@@ -50,7 +50,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         straight = digit_patches.canvases()[turned["picture"]].pixels()
         order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
         shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
-        words.tell(patches=PATCHES, swapped=int((order != np.arange(PATCHES)).sum()))
+        words.tell(patches=PATCHES, swapped=(order != np.arange(PATCHES)).sum())
         left, right = split(6, 5)
         with left:
             both = [(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]
@@ -69,7 +69,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
             if name == "unplaced":
                 without, difference = int(logits[0].argmax()), np.abs(logits[0] - logits[1]).max()
             one, other = (softmax(each) for each in logits)
-            words.tell(name=words[name], first=int(one.argmax()), second=int(other.argmax()), p_first=one.max(),
+            words.tell(name=words[name], first=one.argmax(), second=other.argmax(), p_first=one.max(),
                        p_second=other.max())
             with column:
                 words.figure(bars, range(10), {words["straight"]: one, words["shuffled"]: other}, y_range=(0, 1),

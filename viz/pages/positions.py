@@ -86,7 +86,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         return
     moved = positions.changes(before, after)
     apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
-    words.tell(most=float(moved.max()), least=float(moved.min()), apart=apart, how=scheme)
+    words.tell(most=moved.max(), least=moved.min(), apart=apart, how=scheme)
     with left:
         with flex_row():
             words.choice("scheme", "schemes")
@@ -122,7 +122,7 @@ def _table(page: PageContext, words: Section) -> None:
         x = np.arange(len(drawn))
     words.tell(count=len(table), width=table.shape[1], origin=words["sources_of"][page["source"]],
                d=width, first=waves[0], last=waves[-1],
-               longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
+               longer=(waves > LENGTH).sum(), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
     left, right = split(3, 2)
     with left:
         words.figure(matrix, table, height=420, key="positions-table",
@@ -171,8 +171,8 @@ def _distance(page: PageContext, words: Section) -> None:
         turned = positions.compare_rows(table, positions.shift(page["back"], table.shape[1]))
         drawn.append(Line(words("through", k=back), positions.by_distance(turned)[0][shown], 1, "dash"))
     half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # distances from 0 to the farthest one drawn
-    words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=int(half.argmin()), far=half[-1],
-               farthest=len(half) - 1, width=float((high - low).max()))
+    words.tell(near=mean[len(table)], k=back, low=half.min(), lowest=half.argmin(), far=half[-1],
+               farthest=len(half) - 1, width=(high - low).max())
     left, right = split()
     with left:
         words.figure(lines, distance[shown], drawn, height=360, key="positions-distance")
@@ -202,8 +202,8 @@ def _shift(page: PageContext, words: Section) -> None:
     names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
     spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
     error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
-    words.tell(p=place, k=steps, degrees=float(np.degrees(steps * positions.rates(width)[pair])), d=width,
-               error=float(error), pair=f"{2 * pair}, {2 * pair + 1}")
+    words.tell(p=place, k=steps, degrees=np.degrees(steps * positions.rates(width)[pair]), d=width,
+               error=error, pair=f"{2 * pair}, {2 * pair + 1}")
     with right:
         words.figure(vector_plane, Points(ring, names), height=380, key="positions-clock",
                      arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])])
@@ -219,8 +219,8 @@ def _rotary(page: PageContext, words: Section) -> None:
     far, place, steps = np.arange(-40, 41), page["p"], page["k"]
     pair = min(page["wave"], len(query) // 2 - 1)
     cut, rate = slice(2 * pair, 2 * pair + 2), float(np.degrees(positions.rates(len(query))[pair]))
-    words.tell(plain=float(query @ key), spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
-               same=float(square[50, 50]), pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
+    words.tell(plain=query @ key, spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
+               same=square[50, 50], pair=f"{2 * pair}, {2 * pair + 1}", p=place, key=place + steps,
                angle=place * rate, key_angle=(place + steps) * rate)
     dots = Points(np.stack([query[cut], key[cut]]), ["q", "k"])
     arrows = [(f"q at {place}", positions.rotate(query, place)[cut]),
@@ -259,7 +259,7 @@ def _buckets(page: PageContext, words: Section) -> None:
     offset = np.arange(-150, 151)
     both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
     counts = np.unique(both, return_counts=True)[1]
-    words.tell(exact=int((counts == 1).sum()), used=len(counts),
+    words.tell(exact=(counts == 1).sum(), used=len(counts),
                last_encoder=int(-offset[both == both[0]].max()), last_decoder=int(-offset[back == back[0]].max()))
     words.figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
                  marks=[(128, "128"), (-128, "−128")], height=320, key="positions-buckets")

@@ -98,7 +98,7 @@ def _curves(page: PageContext, words: Section, row: Row) -> None:
         if order[NAMED:]:
             drawn.append(Line(words("rest", count=len(order) - NAMED),
                               weights[:, order[NAMED:]].sum(-1), None, "dot"))
-        words.tell(t=temperature, top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
+        words.tell(t=temperature, top=here.max(), keys=keys, uniform=1 / keys, **_best(row))
         words.figure(lines, GRID, drawn, log="x", marks=[(temperature, f"T = {temperature:g}")],
                      bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), key="softmax-curves")
         words.slider("t")
@@ -124,8 +124,8 @@ def _spread(page: PageContext, words: Section) -> Row:
     with computing():
         weights, here = row.weights(GRID), row.weights([temperature])[0]
     keys = int(row.allowed.sum())
-    words.tell(keys=keys, entropy=float(entropy(here, base=2)), bits=math.log2(keys), nats=math.log(keys),
-               effective=float(softmax.effective_tokens(here)), t=temperature, top=here.max())
+    words.tell(keys=keys, entropy=entropy(here, base=2), bits=math.log2(keys), nats=math.log(keys),
+               effective=softmax.effective_tokens(here), t=temperature, top=here.max())
     with middle:
         words.figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
                      y_range=(0, 1), kind="weights", key="softmax-weights")
@@ -163,7 +163,7 @@ def _real_row(page: PageContext, words: Section) -> Row:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
     st.caption(words("from", token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
-                             head=view.head, allowed=int(allowed.sum()), keys=len(allowed)))
+                             head=view.head, allowed=allowed.sum(), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 
@@ -185,8 +185,8 @@ def _slope(page: PageContext, words: Section, row: Row) -> None:
     shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
     square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
     names = [row.named(place) for place in shown]
-    words.tell(t=temperature, most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]),
-               entry=float(np.abs(square).max()))
+    words.tell(t=temperature, most=most, steepest=steepest, cold=norms[0], hot=norms[-1],
+               entry=np.abs(square).max())
     curves = [Line("‖J‖", norms, 2), *drawn_lines(page["drawn"], GRID, highest, "x")]
     marks = [(temperature, f"T = {temperature:g}"), (steepest, words("at_steepest", steepest=steepest))]
     with right:
@@ -206,7 +206,7 @@ def _ends(page: PageContext, words: Section, row: Row) -> None:
         if np.isnan(found).any():   # exponentials of very negative logits all underflow to 0, too
             result = words["overflow" if logits.max() > 0 else "underflow"]
         else:
-            result = words("fine", top=float(found.max()))
+            result = words("fine", top=found.max())
         rows.append(f"| {words('written', dtype=dtype.__name__)} | exp({power}) | {result} |")
     top = float(row.weights([temperature]).max())
     st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words('fine', top=top)} |"]))

@@ -215,7 +215,7 @@ def _near(words: Section, word: str, found: vectors.Table) -> None:
     names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
     words.tell(word=escape_markdown(word), nearest=escape_markdown(names[0]), cosine=near[0], mean=found.pairs.mean(),
                high=np.percentile(found.pairs, 99), luck=found.luck, vocabulary=len(found.cosines) + 1,
-               d_model=found.rows.shape[1], above=int((found.cosines > found.luck).sum()))
+               d_model=found.rows.shape[1], above=(found.cosines > found.luck).sum())
     left, right = split()
     with left:
         axes = words("near", word=word), words["cosine"]

@@ -124,5 +124,5 @@ def habit_claims(scores: InductionScores, model: str) -> list[str]:
     sentences = [words("best", model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
                                back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
     if scores.copying is not None and np.isfinite(scores.copying[match]):
-        sentences.append(words("copies", head=names[match], copying=float(scores.copying[match])))
+        sentences.append(words("copies", head=names[match], copying=scores.copying[match]))
     return sentences

@@ -94,8 +94,8 @@ def claims(story: Story, step: int) -> list[str]:
             sentences.append(words(name, **facts(trait)))
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
-        sentences.append(words("now", step=step, loss=float(story.film.loss[at]),
-                                      right=float(story.film.right[at])))
+        sentences.append(words("now", step=step, loss=story.film.loss[at],
+                                      right=story.film.right[at]))
     return sentences
 
 
@@ -176,7 +176,7 @@ def _curves(story: Story, step: int, last: int) -> None:
            titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words("at", step=step)),
            formed=moment, guessing=guessing, last=last, key="training",
            alt=words("alt", steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
-                            score=float(story.traits.of(story.main)[-1, best])))
+                            score=story.traits.of(story.main)[-1, best]))
     st.caption(words["grey"][story.main])
 
 
