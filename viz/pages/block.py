@@ -17,7 +17,8 @@ from viz.page_controls import Choice, Number, stepped
 from viz.text import escape_markdown
 from viz.widgets.figure import columns_switch, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))

@@ -23,7 +23,7 @@ from viz.widgets.fields import bind, choice_for, select
 from viz.widgets.fragment import asked_on_click, folded, fragment, source_listing
 from viz.widgets.handout_button import data_table, table_button
 from viz.widgets.head_table import clickable_table, clicked_head, coloured_grid
-from viz.widgets.layout import flex_row, heading
+from viz.widgets.layout import flex_row, heading, split
 from viz.widgets.measured import measured_line
 
 MEASURES = ("induction", "previous", "duplicate", "copying", "matching")
@@ -56,7 +56,7 @@ def _heads(page: PageContext, found: Mechanisms) -> None:
     heading(words["heads"])
     named = {name: words["measures"][name] for name in MEASURES if name in table}
     colour = page["colour"] if page["colour"] in named else next(iter(named))
-    left, right = st.columns([11, 13], gap="medium")
+    left, right = split(11, 13)
     with left:
         if len(named) > 1:
             select(words["colour"], named, page.set, "colour", colour, quiet=True)
@@ -187,7 +187,7 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
     titles = words["columns"]
     shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way
                          )[list(titles)].rename(columns=titles)
-    left, right = st.columns([11, 13], gap="medium")
+    left, right = split(11, 13)
     with left:
         _grid(page, dict(zip(heads, table["effect"].tolist(), strict=True)), words["grid"], "paths-grid")
     with right:

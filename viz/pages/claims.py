@@ -35,7 +35,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
-from viz.widgets.layout import flex_row, opening
+from viz.widgets.layout import flex_row, opening, split
 
 ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # measurements requested in this session
 ERRORS = Kept[dict[ClaimQuery, str]]({})           # the errors of failed measurements
@@ -186,7 +186,7 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
     model = words("of_model", model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
-    left, right = st.columns([4, 9], gap="medium", vertical_alignment="center")
+    left, right = split(4, 9, vertical_alignment="center")
     with left:
         verdict, colour = words["not_yet"], "gray"
         if result.verdict is not None:
@@ -231,7 +231,7 @@ def _number(key: str, found: Finding) -> None:
     shown["interval"] = words("interval" if shown["low"] and shown["high"] else "no_interval", **shown)
     shown |= {"n": str(found.n), "counted": words["counted"][found.counted]}
     numbers = words("numbers", **shown | {"luck": shown["luck"] and words("numbers_luck", **shown)})
-    name, chart = st.columns([5, 6], gap="small", vertical_alignment="center")
+    name, chart = split(5, 6, gap="small", vertical_alignment="center")
     name.caption(f"{what}  \n{numbers}")
     with chart:
         figure(effect, found.effect, (found.low, found.high), found.baseline, found.luck, found.best,

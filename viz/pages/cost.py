@@ -16,6 +16,7 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, stepped
 from viz.widgets.handout_button import picture_button
+from viz.widgets.layout import split
 from viz.widgets.lesson import (
     QUESTIONS,
     Lesson,
@@ -26,7 +27,6 @@ from viz.widgets.lesson import (
     drawn_control,
     drawn_lines,
     section,
-    split,
 )
 from viz.widgets.measured import measured_line
 

@@ -42,7 +42,7 @@ from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.layout import bullets, flex_row, heading, opening
+from viz.widgets.layout import bullets, flex_row, heading, opening, split
 from viz.widgets.measured import is_shipped, measured_line
 
 PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # scratch has no answer to explain
@@ -225,7 +225,7 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
     top, luck = float(ceiling(attribution).mean()), critical_rho(count)
     rhos = {name: rho for name, rho in agreement(attribution, view.layer, view.head).items() if np.isfinite(rho).any()}
     values = np.array(list(rhos.values()))
-    left, right = st.columns([7, 5], gap="large")
+    left, right = split(7, 5, gap="large")
     with left:
         agreement_chart(list(rhos), values if page["all"] else None, values.mean(1), view, top,
                         chance=(luck, words["chance"]), key="explain-agreement",
@@ -346,7 +346,7 @@ def _result(set_report: Report, view: View, count: int) -> None:
         st.info(words["few"])
         return
     values = np.array([[(mean.value, mean.low, mean.high) for mean in means] for means in shown.values()])
-    left, right = st.columns([7, 5], gap="large")
+    left, right = split(7, 5, gap="large")
     with left:
         agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
                         alt=words("alt", rows=len(shown), texts=set_report.texts, ceiling=top))
@@ -381,7 +381,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
     edges = np.linspace(0, max(float(swapped.permuted.max()), swapped.even, 1e-9) * 1.02, 25)
     shares = np.histogram(swapped.permuted, edges)[0] / len(swapped.permuted)
     form = "vector" if attribution.answer.kind == "vector" else "word"
-    left, right = st.columns([7, 5], gap="large")
+    left, right = split(7, 5, gap="large")
     with left:
         figure(histogram, edges, {words["shuffled"]: shares},
                axes=(words["axis"][form], words["share"]),
@@ -406,7 +406,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     queries, keys = attention_map.queries.texts, attention_map.keys.texts
     rows, columns = list(map(visible_token, queries)), list(map(visible_token, keys))
     titles = (words["row"], words("shared", heads=layer.heads))
-    for column, name, numbers, key in zip(st.columns(2, gap="medium"), titles, (weights, share), ("softmax", "share"),
+    for column, name, numbers, key in zip(split(), titles, (weights, share), ("softmax", "share"),
                                           strict=True):
         with column:
             st.markdown(f"**{name}**")
@@ -423,7 +423,7 @@ def _literature() -> None:
     """Draw short quotations with their sources."""
     words = strings("explain")["published"]
     st.caption(words["lead"])
-    for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
+    for column, side in zip(split(gap="large"), ("against", "both"), strict=True):
         quotes = [f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"] if quote["side"] == side]
         column.markdown("\n\n".join([f"**{words[side]}**", *quotes]))
 

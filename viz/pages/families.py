@@ -24,7 +24,8 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.fragment import offer_model
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAGE = Page("nothing", controls=(
@@ -263,7 +264,7 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
     part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
     with st.expander(words["title"]), st.container(key="section-steps"):
-        left, middle, right = st.columns([2, 1, 1], gap="medium", vertical_alignment="center")
+        left, middle, right = split(2, 1, 1, vertical_alignment="center")
         with left:
             words.slider("upto", range(1, steps + 1), say=lambda place: f"{place}: {whole.texts[place - 1]}",
                          closed=True)

@@ -17,7 +17,8 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Words, stepped
 from viz.text import escape_markdown
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
 
 SHARES = np.linspace(0, 3, 61)   # x axis of the bound: how much the model has learned
 NEAREST = 5

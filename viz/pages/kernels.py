@@ -18,6 +18,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, stepped
 from viz.widgets.fields import log_steps
 from viz.widgets.handout_button import picture_button
+from viz.widgets.layout import split
 from viz.widgets.lesson import (
     LETTERS,
     QUESTIONS,
@@ -29,7 +30,6 @@ from viz.widgets.lesson import (
     drawn_control,
     drawn_lines,
     section,
-    split,
 )
 
 # alternating x and y

@@ -21,7 +21,8 @@ from viz.page_controls import Choice, Number, Numbers, Switch, Words, stepped
 from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)

@@ -15,7 +15,8 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch, stepped
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
 
 N = 8                                    # number of tokens in the small matrix
 MOVED = np.linspace(-4, 4, 41)           # shifts of a masked score

@@ -23,7 +23,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import model_button
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
-from viz.widgets.layout import flex_row, heading, opening
+from viz.widgets.layout import flex_row, heading, opening, split
 from viz.widgets.vocabulary import example_of
 
 OURS = ("stories", "induction")   # our own decoders
@@ -81,7 +81,7 @@ def _next_word(page: PageContext, query: Query) -> None:
     record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries
     sentence_strip(tokens, focus=len(tokens) - 1, pairs=False, key="written")
-    left, right = st.columns([3, 8], gap="medium")
+    left, right = split(3, 8)
     with left:
         for name, options in CUTS.items():
             slider_for(page, name, words[name], options)
@@ -141,7 +141,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
         opened = order[0][:2]
     heading(words["heads"])
     st.markdown(words("heads_lead", token=token_markdown(attention_map.queries.texts[last])))
-    left, right = st.columns([5, 6], gap="medium")
+    left, right = split(5, 6)
     with left:
         shares = {(layer, head): share for layer, head, share in order}
         drawn = head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)),

@@ -13,7 +13,8 @@ from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.fields import choice_for
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
 
 PATCHES, DRAWS = ROWS * COLUMNS, 100
 SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)

@@ -41,7 +41,7 @@ from viz.widgets.fields import choice_for, segments, toggle
 from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.layout import bullets, flex_row, heading, opening
+from viz.widgets.layout import bullets, flex_row, heading, opening, split
 from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_models, picture_name, picture_pills
 
 PAGE = Page("record", reads="picture", controls=(
@@ -96,7 +96,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     """Draw the open head enlarged with all heads beside it, and sentences on the row in focus."""
     page.follow()
     view, words = replace(page.view(), lens="picture"), strings("pictures")
-    left, right = st.columns([5, 7], gap="medium")
+    left, right = split(5, 7)
     with left:
         drawn = _open_head(page, record, view)
         with flex_row(gap="small"):
@@ -251,7 +251,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
 def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
             claim: str, choose: str = "", **state: Any) -> None:
     """Draw a map with a sentence to its right."""
-    left, right = st.columns([5, 7], gap="medium")
+    left, right = split(5, 7)
     with left:
         _map(page, record, view, f"picture-{name}", values, token, choose, **state)
     with right:
@@ -328,7 +328,7 @@ def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
     discard = page["discard"]
     _shares_slider(page, "discard", words["discard"], DISCARDS, discard)
     found: PatchRollout = page.ask(PatchRolloutQuery(record.query, view.kind, discard))
-    for place, name in zip(st.columns(2, gap="medium"), ("right", "copied"), strict=True):
+    for place, name in zip(split(), ("right", "copied"), strict=True):
         with place:
             st.markdown(f"**{words[name]}**")
             values = PatchValues(getattr(found, name)[token].astype(np.float32), words[f"{name}_name"], words["what"],

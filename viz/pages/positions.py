@@ -16,8 +16,8 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps, stepped
 from viz.text import Texts, escape_markdown
 from viz.widgets.fields import choice_for
-from viz.widgets.layout import flex_row
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section, split
+from viz.widgets.layout import flex_row, split
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, computing, controls_row, section
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16       # most dimensions drawn of an output

@@ -13,7 +13,8 @@ from viz.format import format_share, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, stepped
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
 
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # values of the d_k slider
 SEEDS = 100

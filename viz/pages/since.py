@@ -21,8 +21,8 @@ from viz.page_controls import Choice, Number, Switch, stepped
 from viz.text import Texts
 from viz.widgets.fields import bind, button_setting, choice_for
 from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import flex_row
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section, split
+from viz.widgets.layout import flex_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, controls_row, section
 
 CHANGES = (*since.SWITCHES, "groups")
 # the change explained by clicking a kind of box

@@ -23,6 +23,7 @@ from viz.text import escape_markdown
 from viz.widgets.fields import log_steps, pills_for, toggle
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
+from viz.widgets.layout import split
 from viz.widgets.lesson import (
     QUESTIONS,
     Lesson,
@@ -32,7 +33,6 @@ from viz.widgets.lesson import (
     drawn_control,
     drawn_lines,
     section,
-    split,
 )
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)

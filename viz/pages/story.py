@@ -15,8 +15,8 @@ from viz.text import Texts, escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
 from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import flex_row
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section, split
+from viz.widgets.layout import flex_row, split
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, Section
 
 DECODERS = ("smollm2", "stories")   # in order of preference, unless another is chosen
 LONGEST, WRITTEN = 160, 24          # most characters of a sentence; most pieces to generate
@@ -93,7 +93,7 @@ def _sentence(page: PageContext, words: Texts) -> tuple[str, str]:
     there = _there()
     model = page["by"] if page["by"] in there else there[0]
     text = page["say"].strip() or words[f"default_{model}"]
-    left, right = st.columns(2, gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
+    left, right = split(gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
     with left:
         st.text_input(words["text"], max_chars=LONGEST,
                       **bind(lambda say: page.set(say=say, wrote=()), "say", text))

@@ -27,7 +27,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
-from viz.widgets.layout import bullets, flex_row, heading, opening
+from viz.widgets.layout import bullets, flex_row, heading, opening, split
 from viz.widgets.vocabulary import vocabulary
 
 OURS = "translator"
@@ -78,7 +78,7 @@ def render(page: PageContext) -> None:
         _twins(page, model, swap, record)
     now = selected_word(page, record)
     _sentences(page, now)
-    left, right = st.columns([6, 5], gap="large")
+    left, right = split(6, 5, gap="large")
     with left:
         _head_rows(page, now)
         _probabilities(now)
@@ -248,7 +248,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
         st.info(escape_markdown(error))
         return
     st.markdown(words("lead", said=decision.said), width=READABLE_WIDE)
-    left, right = st.columns(2, gap="large")
+    left, right = split(gap="large")
     with left:
         _silenced(page, decision)
     with right:
@@ -291,7 +291,7 @@ def _set(decisions: DecisionSet) -> None:
     words = strings("translate")["decide"]
     names = [words["set_words"][name] for name in decisions.moved]
     numbers = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, decisions.moved.values()))
-    left, right = st.columns(2, gap="large")
+    left, right = split(gap="large")
     with left:
         heading(words["set_title"])
         figure(bars, names, {words["set_axis"]: np.array(list(decisions.moved.values()))}, axes=("", words["set_axis"]),

@@ -23,7 +23,8 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section, split
+from viz.widgets.layout import split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, computing, section
 
 SEEDS = 100
 PAGE = Page("nothing", controls=(*QUESTIONS, Choice("broken", "none", tuple(BROKEN)),

@@ -20,8 +20,8 @@ from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import button_setting
 from viz.widgets.fragment import offer_model
-from viz.widgets.layout import flex_row
-from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section, split
+from viz.widgets.layout import flex_row, split
+from viz.widgets.lesson import QUESTIONS, Lesson, Section, controls_row, section
 
 PRESETS = strings("lessons/vectors")["presets"]
 SHOWN = 80                              # most pieces drawn

@@ -1,4 +1,4 @@
-"""What every page is laid out with: its title, headings, rows and lists."""
+"""What every page is laid out with: its title, headings, rows, columns and lists."""
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -25,6 +25,11 @@ def opening(name: str, width: int | Literal["stretch"] = READABLE_WIDE) -> Texts
 def flex_row(align: Literal["top", "center", "bottom"] = "top", **look: Any) -> DeltaGenerator:
     """Draw a row that wraps in a narrow window. align: its vertical alignment. look: as in `st.container`."""
     return st.container(horizontal=True, vertical_alignment=align, **look)
+
+
+def split(*widths: float, gap: Literal["small", "medium", "large"] = "medium", **look: Any) -> list[DeltaGenerator]:
+    """Draw columns of these relative widths; two equal ones by default. look: as in `st.columns`."""
+    return st.columns(widths or 2, gap=gap, **look)
 
 
 def bullets(lines: Iterable[str]) -> str:

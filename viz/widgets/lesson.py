@@ -82,11 +82,6 @@ def computing() -> Iterator[None]:
         yield
 
 
-def split(*widths: float) -> list[DeltaGenerator]:
-    """Draw columns of these relative widths; two equal ones by default."""
-    return st.columns(widths or 2, gap="medium")
-
-
 def controls_row() -> DeltaGenerator:
     """Draw a row of controls, which wraps in a narrow window."""
     return flex_row("bottom", gap="medium")

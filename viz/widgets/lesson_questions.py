@@ -7,7 +7,7 @@ import streamlit as st
 from viz.components.hands import clear_hands, hands
 from viz.page import PageContext
 from viz.text import strings
-from viz.widgets.layout import flex_row
+from viz.widgets.layout import flex_row, split
 
 LETTERS = ("a", "b", "c", "d")
 
@@ -65,7 +65,7 @@ def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[s
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
         right = told and place == prompt["right"]
-        text, count = st.columns([4, 1], gap="small", vertical_alignment="center")
+        text, count = split(4, 1, gap="small", vertical_alignment="center")
         with text:
             if told:
                 st.markdown(f"{'✓' if right else '✗'} **{answer['text']}**")

@@ -11,6 +11,7 @@ from viz.provenance import opens_elsewhere, opens_here_alone
 from viz.session import Kept
 from viz.state import State
 from viz.text import strings
+from viz.widgets.layout import split
 
 FINEST = 20   # QR version (97 modules wide) that a camera at the back of a room can still read
 _WHOSE = Kept("view")   # the kind of link last chosen
@@ -32,7 +33,7 @@ def _share(page: PageContext) -> None:
     """Draw the dialog: the link, what it shows, its limits, and its QR code."""
     words, whose = strings("share"), _WHOSE.value if asks(page) else "view"
     st.session_state["share-whose"] = whose
-    left, right = st.columns([4, 5], gap="large")
+    left, right = split(4, 5, gap="large")
     with left:
         if asks(page):
             st.radio(words["who"], list(words["whose"]), format_func=words["whose"].get, key="share-whose",

@@ -17,6 +17,7 @@ from viz.streamlit_patch import forget_upload, is_dropped
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.waiting import ask_each
+from viz.widgets.layout import split
 
 MOST_TEXTS, MEGABYTES = 1000, 5   # limits per upload; the command line has none
 BATCH = 8                         # texts per question: other visitors are served between batches
@@ -61,7 +62,7 @@ def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
     Raises UserError if the input is too large."""
     words, megabytes = strings("measures"), most_megabytes(MEGABYTES * 10**6)
     st.caption(words("many_about", texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
-    left, right = st.columns(2, gap="medium")
+    left, right = split()
     pasted = left.text_area(words["paste"], key=f"{key}-paste", height=120, max_chars=MEGABYTES * 10**6 // 4,
                             placeholder=words["paste_example"], on_change=_stop, args=(key, False))
     with right:

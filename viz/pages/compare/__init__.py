@@ -30,7 +30,7 @@ from viz.theme import READABLE
 from viz.widgets.fields import bind, choice_for, log_steps, slider_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head, verdict
-from viz.widgets.layout import flex_row, opening
+from viz.widgets.layout import flex_row, opening, split
 from viz.widgets.layout import heading as heading
 from viz.widgets.picture import patch_strip, picture_options
 from viz.widgets.sidebar import add_model, choose_model
@@ -80,7 +80,7 @@ def render(page: PageContext) -> None:
     overview = page.ask(OverviewQuery(record.query, view.kind))
     edited = _edited(page, record, view) if page["versus"] == "edit" else None
     compared = page.ask(ComparisonQuery(record.query, other.query, kinds, None if other.counterpart else other.head))
-    left, right = st.columns(2, gap="large")
+    left, right = split(gap="large")
     with left:
         grid_section(page, overview, view, compared, records, found.names,
                      _taker(page, edited) if other.counterpart else None)

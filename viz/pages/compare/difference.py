@@ -39,7 +39,7 @@ from viz.widgets.fields import segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import coloured_grid
-from viz.widgets.layout import bullets, flex_row, heading
+from viz.widgets.layout import bullets, flex_row, heading, split
 from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
@@ -348,7 +348,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
     heading(words["title"])
     st.markdown(_lead(records[0], patches), width=READABLE_WIDE)
-    left, right = st.columns(2, gap="medium")
+    left, right = split()
     with left:
         st.caption(words("grid", unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
         bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)

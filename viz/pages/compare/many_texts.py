@@ -17,7 +17,7 @@ from viz.pages.compare.difference import EQUAL, SHOWN
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.layout import heading
+from viz.widgets.layout import heading, split
 from viz.widgets.upload import answers_over_texts
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
         texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
         head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
         **{column: format_number(first[column]) for column in table}), width=READABLE_WIDE)
-    left, right = st.columns(2, gap="large")
+    left, right = split(gap="large")
     with left:
         colours = HeadValues(table["divergence"].to_dict(), strings("compare")["grid_value"],
                              bound=max(first["divergence"], EQUAL), ranked=True)

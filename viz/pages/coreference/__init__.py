@@ -47,7 +47,7 @@ from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import flex_row, heading, opening
+from viz.widgets.layout import flex_row, heading, opening, split
 from viz.widgets.vocabulary import vocabulary
 
 ROLES = ("pronoun", "correct", "wrong")
@@ -204,7 +204,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     axes = words("x", **short), words("y", **short)
     corners = tuple(corner.format(**short) for corner in words["corners"])
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
-    left, right = st.columns([6, 5], gap="large")
+    left, right = split(6, 5, gap="large")
     with left:
         figure(twins_figure, names, twins.here, there, chosen, axes=axes, corners=corners,
                key="coref-twins",

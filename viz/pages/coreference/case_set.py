@@ -25,7 +25,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import heading
+from viz.widgets.layout import heading, split
 from viz.widgets.measured import is_shipped, measured_line
 from viz.widgets.upload import uploader
 
@@ -56,7 +56,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     measured_line(question, "coref-set", "coreference")
     rows = "pronoun" if cases[0].answer else rows
     set_report = report(answer, rows)
-    left, right = st.columns([6, 5], gap="large")
+    left, right = split(6, 5, gap="large")
     with left:
         _picture(set_report)
     with right:

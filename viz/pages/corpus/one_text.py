@@ -20,7 +20,7 @@ from viz.theme import READABLE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import asked_on_click, folded_formula
 from viz.widgets.head_table import measures_table
-from viz.widgets.layout import heading
+from viz.widgets.layout import heading, split
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,7 +36,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     silencing: Silencing | None = sources.cached(question)
     best = named(fitted.best())
     counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
-    left, right = st.columns([7, 5], gap="large")
+    left, right = split(7, 5, gap="large")
     with left:
         heading(words["grid"])
         figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
@@ -64,7 +64,7 @@ def _effects(effects: "DataFrame", measure: str) -> None:
     place = changes.idxmax()
     heading(words["effects"])
     axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
-    left, right = st.columns([7, 5], gap="large")
+    left, right = split(7, 5, gap="large")
     with left:
         figure(silencing_effects, effects, TITLES, axes=axes, key="measures-effects",
                alt=words("effects_alt", n=len(changes), head=head_label(*place), most=changes[place]))

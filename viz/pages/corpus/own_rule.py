@@ -23,7 +23,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_table import coloured_grid, plain_table
-from viz.widgets.layout import bullets, flex_row, heading
+from viz.widgets.layout import bullets, flex_row, heading, split
 from viz.widgets.upload import MOST_TEXTS, given_texts
 
 CONTROLS = (Choice("cases", "trees", ("trees", "set", "own")), Words("looks_from", "VERB", 200),
@@ -116,7 +116,7 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
         page.set(text=text, head=head)
         page.open_next("heads")
 
-    left, right = st.columns(2, gap="large")
+    left, right = split(gap="large")
     with left:
         heading(words["grid"])
         accuracy = table["accuracy"]

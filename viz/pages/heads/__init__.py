@@ -43,7 +43,7 @@ from viz.widgets.fragment import folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
-from viz.widgets.layout import flex_row, heading
+from viz.widgets.layout import flex_row, heading, split
 from viz.widgets.picture import open_picture, patch_strip
 from viz.widgets.vocabulary import warn_unknown
 
@@ -129,7 +129,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         with flex_row("center", gap="small", key="heads-lead"):
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)
-    left, right = st.columns([11, 13], gap="medium")
+    left, right = split(11, 13)
     # the open head is drawn first, because it is what a click requests
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)

@@ -31,7 +31,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences
 from viz.widgets.handout_button import data_table
 from viz.widgets.head_table import coloured_grid
-from viz.widgets.layout import flex_row, heading
+from viz.widgets.layout import flex_row, heading, split
 from viz.widgets.vocabulary import warn_unknown
 
 WRITERS = 8     # most writers per side of the matrix
@@ -67,7 +67,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
                         [shown.parts.sum(0, keepdims=True), np.array([[shown.parts.sum()]])]])
     texts = [tokens.texts[place] for tokens, place in
              zip((attention_map.queries, attention_map.keys), view.pair, strict=True)]
-    left, right = st.columns([8, 5], gap="medium")
+    left, right = split(8, 5)
     with left:
         heading(words["heading"])
         axes = words("key_axis", token=visible_token(texts[1])), words("query_axis",
@@ -182,7 +182,7 @@ def _attribution(page: PageContext, view: View, found: Writes, label: str, axis:
     st.markdown(claim + " " + words("sums",
         total=format_number(found.total, 4), error=format_difference(abs(found.total - found.difference))),
         width=READABLE_WIDE)
-    left, right = st.columns([11, 13], gap="medium")
+    left, right = split(11, 13)
     with left:
         kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind
         overview = page.ask(OverviewQuery(query, kind), height=0)

@@ -20,7 +20,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
-from viz.widgets.layout import flex_row, heading
+from viz.widgets.layout import flex_row, heading, split
 
 # most tokens of the text, most marks in a link, and the stride: a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
@@ -67,7 +67,7 @@ def _leave(page: PageContext) -> None:
 def covered_head(page: PageContext, record: AttentionRecord) -> None:
     """Draw the covered head and the instructions."""
     words = strings("predict")
-    left, right = st.columns([1, 2], gap="large")
+    left, right = split(1, 2, gap="large")
     with left:
         heading(words["title"])
         record, view = real_head(page, token=False)

@@ -21,7 +21,7 @@ from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat
 from viz.widgets.head_table import plain_table
-from viz.widgets.layout import heading, opening
+from viz.widgets.layout import heading, opening, split
 from viz.widgets.measured import measured_line
 
 OWN = "own"
@@ -102,7 +102,7 @@ def _induction(page: PageContext) -> None:
     names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())
     loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)
                               for place in np.argsort(-score)[:NAMED]))
-    left, right = st.columns([6, 5], gap="large")
+    left, right = split(6, 5, gap="large")
     with left:
         figure(induction_scatter, names, scores.previous, scores.prefix, loud,
                axes=(words["previous"], words["prefix"]), key="training-habits",

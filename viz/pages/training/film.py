@@ -26,7 +26,7 @@ from viz.widgets.fields import bind, segments, select
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
-from viz.widgets.layout import bullets, flex_row, heading
+from viz.widgets.layout import bullets, flex_row, heading, split
 
 ANSWERS = 3      # most answers listed per snapshot
 
@@ -122,7 +122,7 @@ def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bo
     chosen = page["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
     story = Story(film, _traits(page, model, film.frames, growing), film.frames)
-    left, right = st.columns([6, 5], gap="large")
+    left, right = split(6, 5, gap="large")
     with left:
         _steps(page, film.frames, step, growing)
         _curves(story, step, last)
