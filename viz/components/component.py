@@ -53,6 +53,31 @@ def message(part: str, room: str, header: Mapping[str, object],
 
 
 @dataclass(frozen=True)
+class Selection:
+    """What a reader selected in a sentence, a head or a picture."""
+
+    token: int | None                                  # the query token in focus
+    pair: tuple[int, int] | None = None                # (query token, key token)
+    marks: tuple[tuple[int, int], ...] | None = None   # cells of a finished prediction, or None
+
+
+def parse_selection(value: object, queries: range | frozenset[int],
+                    keys: range | frozenset[int] = frozenset()) -> Selection | None:
+    """Parse a browser event, {"token": query or null} and perhaps "pair": [query, key] or null; None for anything
+    else."""
+    if not isinstance(value, dict) or not {"token"} <= set(value) <= {"token", "pair"}:
+        return None
+    token, pair = value["token"], value.get("pair")
+    if token is not None and not (type(token) is int and token in queries):
+        return None
+    if pair is None:
+        return Selection(token)
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(place) is not int for place in pair):
+        return None
+    return Selection(token, (pair[0], pair[1])) if pair[0] in queries and pair[1] in keys else None
+
+
+@dataclass(frozen=True)
 class Picture:
     """A drawn component, with everything needed to draw it again elsewhere."""
 

@@ -27,7 +27,7 @@ from model.studies.attribution import (
 from model.studies.faithfulness import AttributionsQuery, Report, by_layer, questions, report, texts
 from model.studies.token_removal import last_word, target_word
 from model.studies.weight_swap import Swapped, SwapQuery
-from viz.components.token_strip import StripEvent
+from viz.components.component import Selection
 from viz.examples import comparison_text
 from viz.figures.bars import histogram
 from viz.figures.heads import agreement as agreement_figure
@@ -130,7 +130,7 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
     elif way != "label":
         at = controls["at"] if controls["at"] >= 0 else last_word(tokens, page.state.text)
 
-        def take(event: StripEvent) -> None:
+        def take(event: Selection) -> None:
             if event.token is not None and not tokens.special[event.token]:
                 page.set(at=tokens.spans[event.token][0])
 

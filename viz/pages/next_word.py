@@ -147,7 +147,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
         drawn = head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)),
                           GridState(opened, order=list(shares), tooltip_values={words["elsewhere"]: shares}),
                           height=340, key="next-grid",
-                          on_event=lambda event: page.set(head=(event.layer, event.head)))
+                          on_event=lambda event: page.set(head=event.head))
         picture_button(drawn, (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")

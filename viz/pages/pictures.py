@@ -25,9 +25,9 @@ from model.studies.patch_attention import (
     outliers,
 )
 from viz import glow
-from viz.components.component import Picture
+from viz.components.component import Picture, Selection
 from viz.components.head_grid import GridState, head_grid
-from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
+from viz.components.picture_view import PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, picture_behind, rows_overview
 from viz.components.slider import slider
 from viz.figures.heads import by_layer
@@ -157,7 +157,7 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     drawn = head_grid(rows_overview(record[view.kind], view), GridState(view.head_id),
                       behind=picture_behind(record, view, page["opacity"]),
                       height=LARGE + 60, key="picture-grid",
-                      on_event=lambda event: page.set(head=(event.layer, event.head)))
+                      on_event=lambda event: page.set(head=event.head))
     picture_button(drawn, (record,))
 
 
@@ -238,7 +238,7 @@ def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
 def _map(page: PageContext, record: AttentionRecord, view: View, key: str, values: PatchValues, token: int | None,
          choose: str = "", **state: Any) -> None:
     """Draw numbers over the picture's patches. choose: the control that a click on a patch sets; "" for none."""
-    def choose_token(event: PatchEvent) -> None:
+    def choose_token(event: Selection) -> None:
         changes: dict[str, Any] = {choose: event.token}
         page.set(**changes)
 

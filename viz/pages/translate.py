@@ -13,8 +13,8 @@ from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View, displayed_head
 from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token
-from viz.components.head_view import ViewEvent, head_view
-from viz.components.token_strip import StripEvent
+from viz.components.component import Selection
+from viz.components.head_view import head_view
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label, token_markdown
@@ -174,7 +174,7 @@ def _sentences(page: PageContext, now: WordView) -> None:
             button_setting(page, words["all"], "word-all", stepping=False, word=-1)
 
 
-def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
+def _choose_word(page: PageContext, event: Selection) -> None:
     if event.token is not None:
         page.set(word=event.token)
 

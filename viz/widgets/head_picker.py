@@ -7,7 +7,8 @@ from model.core.heads import head_ids
 from model.core.query import HeadId
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
-from viz.components.token_strip import StripEvent, token_strip
+from viz.components.component import Selection
+from viz.components.token_strip import token_strip
 from viz.format import format_difference
 from viz.page import PageContext
 from viz.streamlit_patch import DeltaGenerator
@@ -63,7 +64,7 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
 
 
 def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
-                   chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> None:
+                   chosen: bool = True, key: str, on_event: Callable[[Selection], None] | None = None) -> None:
     """Draw one token strip, or two for two texts. focus, pair, chosen and on_event: as in `token_strip`."""
     with flex_row("center", gap="small"):
         with st.container(width="stretch"):
@@ -80,7 +81,7 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
     """
     record, view = page.record(), page.view()
 
-    def take(event: StripEvent) -> None:
+    def take(event: Selection) -> None:
         if event.token is not None:
             page.set(token=event.token)
 

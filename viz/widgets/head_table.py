@@ -116,7 +116,7 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
     drawn = head_grid(overview, GridState(view.head_id, rank_badges=badges, values=values), height=height,
-                      key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
+                      key=key, on_event=lambda event: choose(head=event.head))
     picture_button(drawn, records)
     if offered:
         pills(strings("measures")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],

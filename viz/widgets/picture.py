@@ -14,8 +14,8 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow
-from viz.components.component import Picture, registered
-from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
+from viz.components.component import Picture, Selection, registered
+from viz.components.picture_view import PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
 from viz.page import PageContext
 from viz.session import Kept, session
@@ -134,7 +134,7 @@ HIGH = 150   # height of the picture strip in pixels
 
 
 def open_picture(record: AttentionRecord, view: View, *, key: str, height: int,
-                 opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
+                 opacity: float = glow.OPACITY, on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw the open head's weights from the token in focus over the picture."""
     patches = patches_of(record, view.kind, picture_name(record.query.image))
     shown = PatchState(view.token, opacity, hidden_tokens(record))
@@ -142,7 +142,7 @@ def open_picture(record: AttentionRecord, view: View, *, key: str, height: int,
 
 
 def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
-                on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
+                on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw a small picture in which the token in focus can be chosen, like a token strip. says: replaces the
     instruction."""
     patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]

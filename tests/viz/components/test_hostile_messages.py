@@ -15,20 +15,17 @@ from viz.components.arrows import parse_event as read_arrows
 from viz.components.block_diagram import DiagramBox
 from viz.components.block_diagram import parse_event as read_box
 from viz.components.chart import TOOLS, picked_points, tool_from_event
+from viz.components.component import Selection, parse_selection
 from viz.components.handles import parse_event as read_drag
 from viz.components.head_grid import GridEvent, head_ids
 from viz.components.head_grid import parse_event as read_grid
-from viz.components.head_view import ViewEvent
 from viz.components.head_view import parse_event as read_view
 from viz.components.mask_editor import parse_event as read_cells
 from viz.components.messages import pack, unpack
-from viz.components.picture_view import parse_event as read_patch
 from viz.components.slider import LATEST
 from viz.components.slider import message as slider_message
 from viz.components.slider import parse_event as read_slider
 from viz.components.story import parse_event as read_story
-from viz.components.token_strip import StripEvent
-from viz.components.token_strip import parse_event as read_strip
 from viz.components.transformer_diagram import Door
 from viz.components.transformer_diagram import parse_event as read_door
 from viz.format import visible_token
@@ -66,13 +63,13 @@ MESSAGES = st.one_of(
 @given(MESSAGES)
 def test_events_are_offered_options_or_none(message):
     event = read_grid(message, GRID)
-    assert event is None or (type(event) is GridEvent and (event.layer, event.head) in head_ids(GRID))
-    for event, kind in ((read_view(message, SHOWN), ViewEvent), (read_strip(message, 7), StripEvent)):
+    assert event is None or (type(event) is GridEvent and event.head in head_ids(GRID))
+    for event in (read_view(message, SHOWN), parse_selection(message, range(7), range(7))):
         if event is not None:
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
-            assert type(event) is kind and all(type(each) is int and 0 <= each < 7 for each in given_places)
+            assert type(event) is Selection and all(type(each) is int and 0 <= each < 7 for each in given_places)
     assert tool_from_event(message) in (None, *TOOLS)
-    patch = read_patch(message, 7)
+    patch = parse_selection(message, range(7))
     assert patch is None or patch.token is None or (type(patch.token) is int and 0 <= patch.token < 7)
     assert all(type(each) is int and each >= 0 for each in picked_points({"picked": message}))
     assert picked_points(message) == [] or "picked" in message

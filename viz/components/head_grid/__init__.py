@@ -21,8 +21,7 @@ SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 class GridEvent:
     """A chosen head and the action: open it, silence it, or toggle it in a figure of several heads."""
 
-    layer: int
-    head: int
+    head: HeadId
     way: str = "open"   # or "silence" or "figure"
 
 
@@ -145,8 +144,7 @@ def parse_event(value: object, overview: Overview) -> GridEvent | None:
         (way, value), = value.items()
     if way not in ("open", "silence", "figure") or type(value) is not int or not 0 <= value < len(every):
         return None
-    layer, head = every[value]
-    return GridEvent(layer, head, way)
+    return GridEvent(every[value], way)
 
 
 def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,

@@ -7,23 +7,13 @@ import numpy as np
 from model.core.query import Kind
 from model.core.view import DisplayedHead, View
 from viz import theme
-from viz.components.component import Picture, constants, message, show
+from viz.components.component import Picture, Selection, constants, message, parse_selection, show
 from viz.components.messages import range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis
-from viz.components.token_strip import token_and_pair
 from viz.format import TICKS, signed_ticks, weight_ticks
 
 HEIGHT = 560              # pixels
 ROW_SUM_TOLERANCE = 1e-3  # a row sum this close to 1 counts as 1
-
-
-@dataclass(frozen=True)
-class ViewEvent:
-    """The current selection."""
-
-    token: int | None                                  # the query token in focus
-    pair: tuple[int, int] | None                       # (query token, key token)
-    marks: tuple[tuple[int, int], ...] | None = None   # cells of a finished prediction, or None
 
 
 def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
@@ -90,21 +80,20 @@ def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = 
         "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]})
 
 
-def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
+def parse_event(value: object, shown: DisplayedHead) -> Selection | None:
     """Parse a browser event: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query, key], …]},
     all for displayed tokens. Return None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
-        cells = [token_and_pair({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
-        pairs = tuple(cell[1] for cell in cells if cell is not None and cell[1] is not None)
-        return ViewEvent(None, None, pairs) if len(pairs) == len(cells) else None
-    places = token_and_pair(value, queries, keys)
-    return None if places is None else ViewEvent(*places)
+        cells = [parse_selection({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
+        pairs = tuple(cell.pair for cell in cells if cell is not None and cell.pair is not None)
+        return Selection(None, marks=pairs) if len(pairs) == len(cells) else None
+    return parse_selection(value, queries, keys)
 
 
 def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (),
               height: int | None = None, bound: float | None = None, guess: Guess | None = None,
-              why_scale: str = "", key: str, on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
+              why_scale: str = "", key: str, on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw the head according to the view (lens, scale, token in focus, pair) and return the picture.
 
     overlay: further heads over the same rows and columns, for the lines lens. height: maximum in pixels; by default,

@@ -6,7 +6,7 @@ import numpy as np
 
 from model.core.view import View
 from viz import glow, theme
-from viz.components.component import Picture, constants, message, show
+from viz.components.component import Picture, Selection, constants, message, parse_selection, show
 from viz.format import format_change, format_number, format_weight, signed_ticks
 from viz.text import strings
 
@@ -74,13 +74,6 @@ class PatchState:
     says: str = ""                       # a sentence over the picture; "" for the default
 
 
-@dataclass(frozen=True)
-class PatchEvent:
-    """The chosen token, or None if the selection was cleared."""
-
-    token: int | None
-
-
 def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = False) -> bytes:
     """Pack the picture and its patches. height: maximum in pixels, or the rest of the window. frozen: disable
     selection, because without a server other tokens' rows are unavailable."""
@@ -124,21 +117,14 @@ def state(texts: Sequence[str], values: PatchValues, shown: PatchState, *, room:
     return message("state", room, header, {"values": values.numbers.astype(np.float32)})
 
 
-def parse_event(value: object, count: int) -> PatchEvent | None:
-    """Parse a browser event, {"token": position or null}; None for anything else."""
-    if not isinstance(value, dict) or set(value) != {"token"}:
-        return None
-    token = value["token"]
-    return PatchEvent(token) if token is None or (type(token) is int and 0 <= token < count) else None
-
-
 def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int = HEIGHT, key: str,
                  view: View | None = None, frozen: bool = False,
-                 on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
+                 on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw the picture with a number per patch and return it for storage.
 
     height: maximum in pixels. view: the view of the head shown. frozen: disable selection. on_event: receives the
     chosen token before the page reruns.
     """
     messages = body(patches, room=key, height=height, frozen=frozen), state(patches.texts, values, shown, room=key)
-    return show("picture_view", key, *messages, lambda value: parse_event(value, len(patches.texts)), on_event, view)
+    every = range(len(patches.texts))
+    return show("picture_view", key, *messages, lambda value: parse_selection(value, every), on_event, view)

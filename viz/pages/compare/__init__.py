@@ -11,7 +11,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
 from model.studies.patching import PatchQuery
-from viz.components.picture_view import PatchEvent
+from viz.components.component import Selection
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
@@ -211,7 +211,7 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
     middle = tokens.patch_at(grid[0] // 2, grid[1] // 2)
     token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
 
-    def take(event: PatchEvent) -> None:
+    def take(event: Selection) -> None:
         if event.token is not None and tokens.place(event.token) is not None:
             page.set(hidden=event.token)
 

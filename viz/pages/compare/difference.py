@@ -15,9 +15,10 @@ from model.core.view import SCALES, DisplayedHead, View
 from model.studies.alignment import Group
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
 from model.studies.patching import PatchEffects
+from viz.components.component import Selection
 from viz.components.head_grid import HeadValues
-from viz.components.head_view import ViewEvent, head_view
-from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
+from viz.components.head_view import head_view
+from viz.components.picture_view import PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
 from viz.export.comparison import KINDS, SavedComparison, comparison_picture
 from viz.export.tables import SIDES, comparison_csv
@@ -177,7 +178,7 @@ def matrices(page: PageContext, records: Pair, view: View, found: OpenHead, plac
     height = HIGH[0] if in_a_row else HIGH[1]
     looked = replace(view, lens="matrix", token=_row_in_focus(aligned, view), pair=None)
 
-    def take(event: ViewEvent) -> None:
+    def take(event: Selection) -> None:
         first = aligned.rows[event.token].first if event.token is not None else ()
         if first:
             page.set(token=first[0])
@@ -235,7 +236,7 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
                          titles: list[list[str]]) -> None:
     """Draw the row in focus over the first picture, over the second, and its change. Choosing a patch in one focuses it
     in all of them."""
-    def take(event: PatchEvent) -> None:
+    def take(event: Selection) -> None:
         if event.token is not None:
             page.set(token=event.token)
 

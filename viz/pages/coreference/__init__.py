@@ -29,8 +29,8 @@ from model.studies.coreference import (
     words_in,
     words_of,
 )
+from viz.components.component import Selection
 from viz.components.head_grid import GridState, HeadValues, head_grid
-from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
 from viz.figures.bars import bars
 from viz.figures.base import fitting_name
@@ -165,7 +165,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
             drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
                               height=GRID, key=f"coref_{side}",
-                              on_event=lambda event: page.set(head=(event.layer, event.head)))
+                              on_event=lambda event: page.set(head=event.head))
             picture_button(drawn, (page.ask(query),))
     st.caption(words("same", reach=format_weight(reach), **bold), width=READABLE_WIDE)
     with flex_row("center"):
@@ -243,7 +243,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
     words, text = strings("coreference")["ask"], case.sentence
     place = words_of(attention_map.queries, case)
 
-    def click(event: StripEvent) -> None:
+    def click(event: Selection) -> None:
         """Assign the clicked token's whole word to the role being set; keep the other roles."""
         token = event.token if event.pair is None else event.pair[1]
         if token is None or (event.pair is None and token in place.pronoun):

@@ -234,7 +234,7 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
 def _take(page: PageContext, event: GridEvent, view: View) -> None:
     """Handle a click on a head: open it, silence it (compared on the next run), or add it to or remove it from the
     joint figure."""
-    head = (event.layer, event.head)
+    head = event.head
     if event.way == "figure":
         others = [other for other in view.overlay if other != head]
         page.set(overlay=tuple(others if head in view.overlay else [*others, head][-MOST_TOGETHER:]))

@@ -10,7 +10,8 @@ import streamlit as st
 from model.core.record import AttentionRecord
 from model.core.view import DisplayedHead, View, displayed_head
 from model.studies.prediction_game import allowed_cells, cover, score
-from viz.components.head_view import Guess, ViewEvent, head_view
+from viz.components.component import Selection
+from viz.components.head_view import Guess, head_view
 from viz.format import format_weight, markdown_table, token_markdown
 from viz.handout.files import Item
 from viz.page import PageContext
@@ -99,7 +100,7 @@ def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarr
     return shown, allowed_cells(record[view.kind].layer(view.layer), shown)
 
 
-def _take(page: PageContext, name: str, event: ViewEvent) -> None:
+def _take(page: PageContext, name: str, event: Selection) -> None:
     """Store the marks and reveal the head, or focus another row."""
     if event.marks is None:
         page.set(token=event.token)

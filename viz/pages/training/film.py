@@ -203,7 +203,7 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
                  lambda which: page.set(open=f"{which}.0.0"), "which", kind)
     heading(words("grid", step=step), help=words["grid_help"])
     drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
-                      on_event=lambda event: page.set(open=f"{kind}.{event.layer}.{event.head}"))
+                      on_event=lambda event: page.set(open=f"{kind}.{event.head[0]}.{event.head[1]}"))
     picture_button(drawn, (record,))
     heading(words("head", layer=layer, head=head, step=step))
     row, pair = pair_of(record, kind)

@@ -28,7 +28,7 @@ def test_click_opens_a_head_and_sends_little(visit):
     before = len(page.frames_received)
     page.locator(".grid .stage").click(position=spot(page, 3, 7))
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=3, head=7, way='open')"]
+    assert events(page) == ["grid GridEvent(head=(3, 7), way='open')"]
     expect(page.locator(".ch.grid")).to_have_attribute("data-open", "3.7")
     page.wait_for_selector(".ch.view[data-drawn='layer 3 · head 7 matrix']")
     sizes = [len(frame) for frame in page.frames_received[before:]]
@@ -53,7 +53,7 @@ def test_hover_keys_and_theme(visit):
     assert events(page) == []
     page.keyboard.press("Enter")
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=1, head=1, way='open')"]
+    assert events(page) == ["grid GridEvent(head=(1, 1), way='open')"]
     light = {name: pixels(page, name) for name in (".grid canvas", ".view .matrix > canvas")}
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(600)
@@ -78,6 +78,6 @@ def test_ranking_and_numbers_are_shown(visit):
     expect(page.locator(".grid .label.name")).to_have_text(["1·4", "1·3", "1·2", "1·1", "1·0", "0·2", "0·1", "0·0"])
     page.locator(".grid .stage").click(position={"x": 20, "y": 20})
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=1, head=4, way='open')"]
+    assert events(page) == ["grid GridEvent(head=(1, 4), way='open')"]
     page.locator(".grid .stage").hover(position={"x": 20, "y": 20})
     assert page.locator(".grid .tip").inner_text().split("\n")[1:3] == ["value", "−0.300"]

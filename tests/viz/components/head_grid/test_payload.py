@@ -45,6 +45,6 @@ def test_state_numbers_heads_as_the_body_does(overview):
 
 
 def test_event_is_parsed_as_a_head(overview):
-    assert parse_event({"figure": 3}, overview) == GridEvent(1, 0, "figure")
-    assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0),
-                                                                       GridEvent(2, 1)]
+    assert parse_event({"figure": 3}, overview) == GridEvent((1, 0), "figure")
+    assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent((0, 0)), GridEvent((1, 0)),
+                                                                       GridEvent((2, 1))]

@@ -27,7 +27,7 @@ def tip(page) -> tuple[str, dict[str, str]]:
 
 def told(page, *wanted: tuple) -> None:
     """Assert that these (token, pair) were sent."""
-    assert events(page) == [f"view ViewEvent(token={token}, pair={pair}, marks=None)" for token, pair in wanted]
+    assert events(page) == [f"view Selection(token={token}, pair={pair}, marks=None)" for token, pair in wanted]
 
 
 def test_matrix_shows_numpy_numbers_and_clicks_choose(visit):

@@ -6,7 +6,8 @@ import pytest
 from model.core.query import Kind
 from model.core.view import View
 from tests import fabricate
-from viz.components.head_view import Guess, ViewEvent, body, parse_event, state
+from viz.components.component import Selection
+from viz.components.head_view import Guess, body, parse_event, state
 from viz.components.messages import NAN_CODE, unpack
 
 
@@ -44,9 +45,9 @@ def test_positions_become_rows_and_columns(made):
 
 def test_event_names_tokens_that_are_shown(made):
     shown = fabricate.shown(made, hide_special=True)
-    assert parse_event({"token": 10, "pair": None}, shown) == ViewEvent(10, None)
-    assert parse_event({"token": 10, "pair": [10, 2]}, shown) == ViewEvent(10, (10, 2))
-    assert parse_event({"token": None, "pair": None}, shown) == ViewEvent(None, None)
+    assert parse_event({"token": 10, "pair": None}, shown) == Selection(10, None)
+    assert parse_event({"token": 10, "pair": [10, 2]}, shown) == Selection(10, (10, 2))
+    assert parse_event({"token": None, "pair": None}, shown) == Selection(None, None)
     assert parse_event({"token": 0, "pair": None}, shown) is None
     assert parse_event({"token": 10, "pair": [10, 0]}, shown) is None
 
@@ -77,7 +78,7 @@ def test_guess_is_sent_and_read_back(made):
                              guess=Guess("a", True, ((10, 2), (0, 1), (3, 15)))))
     assert (header["round"], header["marking"], header["marks"]) == ("a", True, [[9, 1]])
     assert unpack(state(shown, View(), room="r"))[0]["marking"] is False
-    assert parse_event({"marks": [[10, 2], [3, 3]]}, shown) == ViewEvent(None, None, ((10, 2), (3, 3)))
+    assert parse_event({"marks": [[10, 2], [3, 3]]}, shown) == Selection(None, None, ((10, 2), (3, 3)))
     for value in ({"marks": [[0, 1]]}, {"marks": [None]}, {"marks": "x"}, {"marks": [[10, 2, 3]]},
                   {"marks": [[True, 2]]}, {"marks": [], "token": 1}):
         assert parse_event(value, shown) is None

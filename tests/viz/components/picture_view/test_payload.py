@@ -3,12 +3,7 @@ import numpy as np
 from model.core.query import Kind
 from tests import fabricate
 from viz.components.messages import unpack
-from viz.components.picture_view import (
-    PatchEvent,
-    PatchValues,
-    body,
-    parse_event,
-)
+from viz.components.picture_view import PatchValues, body
 from viz.components.picture_view.rows import patches_of
 
 
@@ -29,7 +24,3 @@ def test_colour_shares_are_per_kind():
     np.testing.assert_allclose(changes.shares, [-0.75, 0, 1, 0], atol=1e-6)
     norms = PatchValues(numbers, "", kind="plain", low=0.1, high=0.8)
     np.testing.assert_allclose(norms.shares, [0, 3 / 7, 1, 0], atol=1e-6)
-
-
-def test_event_is_a_token_or_none():
-    assert parse_event({"token": 2}, 3) == PatchEvent(2) and parse_event({"token": None}, 3) == PatchEvent(None)

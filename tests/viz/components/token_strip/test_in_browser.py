@@ -2,6 +2,11 @@
 from playwright.sync_api import expect
 
 from tests.viz.components.conftest import events, rest
+from viz.components.component import Selection
+
+
+def selections(*pairs):
+    return [f"strip {Selection(*each)}" for each in pairs]
 
 
 def test_clicks_focus_pair_and_clear(visit):
@@ -10,8 +15,7 @@ def test_clicks_focus_pair_and_clear(visit):
     for at in (10, 2, 2, 10):
         buttons.nth(at).click()
         rest(page)
-    assert events(page) == ["strip StripEvent(token=10, pair=None)", "strip StripEvent(token=10, pair=(10, 2))",
-                            "strip StripEvent(token=10, pair=None)", "strip StripEvent(token=None, pair=None)"]
+    assert events(page) == selections((10, None), (10, (10, 2)), (10, None), (None, None))
     buttons.nth(10).click()
     buttons.nth(4).click(modifiers=["Shift"])
     rest(page)
@@ -34,8 +38,7 @@ def test_keyboard_walks_and_chooses(visit):
     for _ in range(2):   # the pair goes first, then the token
         page.keyboard.press("Escape")
         rest(page)
-    assert events(page) == ["strip StripEvent(token=2, pair=None)", "strip StripEvent(token=2, pair=(2, 15))",
-                            "strip StripEvent(token=2, pair=None)", "strip StripEvent(token=None, pair=None)"]
+    assert events(page) == selections((2, None), (2, (2, 15)), (2, None), (None, None))
     expect(page.locator(".strip button[tabindex='0']")).to_have_count(1)
 
 
