@@ -46,7 +46,7 @@ def remember(name: str):
     def keep(event) -> None:
         memory["events"].append(f"{name} {event}")
         if name == "grid":
-            memory["open"] = (event.layer, event.head)
+            memory["open"] = event.head
         else:
             memory["token"], memory["pair"] = event.token, event.pair
     return keep
