@@ -1,5 +1,6 @@
 """Messages of a hostile browser: layer 10⁹, NaN, strings, any JSON. A component passes on only what it offered."""
 import json
+import re
 
 import numpy as np
 from hypothesis import given
@@ -112,7 +113,7 @@ def test_all_components_are_listed():
 
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/__init__.py")
-                   if "def parse_event(" in path.read_text(encoding="utf-8")}
+                   if re.search(r"\bdef parse_event\(|\bparse_selection\(", path.read_text(encoding="utf-8"))}
     assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_view",
                            "mask_editor", "picture_view", "sketch", "slider", "story", "token_strip",
                            "transformer_diagram"}
