@@ -37,7 +37,7 @@ LINE, NEAR = 0.035, 0.4
 NUMBERED = 24                             # up to this many positions, all numbers may be written
 WORDS = 54                                # pixels below an axis for horizontal words
 # styles of lines, points and bars that distinguish series in greyscale
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
+DASHES = ("solid", "dash", "dot", "dashdot", "12px,4px", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "triangle-down", "star", "cross")
 PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 

@@ -11,6 +11,7 @@ from viz.figures.base import (
     DASHES,
     FADED,
     MUTED,
+    ROW,
     SYMBOLS,
     annotate,
     chart,
@@ -227,6 +228,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
                          hovermode="closest", margin_l=label_width(["100%"], ""))
     figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
     annotate(figure, theme, [] if at is None else [at], taken=1)
+    figure.update_layout(margin_t=2 * ROW + 4)   # a title and the mark; without a legend, the panels get its height
     if guessing is not None:   # labelled on the right, because the curve starts there on the left
         figure.add_rule(MUTED[theme], 1, "dash", y=guessing[0])
         figure.add_annotation(xref="paper", x=1, y=guessing[0], xanchor="right", yanchor="top", text=guessing[1],
