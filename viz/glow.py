@@ -3,7 +3,7 @@
 A head attends over hundreds of patches, so its largest weight is a few per cent. A colour scale from 0 to 1 would be
 almost empty, and a scale up to each head's own maximum would make every head look focused. The scale therefore shows
 multiples of the uniform weight: no colour up to 1, full colour from MOST, and equal steps per doubling, for all heads,
-tokens and pictures. js/overlay.js uses the same colours.
+tokens and pictures. js/canvas.js uses the same colours.
 """
 import numpy as np
 

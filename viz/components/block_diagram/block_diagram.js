@@ -1,5 +1,5 @@
 // One block. Click, Enter or Space opens a box; arrow keys move up and down. Sends {box}.
-import { ARROWS, onKeys } from "../js/keys.js";
+import { ARROWS, onKeys } from "../js/input.js";
 import { div, framed } from "../js/shared.js";
 import { box, set, shape, wire } from "../js/svg.js";
 

@@ -2,10 +2,9 @@
 // times the cost, and separate buttons would be redrawn whenever the page reruns. If the page's style enlarges its
 // content, the chart opts out and enlarges its text instead, because plotly would misplace the pointer. In lecture mode
 // (--lecture) it takes a share of the window.
-import { mountOnce } from "../js/lifecycle.js";
 import { larger } from "../js/larger.js";
+import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, heightFor, node, zoomOf } from "../js/shared.js";
-import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a full-screen chart, for plotly's buttons (chart.css)
 const SHARE = 0.5;      // share of the window's height in lecture mode

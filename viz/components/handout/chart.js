@@ -1,8 +1,8 @@
 // Draw a chart with the plotly embedded in the page. Heatmaps become vector shapes, which stay sharp in print and on
 // projectors.
-import { shape } from "../js/svg.js";
+import { STRUCK } from "../js/canvas.js";
 import { larger } from "../js/larger.js";
-import { STRUCK } from "../js/negative_marks.js";
+import { shape } from "../js/svg.js";
 import { fits } from "./present.js";
 
 const CELLS = 512 * 512;   // largest heatmap to convert

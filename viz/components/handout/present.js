@@ -1,6 +1,6 @@
 // Presentation mode: one figure fills the screen with large text. P or #present in the URL starts it, arrow keys step,
 // and Escape ends it.
-import { SCREENS } from "../js/keys.js";
+import { SCREENS } from "../js/input.js";
 import { div, fill } from "../js/shared.js";
 
 const FRAME = 112, LEGEND = 76;   // pixels before enlargement: around picture and caption; above and below a picture

@@ -1,8 +1,7 @@
 // The count for one answer, or the button that clears all counts. The tab stores them, so they survive a reload.
-import { mountOnce } from "../js/lifecycle.js";
+import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, fill, span } from "../js/shared.js";
 import { store, stored } from "../js/storage.js";
-import { styles } from "../js/styles.js";
 
 const NAME = "clearhead hands ", CHANGED = "clearhead-hands", KEY = "clearhead-hand", MOST = 9999;
 const known = {};   // for a browser without storage

@@ -1,8 +1,164 @@
 // All heads as thumbnails. Hovering and keyboard movement stay in the browser; a choice sends the head's index,
 // {silence: index} or {figure: index}.
-import { explored } from "../js/explore.js";
-import { framed, tooltip } from "../js/shared.js";
-import { viewOf } from "./view.js";
+import { barOf, canvasOf, canvasOfPicture, canvasOfSteps, drawOver, paint, pixels, signedBar, strike,
+  STRUCK } from "../js/canvas.js";
+import { explored } from "../js/input.js";
+import { div, figure, fill, framed, heightFor, node, place, span, tooltip, within } from "../js/shared.js";
+import { byLayer, byRank } from "./layout.js";
+
+/**
+ * Draw all heads on one canvas, with labels, marks and a legend.
+ * @typedef {import("./layout.js").Plan["spots"][number]} Spot
+ * @param {HTMLElement} root
+ * @returns {{part: HTMLElement, scroll: HTMLElement, spots: () => Spot[],
+ *   spotOf: (index: number) => Spot | undefined, draw: (body: object, state: object, colours: object) => void,
+ *   drawMarks: () => void, at: (event: PointerEvent) => number | undefined, point: (index?: number) => void,
+ *   reach: (index?: number) => void, about: (index: number) => [string, string[][]]}} see explored()
+ */
+function viewOf(root) {
+  const scroll = div("scroll", root), stage = div("stage", scroll);
+  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
+  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(name, stage));
+  const badges = div("", stage), legend = div("legend", root);
+  let body, state, plan;
+
+  canvas.role = "img";
+  scroll.tabIndex = 0;
+  scroll.role = "application";
+
+  function draw(nextBody, nextState, colours) {
+    [body, state] = [nextBody, nextState];
+    const smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12, height = heightFor(root, body.height);
+    plan = state.order ? byRank(body, state.order, root.clientWidth)
+      : byLayer({ ...body, height }, root.clientWidth, smallest);
+    hovered.hidden = true;
+    place(stage, 0, 0, plan.width, plan.height);
+    scroll.style.maxHeight = `${height}px`;
+    drawCells(colours);
+    drawLabels();
+    drawMarks();
+    drawLegend(colours);
+    const said = { layers: body.layers.length, heads: plan.spots.length };
+    canvas.ariaLabel = fill(body.text.picture, said);
+    const keys = fill(body.silence ? body.text.keys_silence : body.text.keys, said);
+    scroll.ariaLabel = state.figure ? `${keys} ${body.text.keys_figure}` : keys;
+    Object.assign(root.dataset, { heads: plan.spots.length, pitch: plan.pitch, left: plan.spots[0].x });
+  }
+
+  function drawCells(colours) {
+    const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width;
+    const side = Math.round(plan.side * ratio), image = pen.createImageData(side, side);
+    const [, rows, columns] = body.cells.shape, out = new Uint32Array(image.data.buffer);
+    const ramp = pixels(colours.ramp, 256), tint = state.values && tints(colours), photo = !tint && overPicture(pen);
+    pen.lineWidth = 1;
+    for (const { index, x, y } of plan.spots) {
+      const left = Math.round(x * ratio), top = Math.round(y * ratio);
+      if (photo) {
+        photo(index, left, top, side);
+        continue;
+      }
+      if (tint) out.fill(tint(state.values.values[index]));
+      else paint(body.cells.values, index * rows * columns, [rows, columns], ramp, out, [side, side]);
+      pen.putImageData(image, left, top);
+      const share = state.signed && tint ? state.values.values[index] / state.reach : 0;
+      pen.globalAlpha = 0.6;
+      if (share <= -STRUCK && side >= 8) strike(pen, left, top, side, side, share < -0.5 ? colours.paper : colours.ink);
+      pen.globalAlpha = 0.22;
+      pen.strokeStyle = colours.ink;
+      pen.strokeRect(left + 0.5, top + 0.5, side - 1, side - 1);
+    }
+  }
+
+  // Draw a head's row over the picture behind the thumbnails, if there is one.
+  function overPicture(pen) {
+    if (!body.picture) return undefined;
+    const { picture, cells, covered, opacity, colours } = body, [, ...grid] = cells.shape;
+    const small = canvasOfPicture(picture, opacity), count = grid[0] * grid[1];
+    const longer = Math.max(small.width, small.height);
+    return (index, left, top, side) => {
+      const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
+      const steps = cells.values.subarray(index * count, (index + 1) * count);
+      drawOver(pen, small, canvasOfSteps(steps, grid, [colours.glow]), opacity, [wide, high],
+        [wide * covered[0], high * covered[1]], [left + (side - wide) / 2, top + (side - high) / 2]);
+    };
+  }
+
+  // Return one colour per number, on a scale from 0 or symmetric around 0.
+  function tints(colours) {
+    const { signed, reach } = state, scale = pixels(signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
+    const along = (share) => (signed ? (share + 1) / 2 : Math.max(0, share));
+    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / reach))]);
+  }
+
+  function drawLabels() {
+    const { labels: all, long, spots } = plan, { row, head } = body.text;
+    labels.replaceChildren();
+    for (const { kind, layer, text = long ? fill(row, { layer }) : layer, x, y, width } of all) {
+      place(node("div", `label ${kind}`, text, labels), x, y, width);
+    }
+    if (long) place(node("div", "label row", head, labels), 0, -1, spots[0].x - 6);
+  }
+
+  const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
+
+  function around(mark, spot, by) {
+    mark.hidden = !spot;
+    if (spot) place(mark, spot.x - by, spot.y - by, plan.side + 2 * by, plan.side + 2 * by);
+  }
+
+  function drawMarks() {
+    around(opened, spotOf(state.open), 2);
+    badges.replaceChildren();
+    for (const spot of body.masked_out.map(spotOf)) {
+      if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
+    }
+    for (const spot of (state.figure ?? []).map(spotOf)) if (spot) around(div("mark together", badges), spot, 2);
+    for (const [index, rank] of state.marks) {
+      const spot = spotOf(index), small = plan.side < 18;
+      if (!spot) continue;
+      const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
+      // inside the thumbnail, because between two rows it would be ambiguous
+      place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);
+    }
+    const open = spotOf(state.open);
+    stage.style.cursor = state.silences ? "crosshair" : "";
+    root.dataset.open = open ? `${open.layer}.${open.head}` : "";
+  }
+
+  function drawLegend(colours) {
+    const { text: words, pool: [rows, columns], picture } = body, { values, signed, of } = state, bar = span("bar");
+    const texts = values ? [of] : picture ? [words.picture_row] : [words.scale, words.thumbnail];
+    if (!values && !picture && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
+    bar.style.background = colours.gradient;
+    if (values && signed) bar.style.background = signedBar(body.colours.signed[colours.theme], colours.paper);
+    else if (!values && picture) bar.style.background = barOf(body.opacity, body.colours.glow);
+    const [low, ...others] = [...(values ? state : body).ends, ...texts].filter(Boolean).map((text) => span("", text));
+    legend.replaceChildren(low, bar, ...others);
+  }
+
+  const nameOf = (index) => fill(body.text[body.masked_out.includes(index) ? "masked_out" : "name"], spotOf(index));
+
+  function facts(index) {
+    const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
+    if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
+    for (const [name, written] of state.hover ?? []) if (written[index]) rows.push([name, written[index]]);
+    return rows;
+  }
+
+  function at(event) {
+    const [x, y] = within(stage, event);
+    const inside = (place, start) => place >= start && place < start + plan.side + 2;
+    return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y))?.index;
+  }
+
+  const point = (index) => around(hovered, spotOf(index), 1), about = (index) => [nameOf(index), facts(index)];
+  function reach(index) {
+    around(cursor, spotOf(index), 3);
+    if (!cursor.hidden) cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  return { part: stage, scroll, spots: () => plan.spots, spotOf, draw, drawMarks, at, point, reach, about };
+}
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("grid", ({ root, on, send }) => {

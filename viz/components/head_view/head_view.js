@@ -1,15 +1,13 @@
 // One head, or the difference of two, in one of three lenses, which share pointer, keyboard, tooltip and table. Only
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
-import { ARROWS, onKeys, presses } from "../js/keys.js";
+import { ARROWS, onKeys, presses } from "../js/input.js";
 import { button, div, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
-import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
-import { marksOf } from "./marked_cells.js";
 import { matrix } from "./matrix.js";
-import { covered } from "./offline_prediction.js";
+import { covered, marksOf } from "./prediction.js";
 import { text } from "./text.js";
-import { wordsOf } from "./words.js";
+import { legendOf, wordsOf } from "./words.js";
 
 /**
  * The data that lenses receive: body and state, the tokens of both axes, the marks, the colours and the available size.

@@ -1,6 +1,5 @@
 // Names of tokens along an axis, with temporary ones on top.
-import { div } from "../js/shared.js";
-import { token } from "../js/token_element.js";
+import { div, token } from "../js/shared.js";
 import { READABLE } from "./codes.js";
 
 /**

@@ -1,7 +1,6 @@
 // The lines lens: two columns of tokens and a line per weight, thicker and darker the larger it is; a colour per head.
-import { div, node, place, within } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
-import { pointOf } from "../js/token_element.js";
+import { div, node, place, pointOf, within } from "../js/shared.js";
 import { strengths, widest } from "./codes.js";
 import { namesOf } from "./labels.js";
 

@@ -1,9 +1,7 @@
 // The matrix lens: queries as rows, keys as columns (or transposed). The cells are drawn on one canvas, with elements
 // on top for everything that moves.
-import { div, node, place, within, zoomOf } from "../js/shared.js";
-import { canvasOf, paint, pixels, rule } from "../js/canvas.js";
-import { STRUCK, strike } from "../js/negative_marks.js";
-import { pointOf } from "../js/token_element.js";
+import { canvasOf, paint, pixels, rule, strike, STRUCK } from "../js/canvas.js";
+import { div, node, place, pointOf, within, zoomOf } from "../js/shared.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 import { namesOf } from "./labels.js";
 

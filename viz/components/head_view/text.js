@@ -1,7 +1,6 @@
 // The text lens: running text with each word coloured by its attention weight from the token in focus.
-import { brightness, inWindow, node } from "../js/shared.js";
 import { pixels } from "../js/canvas.js";
-import { token } from "../js/token_element.js";
+import { brightness, inWindow, node, token } from "../js/shared.js";
 import { strengths } from "./codes.js";
 
 const TINTS = 96;

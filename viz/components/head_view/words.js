@@ -1,8 +1,9 @@
-// The texts of an open head: names, numbers, sentences, and the row in focus as a table.
+// The texts of an open head: names, numbers, sentences, the row in focus as a table, and the legend of its colours.
+import { signedBar } from "../js/canvas.js";
 import { number } from "../js/messages.js";
-import { figure, fill, fixed, table } from "../js/shared.js";
+import { figure, fill, fixed, scaleBar, span, table } from "../js/shared.js";
 import { valueOf } from "./codes.js";
-import { scored } from "./offline_prediction.js";
+import { scored } from "./prediction.js";
 
 /**
  * @param {import("./head_view.js").View} view
@@ -92,4 +93,30 @@ export function wordsOf(view) {
   }
 
   return { headName, pairName, about, sentence, fillTable };
+}
+
+/**
+ * Return the elements of the legend below the picture. headName: returns a head's name, for lenses with several heads.
+ * @param {import("./head_view.js").View} view
+ * @param {(number: number) => string} headName
+ * @returns {HTMLElement[]}
+ */
+export function legendOf(view, headName) {
+  const { body, state, colours } = view, { text: words, bound } = body;
+  if (body.heads.length > 1 && state.lens === "lines") {
+    return body.heads.map((_, head) => entry(headName(head), colours.heads[head]));
+  }
+  const nodes = [span("", bound ? words.change : words.weight),
+    scaleBar(undefined, bound ? signedBar(colours.signed, colours.paper) : colours.gradient, body.ticks[state.scale]),
+    span("", [words[state.scale], state.why_scale].filter(Boolean).join(", "))];
+  if (state.lens === "matrix" && view.hidden) nodes.push(entry(words.masked, colours.masked));
+  if (state.lens === "matrix" && body.absent) nodes.push(entry(words.absent, colours.masked));
+  if (view.marks.inside().length && state.lens !== "lines") nodes.push(span("entry guess", words.yours));
+  return nodes;
+}
+
+function entry(text, colour) {
+  const made = span("entry", text);
+  made.style.setProperty("--head", colour);
+  return made;
 }

@@ -1,5 +1,5 @@
-// Draw pixels on the components' canvases.
-import { parts, zoomOf } from "./shared.js";
+// Draw on the components' canvases: pixels, strokes through negative cells, and numbers over a picture.
+import { node, parts, zoomOf } from "./shared.js";
 
 /**
  * Interpolate `steps` colours from the first stop to the last, as 32-bit pixels.
@@ -73,4 +73,118 @@ export function canvasOf(canvas, width, height) {
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
   return canvas.getContext("2d");
+}
+
+/**
+ * Share of the bound from which a negative cell is struck through.
+ * @type {number}
+ */
+export const STRUCK = 0.08;
+
+/**
+ * Draw a stroke through a negative cell, as in print, for readers who cannot rely on colour. Lengths are in the
+ * canvas's units.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {number} x
+ * @param {number} y
+ * @param {number} wide
+ * @param {number} high
+ * @param {string} colour
+ */
+export function strike(pen, x, y, wide, high, colour) {
+  const inset = 0.22 * Math.min(wide, high);
+  pen.strokeStyle = colour;
+  pen.beginPath();
+  pen.moveTo(x + inset, y + high - inset);
+  pen.lineTo(x + wide - inset, y + inset);
+  pen.stroke();
+}
+
+/**
+ * Return the bar of a signed scale, whose negative half has the same strokes as the cells.
+ * @param {string[]} stops
+ * @param {string} paper
+ * @returns {string} a CSS background
+ */
+export function signedBar(stops, paper) {
+  const strokes = `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat`;
+  return `${strokes}, linear-gradient(90deg, ${stops.join()})`;
+}
+
+/**
+ * The last colour step; a patch's step is between −STEPS and STEPS.
+ * @type {number}
+ */
+export const STEPS = 255;
+
+function smallCanvas(wide, high) {
+  const canvas = node("canvas");
+  [canvas.width, canvas.height] = [wide, high];
+  return [canvas, canvas.getContext("2d")];
+}
+
+/**
+ * Draw the picture on a canvas of its own size: greyer and darker the more opaque the overlay is (glow.step_back).
+ * @param {{values: Uint8Array, shape: number[]}} picture  shape: [height, width, 3]
+ * @param {number} opacity  opacity of the overlay, 0 to 1
+ * @returns {HTMLCanvasElement}
+ */
+export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
+  const [canvas, pen] = smallCanvas(wide, high), image = pen.createImageData(wide, high);
+  for (let at = 0; at < wide * high; at++) image.data.set([...values.subarray(3 * at, 3 * at + 3), 255], 4 * at);
+  pen.putImageData(image, 0, 0);
+  for (const [mode, alpha] of [["saturation", 0.75], ["source-over", 0.35]]) {   // black has no saturation
+    [pen.globalCompositeOperation, pen.globalAlpha] = [mode, alpha * opacity];
+    pen.fillRect(0, 0, wide, high);
+  }
+  return canvas;
+}
+
+/**
+ * Draw one pixel per patch on a canvas, to be stretched over the picture.
+ * @param {ArrayLike<number>} numbers  colour steps (row, column); negative ones use the second list of colours
+ * @param {number[]} shape  rows and columns
+ * @param {string[][]} lists  colours of positive and of negative steps, #rrggbbaa
+ * @returns {HTMLCanvasElement}
+ */
+export function canvasOfSteps(numbers, [rows, columns], [colours, below]) {
+  const [canvas, pen] = smallCanvas(columns, rows);
+  for (let at = 0; at < rows * columns; at++) {
+    pen.fillStyle = (numbers[at] < 0 ? below : colours)[Math.abs(numbers[at])];
+    pen.fillRect(at % columns, Math.floor(at / columns), 1, 1);
+  }
+  return canvas;
+}
+
+/**
+ * Draw the dimmed picture and, over the area that has patches, their colours (viz/glow.py).
+ * @param {CanvasRenderingContext2D} pen
+ * @param {HTMLCanvasElement} picture
+ * @param {HTMLCanvasElement} shares  see canvasOfSteps()
+ * @param {number} opacity
+ * @param {number[]} size  width and height of the picture
+ * @param {number[]} covered  width and height of the area with patches
+ * @param {number[]} [corner]  upper left corner of the picture
+ */
+export function drawOver(pen, picture, shares, opacity, [wide, high], [right, bottom], [x, y] = [0, 0]) {
+  pen.imageSmoothingEnabled = wide < 4 * picture.width;
+  pen.drawImage(picture, x, y, wide, high);
+  pen.imageSmoothingEnabled = false;
+  pen.globalAlpha = opacity;
+  pen.drawImage(shares, x, y, right, bottom);
+  pen.globalAlpha = 1;
+}
+
+/**
+ * Return the colour bar as CSS: the colours over the grey of a dimmed picture, with those of negative steps first.
+ * @param {number} opacity
+ * @param {string[]} colours
+ * @param {string[]} [below]  colours of negative steps
+ * @returns {string} a CSS background
+ */
+export function barOf(opacity, colours, below = []) {
+  const few = (list) => list.filter((_, step) => step % 51 === 0);
+  const stops = [...few(below).toReversed(), ...few(colours)];
+  const thinned = stops.map((stop) => `color-mix(in srgb, ${stop} ${100 * opacity}%, transparent)`);
+  return `linear-gradient(90deg, ${thinned.join()}), rgb(108 108 108)`;
 }

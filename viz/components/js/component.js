@@ -1,8 +1,7 @@
 // Load a component's module and style by folder name, for component.py, before it is drawn. Streamlit delivers its
 // large and its small message in separate elements; each header contains the name of the channel that joins them.
-import { mountOnce } from "./lifecycle.js";
+import { mountOnce, styles } from "./lifecycle.js";
 import { header } from "./messages.js";
-import { styles } from "./styles.js";
 
 /**
  * The `mount` export of a component's module: draw the large message in an element.

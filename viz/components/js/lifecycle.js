@@ -1,5 +1,4 @@
 // Adapt components to Streamlit, which calls a function repeatedly for the same element, with one clean-up at the end.
-
 /**
  * Return a function for Streamlit that creates the element's content once and then updates it.
  * @param {(parent: HTMLElement, call: object) => {update: (call: object) => void, end: () => void}} begin  creates the
@@ -33,3 +32,16 @@ function start(begin, css, call) {
   const { update, end } = begin(call.parentElement, call);
   return { begin, update, end: () => (style.remove(), end()) };
 }
+
+// Load a style sheet from this module's parent folder.
+const sheet = async (name) => {
+  const answer = await fetch(new URL(`../${name}`, import.meta.url));
+  if (!answer.ok) throw new Error(`${answer.status} ${answer.url}`);
+  return answer.text();
+};
+
+/**
+ * @param {...string} names
+ * @returns {Promise<string>}
+ */
+export const styles = async (...names) => (await Promise.all(names.map(sheet))).join("\n");

@@ -1,7 +1,7 @@
 // Keyboard control of lecture mode, independent of the focus, with a single listener that survives redraws: P toggles
 // the mode, arrows step, and Escape ends it. An element focused with Tab keeps its arrow keys, but never Page Up and
 // Page Down, which presenter remotes send. Remotes also send a full stop for a black screen, and F5 to start.
-import { SCREENS } from "./keys.js";
+import { SCREENS } from "./input.js";
 import { mountOnce } from "./lifecycle.js";
 import { button, div, span } from "./shared.js";
 import { stage, TITLE } from "./stage.js";

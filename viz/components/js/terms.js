@@ -1,8 +1,7 @@
 // Underline the first occurrence of each glossary term in a page's text, using the CSS Custom Highlight API, which
 // leaves Streamlit's elements unchanged. A tap opens the definition.
-import { mountOnce } from "./lifecycle.js";
+import { mountOnce, styles } from "./lifecycle.js";
 import { mainOf, node } from "./shared.js";
-import { styles } from "./styles.js";
 
 const PROSE = "p, li";
 const APART = "a, button, label, code, summary, span[style], :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], "

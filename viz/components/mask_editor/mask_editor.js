@@ -1,6 +1,5 @@
 // A square of buttons to paint on. The painted square is sent on release, as {allowed}.
-import { dragging } from "../js/drag.js";
-import { ARROWS, onKeys, presses } from "../js/keys.js";
+import { ARROWS, dragging, onKeys, presses } from "../js/input.js";
 import { button, div, fill, framed, node, span } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */

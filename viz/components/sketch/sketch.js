@@ -1,10 +1,8 @@
 // A curve drawn by hand. A stroke sets the heights at the positions it passes; all other positions take the nearest
 // height, so a single stroke makes a whole curve. Sends {values} when the stroke ends.
-import { dragging } from "../js/drag.js";
-import { onKeys } from "../js/keys.js";
-import { axis, draggable, plane } from "../js/plane.js";
+import { dragging, onKeys } from "../js/input.js";
 import { div, fill, framed } from "../js/shared.js";
-import { label, set, shape } from "../js/svg.js";
+import { axis, draggable, label, plane, set, shape } from "../js/svg.js";
 
 const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02,
   PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };

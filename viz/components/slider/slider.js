@@ -1,10 +1,9 @@
 // A slider with its options' labels below. Sends moves while dragging.
-import { telling } from "../js/drag.js";
-import { mountOnce } from "../js/lifecycle.js";
+import { telling } from "../js/input.js";
+import { mountOnce, styles } from "../js/lifecycle.js";
 import { button, div, node, span } from "../js/shared.js";
-import { styles } from "../js/styles.js";
 
-const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in drag.js
+const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in input.js
 
 function begin(parent) {
   const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);

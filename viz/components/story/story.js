@@ -1,6 +1,6 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
-import { stepped } from "../js/keys.js";
+import { stepped } from "../js/input.js";
 import { button, div, framed, node, span } from "../js/shared.js";
 import { drawNeurons, drawPaths, panels, partOf } from "./parts.js";
 

@@ -1,7 +1,6 @@
 // The sentence's tokens as buttons. Selections are sent as {token, pair}.
-import { onKeys, stepped } from "../js/keys.js";
-import { div, fill, framed, span } from "../js/shared.js";
-import { token } from "../js/token_element.js";
+import { onKeys, stepped } from "../js/input.js";
+import { div, fill, framed, span, token } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("strip", ({ root, on, send }) => {

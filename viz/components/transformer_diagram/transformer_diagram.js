@@ -1,5 +1,5 @@
 // The Transformer diagram. Boxes with lessons are links; hovering over one shows the lesson and the boxes it builds on.
-import { onKeys } from "../js/keys.js";
+import { onKeys } from "../js/input.js";
 import { div, framed } from "../js/shared.js";
 import { box, label, set, shape, wire } from "../js/svg.js";
 

@@ -1,5 +1,5 @@
 import { equal } from "../check.js";
-import { canvasOf, paint, pixels } from "./canvas.js";
+import { canvasOf, canvasOfSteps, paint, pixels, signedBar, strike } from "./canvas.js";
 
 export function coloursBetweenStopsAreMixedAsCanvasPixels() {
   equal([...pixels(["#000000", "#ffffff"], 3)], [0xFF000000, 0xFF808080, 0xFFFFFFFF]);
@@ -25,4 +25,30 @@ export function canvasIsSharpOnAnEnlargedPage() {
   document.body.style.zoom = 2;
   canvasOf(canvas, 30, 20);
   equal([canvas.width, canvas.height, canvas.style.width, canvas.style.height], [60, 40, "30px", "20px"]);
+}
+
+export function strokeDoesNotTouchTheEdgesOfItsCell() {
+  const said = [], pen = { beginPath: () => said.push("begin"), stroke: () => said.push(pen.strokeStyle),
+    moveTo: (x, y) => said.push([x, y]), lineTo: (x, y) => said.push([x, y]) };
+  strike(pen, 10, 20, 100, 50, "red");
+  equal(said, ["begin", [21, 59], [99, 31], "red"], "22 % of the shorter side");
+}
+
+export function negativeHalfOfTheScaleIsStruckThrough() {
+  const bar = signedBar(["#111", "#eee", "#222"], "white");
+  equal([bar.startsWith("repeating-linear-gradient(135deg"), bar.includes("46% 100% no-repeat"),
+    bar.endsWith("linear-gradient(90deg, #111,#eee,#222)")], [true, true, true]);
+}
+
+const all = (colour) => Array.from({ length: 256 }, (_, step) => colour(step.toString(16).padStart(2, "0")));
+const GLOW = all((step) => `#ff${step}00ff`), BELOW = all((step) => `#00${step}ffff`);
+
+const pixelsOf = (canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  return Array.from({ length: data.length / 4 }, (_, at) => [...data.subarray(4 * at, 4 * at + 4)]);
+};
+
+export function patchHasItsStepAndNegativeOnesTheOtherColours() {
+  equal(pixelsOf(canvasOfSteps([0, 255, -7], [1, 3], [GLOW, BELOW])),
+    [[255, 0, 0, 255], [255, 255, 0, 255], [0, 7, 255, 255]]);
 }

@@ -1,5 +1,5 @@
 import { equal, pause, pointer } from "../check.js";
-import { dragging, telling } from "./drag.js";
+import { dragging, telling } from "./input.js";
 
 const SHORT = { pause: 40, patience: 150 };
 
