@@ -116,4 +116,4 @@ def weight_ticks(scale: str) -> list[tuple[float, str]]:
 
 def signed_ticks(bound: float) -> list[tuple[float, str]]:
     """Return the ticks, (position, label), for numbers from −bound to bound."""
-    return [((tick / bound + 1) / 2, "+" * (tick > 0) + format_number(tick)) for tick in (-bound, 0, bound)]
+    return [((tick / bound + 1) / 2, ("+" if tick > 0 else "") + format_number(tick)) for tick in (-bound, 0, bound)]

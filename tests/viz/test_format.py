@@ -1,5 +1,6 @@
 """The formats of heads, weights, shares and tokens."""
 
+import numpy as np
 import pytest
 
 from tests import fabricate
@@ -9,6 +10,7 @@ from viz.format import (
     head_label,
     paper_head_label,
     rank,
+    signed_ticks,
     token_label,
     visible_token,
 )
@@ -53,3 +55,7 @@ def test_everything_is_visible_and_nothing_acts(text, wanted):
     ([0.2] * 3, [(1, 2)] * 3), ([0.0, 4e-5], [(2, 0), (1, 0)])])
 def test_ranks_are_shared_by_numbers_that_print_alike(numbers, expected):
     assert [rank(number, numbers) for number in numbers] == expected
+
+
+def test_ends_of_a_signed_scale_have_signs():
+    assert signed_ticks(np.float32(0.5)) == [(0, "−0.500"), (0.5, "0"), (1, "+0.500")]

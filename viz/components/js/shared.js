@@ -54,8 +54,8 @@ export const button = (name, text, parent, onclick = null) =>
  * @param {(frame: {root: HTMLDivElement, on: On, draw: () => void, send: (event: *) => void}) => {
  *   build: (body: object) => void, take?: (state: object) => void, redraw?: (colours: object) => void,
  *   leave?: () => void}} create
- *   on: adds a listener until the end; draw: calls redraw with the result of palette(), at most once per animation frame
- *   and only once a message of every part has come
+ *   on: adds a listener until the end; draw: calls redraw with the result of palette(), at most once per frame and only
+ *   once a message of every part has come
  * @returns {import("./component.js").Mount}
  */
 export const framed = (name, create) => (element, bytes, send) => {
