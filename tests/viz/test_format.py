@@ -58,4 +58,4 @@ def test_ranks_are_shared_by_numbers_that_print_alike(numbers, expected):
 
 
 def test_ends_of_a_signed_scale_have_signs():
-    assert signed_ticks(np.float32(0.5)) == [(0, "−0.500"), (0.5, "0"), (1, "+0.500")]
+    assert signed_ticks(np.float32(0.5)) == [(0, "−0.5"), (0.5, "0"), (1, "+0.5")]
