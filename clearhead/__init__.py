@@ -26,16 +26,21 @@ Layers and heads count from 0. A token is given by its text ("it", or "it#2" for
 A model with several kinds of attention has several maps; r.maps lists their names, and map="cross" selects one. Errors
 are clearhead.Error, with one sentence that says what is wrong and what to do instead.
 """
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-import model
-import viz
-
-for _package in (model, viz):
-    _found = Path(next(iter(_package.__path__))) if hasattr(_package, "__path__") else Path(str(_package.__file__))
+for _name in ("model", "viz"):   # found without being run: a stranger's model.py may train a model
+    _spec = find_spec(_name)
+    if _spec is None:
+        continue   # the import below says so
+    _found = Path(_spec.submodule_search_locations[0] if _spec.submodule_search_locations else str(_spec.origin))
     if _found.parent != Path(__file__).parent.parent:
-        raise ImportError(f"{_found} hides Clearhead's own package {_package.__name__!r}; rename it, or start Python "
-                          f"in another folder.")
+        _problem = f"{_found} hides Clearhead's own package {_name!r}; rename it, or start Python in another folder."
+        if sys.argv[:1] == ["-m"]:   # `python -m clearhead` is being started: no program yet could report an exception
+            print(f"Error: {_problem}", file=sys.stderr)
+            sys.exit(2)
+        raise ImportError(_problem)
 
 from clearhead.comparison import Comparison, compare  # noqa: E402, after the check above
 from clearhead.models import Model, load, look, open  # noqa: E402

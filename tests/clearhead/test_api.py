@@ -196,10 +196,13 @@ def test_look_gives_the_same_kind_of_record():
         _ = found.logits
 
 
-def test_another_module_of_our_name_is_named(tmp_path):
-    (tmp_path / "model.py").write_text("x = 1\n", encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", "import clearhead"], cwd=tmp_path, capture_output=True, text=True,
+@pytest.mark.parametrize(("start", "code"), [(["-c", "import clearhead"], 1), (["-m", "clearhead", "list"], 2)])
+def test_another_module_of_our_name_is_named_and_not_run(tmp_path, start, code):
+    (tmp_path / "model.py").write_text("print('it ran')\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, *start], cwd=tmp_path, capture_output=True, text=True,
                           encoding="utf-8", check=False,
                           env={**os.environ, "PYTHONPATH": str(clearhead.__path__[0]).rsplit("/", 1)[0]})
-    assert done.returncode == 1
-    assert "model.py hides Clearhead's own package" in done.stderr.splitlines()[-1]
+    lines = done.stderr.splitlines()
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "model.py hides Clearhead's own package" in lines[-1]
+    assert len(lines) == 1 or "-m" not in start
