@@ -20,7 +20,8 @@ from typing import Any
 from benchmarks import families_models, families_pictures
 from model.capture.forward_pass import register
 from model.core.files import TemporaryFolder
-from model.pretrained import accounting, catalogue
+from model.core.limits import home
+from model.pretrained import accounting
 from model.pretrained.tokens import LOAD_OPTIONS
 
 HUB = Path(__file__).with_name("hub_configs.json")
@@ -54,7 +55,7 @@ def on_disk() -> Iterator[Path]:
     """Yield the folders with a transformers config.json in the installed packages and the downloaded models."""
     found = [Path(str(file.locate())) for package in importlib.metadata.distributions()
              for file in package.files or () if file.name == "config.json"]
-    for path in [*found, *catalogue.home().glob("models/*/config.json")]:
+    for path in [*found, *home().glob("models/*/config.json")]:
         if path.is_file() and "model_type" in path.read_text(encoding="utf-8"):
             yield path.parent
 

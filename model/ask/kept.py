@@ -19,12 +19,11 @@ import numpy as np
 from model.core import record_file
 from model.core.files import ASSETS
 from model.core.files import write as write_file
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, home, keeps
 from model.core.query import Query, UserError
 from model.core.record import AttentionRecord, Layer
 from model.imported.record_file import read_kept
 from model.imported.source import PREFIX
-from model.pretrained import catalogue
 
 VERSION = 1     # to be increased when the computation of records changes
 SHIPPED = ASSETS / "records"
@@ -37,7 +36,7 @@ log = logging.getLogger("clearhead")
 
 def folder() -> Path:
     """Return the folder of this machine's records."""
-    return catalogue.home() / "records"
+    return home() / "records"
 
 
 def can_keep(query: Query) -> bool:
@@ -54,7 +53,7 @@ def name_of(query: Query) -> str:
 
 def read(query: Query) -> AttentionRecord | None:
     """Return the cached record of a query, with the verification status "kept", or None if there is no valid record."""
-    if not (catalogue.keeps() and can_keep(query)):
+    if not (keeps() and can_keep(query)):
         return None
     for place in (folder() / name_of(query), SHIPPED / name_of(query)):
         with suppress(OSError, UserError, ValueError, RecursionError):
@@ -79,7 +78,7 @@ def encode(record: AttentionRecord) -> bytes:
 def keep(record: AttentionRecord) -> None:
     """Cache a verified record unless it is too large. Disk errors are ignored."""
     verified = record.verification.status == "verified" and not record.card.changed
-    if not (catalogue.keeps() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
+    if not (keeps() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
         return
     try:
         place = folder() / name_of(record.query)

@@ -15,7 +15,7 @@ from model.ask import kept
 from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.ask.shipped import Shipped
 from model.ask.shipped import find as find_shipped
-from model.core.limits import LIMITS, byte_cache
+from model.core.limits import LIMITS, byte_cache, home
 from model.core.models import NamesModel, OpenModel, Trace, TraceQuery
 from model.core.query import Edit, Progress, Query, UnknownModel, UserError, pictures_only, text_only
 from model.core.record import AttentionRecord
@@ -168,7 +168,7 @@ def may_fetch() -> bool:
 
 def handout_folder() -> Path | None:
     """Return the folder in CLEARHEAD_HOME that keeps handouts across restarts, or None if CLEARHEAD_HANDOUTS=0."""
-    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else pretrained_catalogue.home() / "handouts"
+    return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else home() / "handouts"
 
 
 def catalogue() -> tuple[Entry, ...]:

@@ -1,4 +1,5 @@
-"""Limits on untrusted input, memory and torch's threads, and a way to stop a forward pass."""
+"""The operator's settings: limits on untrusted input, memory and torch's threads, and the folder for what is kept on
+disk; and a way to stop a forward pass."""
 import ctypes
 import functools
 import gc
@@ -159,6 +160,25 @@ def as_rows(limits: Limits) -> list[dict[str, object]]:
     return [{"setting": setting_of(name), "of": of,
              **{key: getattr(each, name) / (MB if name.endswith("_bytes") else 1)
                 for key, each in (("value", limits), ("default", Limits()))}} for name, of in SETTINGS.items()]
+
+
+def home() -> Path:
+    """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
+    return expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
+
+
+def expanded(path: str, variable: str) -> Path:
+    """Expand ~ in a path. Raises UserError if there is no such home folder, as in a container without a user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"{path} refers to a home folder that does not exist; set {variable} to an existing "
+                        f"folder.") from error
+
+
+def keeps() -> bool:
+    """Return whether hashes and records are cached on disk: True unless CLEARHEAD_RECORDS=0."""
+    return os.environ.get("CLEARHEAD_RECORDS") != "0"
 
 
 def parse_json(content: bytes, whose: str) -> Any:

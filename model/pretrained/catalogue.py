@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model.core.files import ASSETS, no_device
+from model.core.limits import expanded, home
 from model.core.query import NotOnDisk, UnknownModel, UserError, quoted
 
 WEIGHTS = "model.safetensors"
@@ -97,25 +98,6 @@ def refuse_strangers() -> None:
                         f"{', '.join(entry.name for entry in ENTRIES)}.")
 
 
-def home() -> Path:
-    """Return the folder for downloaded and converted models: CLEARHEAD_HOME, or ~/.cache/clearhead."""
-    return _expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
-
-
-def _expanded(path: str, variable: str) -> Path:
-    """Expand ~ in a path. Raises UserError if there is no such home folder, as in a container without a user."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise UserError(f"{path} refers to a home folder that does not exist; set {variable} to an existing "
-                        f"folder.") from error
-
-
-def keeps() -> bool:
-    """Return whether hashes and records are cached on disk: True unless CLEARHEAD_RECORDS=0."""
-    return os.environ.get("CLEARHEAD_RECORDS") != "0"
-
-
 def on_disk(entry: Entry) -> bool:
     """Return whether the model can be opened offline."""
     return place_of(entry) is not None
@@ -154,7 +136,7 @@ def hub_folder(hub_id: str) -> Path | None:
         return own
     general = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     of_hub = os.environ.get("HF_HOME") or str(Path(general) / "huggingface")
-    cache = _expanded(os.environ.get("HF_HUB_CACHE") or str(Path(of_hub) / "hub"), "HF_HUB_CACHE")
+    cache = expanded(os.environ.get("HF_HUB_CACHE") or str(Path(of_hub) / "hub"), "HF_HUB_CACHE")
     reference = cache / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None

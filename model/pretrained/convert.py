@@ -17,8 +17,9 @@ from model.capture.forward_pass import register
 from model.capture.transformers_internals import tied_names
 from model.core import limits
 from model.core.files import beside, make_folder, no_device, write
+from model.core.limits import home
 from model.core.query import NotOnDisk, Progress, UserError
-from model.pretrained import catalogue, files
+from model.pretrained import files
 from model.pretrained.catalogue import Package, Unreachable
 from model.pretrained.files import blame
 
@@ -38,7 +39,7 @@ def folder_for(path: Path) -> Path:
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
-    return catalogue.home() / "models" / no_device(f"{stem}-{files.sha256(path)[:12]}")
+    return home() / "models" / no_device(f"{stem}-{files.sha256(path)[:12]}")
 
 
 def converted_folder(path: Path) -> Path:

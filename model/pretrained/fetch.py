@@ -21,6 +21,7 @@ from model.core.files import (
     unwritable,
     write,
 )
+from model.core.limits import home
 from model.core.query import Progress, UnknownModel, UserError
 from model.pretrained import catalogue, convert, files
 from model.pretrained.catalogue import Unreachable, check_id
@@ -59,7 +60,7 @@ def fetch(model_id: str, report: Progress) -> Path:
     entry = catalogue.entry_named(model_id)
     if entry is None:
         catalogue.refuse_strangers()
-    with disk_errors(lambda error: unwritable(f"{catalogue.home()} (CLEARHEAD_HOME)", error)):
+    with disk_errors(lambda error: unwritable(f"{home()} (CLEARHEAD_HOME)", error)):
         if model_id.endswith(convert.GGUF):
             return _from_file(files.path_named(model_id), report)
         if entry is not None and entry.source == "package":
@@ -67,7 +68,7 @@ def fetch(model_id: str, report: Progress) -> Path:
         hub_id = entry.place if entry else check_id(model_id)
         there = lambda: catalogue.place_of(entry) if entry else catalogue.hub_folder(hub_id)
         name = entry.name if entry else catalogue.folder_name(hub_id)
-        return there() or _brought(catalogue.home() / "models" / name, there, report,
+        return there() or _brought(home() / "models" / name, there, report,
                                    lambda partial: _bring(entry, hub_id, partial, report))
 
 

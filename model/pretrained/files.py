@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core.files import make_folder, write
+from model.core.limits import home, keeps
 from model.core.query import UserError, first_line, quoted
 from model.pretrained import catalogue
 from model.pretrained.catalogue import check_id
@@ -106,13 +107,13 @@ def path_named(model_id: str) -> Path:
 def _hashes() -> dict[str, list[Any]]:
     """Return the known hashes as {path: [size, times and inode of the file, sha256]}."""
     with suppress(OSError, ValueError, UserError):
-        if catalogue.keeps() and isinstance(known := json.loads(_hashes_file().read_bytes()), dict):
+        if keeps() and isinstance(known := json.loads(_hashes_file().read_bytes()), dict):
             return known
     return {}
 
 
 def _hashes_file() -> Path:
-    return catalogue.home() / "hashes.json"
+    return home() / "hashes.json"
 
 
 def sha256(path: Path) -> str:
@@ -129,7 +130,7 @@ def sha256(path: Path) -> str:
     except PermissionError as error:
         raise UserError(f"This user may not read {path}; change its permissions or copy the model.") from error
     known[name] = [*state, digest]
-    if settled and about.st_size > LARGE and catalogue.keeps():
+    if settled and about.st_size > LARGE and keeps():
         large = {each: entry for each, entry in dict(known).items() if entry[0] > LARGE}
         with suppress(OSError, UserError):   # a disk that is full or read-only
             make_folder(_hashes_file().parent)
@@ -315,4 +316,4 @@ def origin_of(folder: Path) -> tuple[str, str] | None:
 
 def record_of(hub_id: str) -> Path:
     """Return the file with a model's known versions. Users can delete it to trust another version."""
-    return catalogue.home() / "first-opened" / f"{catalogue.folder_name(hub_id)}.json"
+    return home() / "first-opened" / f"{catalogue.folder_name(hub_id)}.json"

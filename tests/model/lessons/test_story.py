@@ -52,10 +52,10 @@ def test_story_equals_the_decoders_layers():
 def test_smollm2_predicts_as_transformers_reports(smollm2):
     from transformers import AutoModelForCausalLM
 
-    from model.pretrained import catalogue
+    from model.core.limits import home
 
     found = asked(smollm2, "The rabbit ran into the garden and ate all of the")
-    network = AutoModelForCausalLM.from_pretrained(catalogue.home() / "models" / "smollm2",
+    network = AutoModelForCausalLM.from_pretrained(home() / "models" / "smollm2",
                                                    attn_implementation="eager").float().eval()
     said = network(torch.tensor([found.tokens.ids]), output_hidden_states=True, output_attentions=True)
     assert found.embedded == pytest.approx(said.hidden_states[0][0].numpy(), abs=1e-5)
