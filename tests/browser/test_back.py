@@ -43,15 +43,15 @@ def here(seen) -> tuple:
 
 
 def drag(seen) -> None:
-    """Move the first slider's thumb by a hundred pixels, for two seconds."""
+    """Move the first slider's thumb by a hundred pixels, for one second."""
     mouse, slider = seen.page.mouse, seen.page.locator(RANGE).first
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     mouse.move(x, y)
     mouse.down()
-    for step in range(20):
-        mouse.move(x + 5 * step, y)
+    for step in range(10):
+        mouse.move(x + 10 * step, y)
         seen.page.wait_for_timeout(100)
     mouse.up()
 

@@ -11,7 +11,7 @@ from tests.lesson_sentences import head_rows
 from viz.state import State
 
 
-@pytest.mark.parametrize(("dk", "keys", "seed"), [(1, 8, 0), (64, 32, 50), (4096, 64, 99)])
+@pytest.mark.parametrize(("dk", "keys", "seed"), [(1, 8, 0), (64, 32, 50), (1024, 64, 99)])
 def test_medians_of_random_rows_equal_scipy(dk, keys, seed):
     found = shown("scale", guess="a", dk=dk, keys=keys, seed=seed).numbers
     vectors, dots = sqrt_dk.rows_of(dk, keys, seed)[1:]
