@@ -74,6 +74,7 @@ def test_link_contains_every_control_of_its_page(name):
     for control in controls:
         value = control.clean(moved(control))
         assert value is not None and control.read(control.write(value)) == value, control.name
+        assert control.clean(control.start) == control.start, control.name
     values = {control.name: control.clean(moved(control)) for control in controls}
     state = State().with_control_values(name, **values)
     assert {each: reopened(state, name, controls).controls_of(name)[each] for each in values} == values

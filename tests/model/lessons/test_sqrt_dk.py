@@ -55,6 +55,8 @@ def test_real_head_with_its_own_scale():
     undone = special.softmax(dots, axis=1)
     assert found.entropy["undone"] == pytest.approx(-(undone * np.log2(undone)).sum(1), abs=1e-5)
     assert found.measured == pytest.approx(dots.std())
+    squares = [np.square(each.astype(float)).mean() for each in (real.query[4], real.key[2])]
+    assert found.predicted == pytest.approx(np.sqrt(real.query.shape[2] * np.prod(squares)))
 
 
 @pytest.fixture(scope="module")

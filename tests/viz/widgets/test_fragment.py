@@ -36,3 +36,19 @@ def test_error_in_one_part_leaves_other_parts_drawn():
     assert app.markdown[-1].value == "shown: False"
     app.button[1].click().run(timeout=30)
     assert app.markdown[-1].value == "shown: True"   # the state that a callback changed is the one that a part sees
+
+
+def offering():
+    """A page with the button of a model whose title is Markdown."""
+    from types import SimpleNamespace
+
+    from viz.page import Page, PageContext
+    from viz.widgets.fragment import model_button
+
+    model_button(PageContext("masks", Page("nothing"), {}),
+                 SimpleNamespace(on_disk=True, title="a *model*", id="mine", size=0, good_for=""))
+
+
+def test_title_of_an_offered_model_is_no_markdown():
+    app = AppTest.from_function(offering).run(timeout=30)
+    assert not app.exception and r"a \*model\*" in app.button[0].label
