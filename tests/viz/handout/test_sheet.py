@@ -5,10 +5,12 @@ from xml.etree import ElementTree
 
 import pytest
 from pypdf import PdfReader
+from streamlit.testing.v1 import AppTest
 
+from viz.handout import pdf
 from viz.handout.pdf import printed
 from viz.handout.sheet import copy_of, markdown, page, sheet, sheet_names
-from viz.text import FOLDER
+from viz.text import FOLDER, strings
 
 PUBLIC, LOCAL = "https://clearhead.example.org/at/", "http://localhost:8501/"
 SOURCES = {name: (FOLDER / "sheets" / f"{name}.md").read_text(encoding="utf-8") for name in sheet_names()}
@@ -78,3 +80,19 @@ def test_sheet_prints_as_pdf():
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
     assert "Half each" in with_answers
     assert "clearhead.example.org/at/softmax?show=1&t=100" in with_answers.replace("\n", "")
+
+
+def listing():
+    from viz.page import PageContext, pages
+    from viz.widgets.sheets import sheet_list
+
+    sheet_list(PageContext("lessons", pages()["lessons"][0], {}))
+
+
+@pytest.mark.parametrize("browser", [None, "chromium"])
+def test_sheets_offer_pdf_or_say_why_not(monkeypatch, browser):
+    monkeypatch.setattr(pdf, "browser", lambda: browser)
+    app = AppTest.from_function(listing).run(timeout=60)
+    offered = {each.label for each in app.get("download_button")}
+    assert not app.exception and (strings("sheets")["pdf"] in offered) == bool(browser)
+    assert (strings("sheets")["no_pdf"] in {each.value for each in app.caption}) != bool(browser)
