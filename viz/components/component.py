@@ -9,7 +9,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,11 @@ def message(part: str, room: str, header: Mapping[str, object],
             arrays: Mapping[str, np.ndarray] | None = None) -> bytes:
     """Pack a component's message. part: "body" or "state". room: name of the channel."""
     return pack({"room": room, "part": part, **header}, arrays or {})
+
+
+def sole(value: object, name: str) -> Any:
+    """Return the value of a browser event, {name: value}; None for any other event."""
+    return value.get(name) if isinstance(value, dict) and len(value) == 1 else None
 
 
 @dataclass(frozen=True)

@@ -373,8 +373,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
     words, place = strings("explain")["swap"], head_label(*view.head_id)
     heading(words["title"])
     st.markdown(words("lead", head=place, draws=DRAWS), width=READABLE)
-    toggle_for(page, "swap", words["switch"])
-    if not page["swap"]:
+    if not toggle_for(page, "swap", words["switch"]):
         return
     swapped: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
     low, middle, high = np.quantile(swapped.permuted, [0.05, 0.5, 0.95])
@@ -399,8 +398,7 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
     heading(words["title"])
     st.markdown(words("lead", layer=view.layer), width=READABLE)
-    toggle_for(page, "share", words["switch"])
-    if not page["share"]:
+    if not toggle_for(page, "share", words["switch"]):
         return
     weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
     queries, keys = attention_map.queries.texts, attention_map.keys.texts

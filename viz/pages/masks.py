@@ -189,8 +189,7 @@ def _patterns(page: PageContext, words: Section) -> None:
 def _real(page: PageContext, words: Section) -> None:
     """Draw how much weight a model's heads would lose to a sparse pattern."""
     shape, name = _shape(page), page["pattern"]
-    words.toggle("real")
-    if not page["real"]:
+    if not words.toggle("real"):
         return
     record, view = real_head(page, token=False)
     attention_map, place = record[view.kind], view.head_id

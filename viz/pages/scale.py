@@ -224,8 +224,7 @@ def _temperature(page: PageContext, words: Section) -> None:
 @section
 def _real(page: PageContext, words: Section) -> None:
     """Draw a trained head's rows, with and without the division."""
-    words.toggle("real")
-    if not page["real"]:
+    if not words.toggle("real"):
         return
     record, view = real_head(page, token=False)
     layer = record[view.kind].layer(view.layer)

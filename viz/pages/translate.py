@@ -256,8 +256,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
             _patched(decision)
     st.markdown(bullets(decision_claims(decision, page["mode"])),
                 width=READABLE_WIDE)
-    toggle_for(page, "set", words("set", n=2 * PAIRS))
-    if page["set"]:
+    if toggle_for(page, "set", words("set", n=2 * PAIRS)):
         _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
 
 

@@ -86,9 +86,10 @@ def choice_for(page: PageContext, name: str, label: str, options: dict[str, str]
     segments(label, options, page.set, name, page[name], quiet=False)
 
 
-def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
-    """Draw a switch."""
+def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> bool:
+    """Draw a switch, and return whether it is on."""
     toggle(label, page.set, name, page[name], help)
+    return bool(page[name])
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:

@@ -236,9 +236,9 @@ class Section(Texts):
         """Draw a choice among the values of the table self[options], {value: label}."""
         choice_for(self.page, control, self[control], self[options])
 
-    def toggle(self, control: str) -> None:
-        """Draw a switch."""
-        toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
+    def toggle(self, control: str) -> bool:
+        """Draw a switch, and return whether it is on."""
+        return toggle_for(self.page, control, self[control], help=self.get(f"{control}_help"))
 
     def text(self, control: str, longest: int, draw: Callable[..., Any] = st.text_input, **look: Any) -> str:
         """Draw a text field and return its text. look: as in `draw`."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from viz import theme
-from viz.components.component import Picture, message, show
+from viz.components.component import Picture, message, show, sole
 
 ACROSS, STEP, WIDE, HIGH = 300, 64, 208, 44    # width of the drawing, distance between boxes, size of a box
 MIDDLE, ASIDE = 112, 284                       # x of the residual stream and of the residual connections
@@ -58,9 +58,8 @@ def state(opened: str, *, room: str) -> bytes:
 
 def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
     """Parse a browser event, {"box": name}, and return the name; None for anything else."""
-    if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [box.name for box in boxes]:
-        return None
-    return value["box"]
+    name = sole(value, "box")
+    return name if name in [box.name for box in boxes] else None
 
 
 def block_diagram(boxes: Sequence[DiagramBox], opened: str, *, alt: str, key: str,

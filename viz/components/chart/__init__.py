@@ -6,7 +6,7 @@ respond immediately.
 import json
 from collections.abc import Callable, Mapping
 
-from viz.components.component import component_value, registered
+from viz.components.component import component_value, registered, sole
 from viz.components.files import PLOTLY, address
 from viz.text import strings
 
@@ -52,7 +52,7 @@ def tool_from_event(value: object) -> str | None:
 
 def picked_points(value: object) -> list[int]:
     """Parse a browser event and return the sorted point indices without duplicates; empty for anything else."""
-    points = value.get("picked") if isinstance(value, dict) else None
+    points = sole(value, "picked")
     if not isinstance(points, list) or not all(type(point) is int and point >= 0 for point in points):
         return []
     return sorted(set(points))

@@ -2,7 +2,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from viz.components.component import Picture, constants, message, show
+from viz.components.component import Picture, constants, message, show, sole
 from viz.page_controls import Numbers
 
 MODES = ("bars", "shares", "points")
@@ -41,7 +41,7 @@ def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) 
 
 def parse_event(value: object, control: Numbers, count: int) -> tuple[float, ...] | None:
     """Parse a browser event, {"values": [numbers]} with `count` numbers; return None for anything else."""
-    values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
+    values = sole(value, "values")
     return control.clean(values) if isinstance(values, list) and len(values) == count else None
 
 

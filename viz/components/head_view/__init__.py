@@ -7,7 +7,7 @@ import numpy as np
 from model.core.query import Kind
 from model.core.view import DisplayedHead, View
 from viz import theme
-from viz.components.component import Picture, Selection, constants, message, parse_selection, show
+from viz.components.component import Picture, Selection, constants, message, parse_selection, show, sole
 from viz.components.messages import range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis
 from viz.format import TICKS, signed_ticks, weight_ticks
@@ -84,8 +84,8 @@ def parse_event(value: object, shown: DisplayedHead) -> Selection | None:
     """Parse a browser event: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query, key], …]},
     all for displayed tokens. Return None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
-    if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
-        cells = [parse_selection({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
+    if isinstance(marks := sole(value, "marks"), list):
+        cells = [parse_selection({"token": None, "pair": mark}, queries, keys) for mark in marks]
         pairs = tuple(cell.pair for cell in cells if cell is not None and cell.pair is not None)
         return Selection(None, marks=pairs) if len(pairs) == len(cells) else None
     return parse_selection(value, queries, keys)

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from viz.components.component import Picture, constants, message, show
+from viz.components.component import Picture, constants, message, show, sole
 
 
 def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
@@ -19,7 +19,7 @@ def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes
 
 def parse_event(value: object, n: int) -> np.ndarray | None:
     """Parse a browser event, {"allowed": n·n zeros and ones}, and return the mask; None for anything else."""
-    painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
+    painted = sole(value, "allowed")
     if not isinstance(painted, list) or len(painted) != n * n:
         return None
     if any(type(cell) is not int or cell not in (0, 1) for cell in painted):

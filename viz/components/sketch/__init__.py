@@ -3,7 +3,7 @@ keyboard."""
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from viz.components.component import Picture, constants, message, show
+from viz.components.component import Picture, constants, message, show, sole
 from viz.page_controls import Numbers
 
 
@@ -30,7 +30,7 @@ def state(values: tuple[float, ...], *, room: str) -> bytes:
 
 def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
     """Parse a browser event, {"values": [numbers]} with control.longest heights; return None for anything else."""
-    values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
+    values = sole(value, "values")
     return control.clean(values) if isinstance(values, list) and len(values) == control.longest else None
 
 

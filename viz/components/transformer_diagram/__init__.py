@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from viz.components.component import Picture, constants, message, show
+from viz.components.component import Picture, constants, message, show, sole
 
 FIGURE = tomllib.loads((Path(__file__).parent / "figure.toml").read_text(encoding="utf-8"))
 BOXES = FIGURE["boxes"]
@@ -39,7 +39,7 @@ def state(*, room: str) -> bytes:
 
 def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
     """Parse a browser event, {"box": name}, and return the lesson of this box; None for anything else."""
-    box = value.get("box") if isinstance(value, dict) and len(value) == 1 else None
+    box = sole(value, "box")
     return doors[box].lesson if isinstance(box, str) and box in doors else None
 
 

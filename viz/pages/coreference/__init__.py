@@ -324,8 +324,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     share = float(plain.share[0])
     st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
                               share=format_share(share)))
-    toggle_for(page, "proof", words("switch", n=min(SILENCED, len(twins.heads))))
-    if page["proof"]:
+    if toggle_for(page, "proof", words("switch", n=min(SILENCED, len(twins.heads)))):
         _one_by_one(page, question, twins, (a, b), share)
     if set_report is not None:
         _whole_set(page, set_report)
@@ -357,8 +356,7 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
 def _whole_set(page: PageContext, set_report: Report) -> None:
     """Draw the model's answers to the whole set, with and without the best head."""
     words, cases = strings("coreference")["proof"], set_report.cases
-    toggle_for(page, "proof_set", words("set_switch", n=len(cases)))
-    if not page["proof_set"]:
+    if not toggle_for(page, "proof_set", words("set_switch", n=len(cases))):
         return
     question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
     head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)

@@ -112,8 +112,7 @@ def _picture(set_report: Report) -> None:
 def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     """Draw the same set for the same architecture with random weights."""
     words = strings("coreference")["set"]
-    toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"])
-    if not page["untrained"]:
+    if not toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"]):
         return
     try:
         twin = sources.untrained(page.state.model)
