@@ -65,6 +65,11 @@ def stepped(name: str, start: float, options: Iterable[float]) -> Number:
     return Number(name, start, min(options), max(options), all(isinstance(each, int) for each in options), options)
 
 
+def position(name: str, most: int) -> Number:
+    """Return the number of something that the reader chooses, up to `most`; −1 as long as nothing is chosen."""
+    return Number(name, -1, -1, most, whole=True)
+
+
 @dataclass(frozen=True)
 class Choice(Control):
     """One of a few strings, or the default, which need not be one of them."""

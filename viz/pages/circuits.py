@@ -16,7 +16,7 @@ from model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
 from viz.components.head_grid import HeadValues
 from viz.format import format_change, format_number, format_share, head_label, markdown_table
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words
+from viz.page_controls import Choice, Words, position
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for, select
@@ -31,8 +31,8 @@ SHOWN, REMOVED = 200, 6   # pairs in the table; heads in the ablation table
 TALL = 460                # height of a grid in pixels
 PAGE = Page("record", controls=(
     Choice("colour", "", MEASURES), Choice("by", "K", KINDS), Words("twin"), Words("answer", longest=60),
-    Words("rival", longest=60), Number("sender", -1, -1, 9999, whole=True),
-    Number("into", -1, -1, 9999, whole=True), Choice("reads", "all", READS)))
+    Words("rival", longest=60), position("sender", 9999),
+    position("into", 9999), Choice("reads", "all", READS)))
 
 
 def render(page: PageContext) -> None:

@@ -35,7 +35,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, importance, matrix
 from viz.format import format_signed, format_weight, head_label, rank, visible_token
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, Words
+from viz.page_controls import Choice, Switch, Words, position
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE, READABLE_WIDE
 from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
@@ -46,7 +46,7 @@ from viz.widgets.layout import bullets, flex_row, heading, opening, split
 from viz.widgets.measured import is_shipped, measured_line
 
 PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # scratch has no answer to explain
-    Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
+    position("at", 99_999), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share"),
     Switch("all")))

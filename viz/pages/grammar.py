@@ -25,7 +25,7 @@ from model.studies.syntax import Choice as HeadChoice
 from viz.figures.diagrams import Look, dependency_tree, sentence_width
 from viz.format import head_label, visible_token
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number
+from viz.page_controls import Choice, position
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for
@@ -50,7 +50,7 @@ LONGEST = 60                         # most words of a sentence that can be draw
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 PAGE = Page("record", own_texts=True, controls=(
     Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
-    Number("tree", -1, -1, 99_999, whole=True), Choice("drawn", "best", ("best", "open"))))
+    position("tree", 99_999), Choice("drawn", "best", ("best", "open"))))
 
 
 def render(page: PageContext) -> None:

@@ -33,7 +33,7 @@ from viz.components.slider import slider
 from viz.figures.heads import by_layer
 from viz.format import format_number, format_share, format_signed, format_weight, head_label
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number
+from viz.page_controls import Choice, Number, position
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.export_menu import export_menu
@@ -46,8 +46,8 @@ from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_model
 
 PAGE = Page("record", reads="picture", controls=(
     Number("opacity", glow.OPACITY, 0, 1),
-    Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
-    Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
+    Choice("measure", MEASURES[0], MEASURES), position("place", 9_999),
+    position("after", 999), Number("discard", 0.9, 0, 0.99)))
 LARGE, HIGH = 400, 340    # height in pixels of the open head, and of the other maps
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's weight that can be kept; Caron et al. 2021 keep 0.6
 OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

@@ -19,7 +19,7 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label, token_markdown
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Switch, Words
+from viz.page_controls import Choice, Switch, Words, position
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import button_setting, choice_for, toggle_for
@@ -35,7 +35,7 @@ WORD_SECONDS = 0.7   # seconds per word while playing
 MOST_ANSWERS = 8     # words in the chart of probabilities
 PAIRS = 100          # pairs of twins in the test set
 PAGE = Page("record", controls=(
-    Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
+    position("word", 10**4), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
     Words("open", "", 12),
     Choice("mode", "zero", ("zero", "mean")), Switch("set")), answers=lambda offer: offer.translates)
 

@@ -14,7 +14,7 @@ from model.studies.patching import PatchQuery
 from viz.components.component import Selection
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words
+from viz.page_controls import Choice, Number, Words, position
 from viz.pages.compare.difference import (
     both_section,
     change_section,
@@ -44,9 +44,9 @@ PAGE = Page("record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 300),
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),
-    Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
-    Number("layer_b", -1, -1, 999, whole=True), Number("head_b", -1, -1, 999, whole=True),
-    Words("picture", "", 64), Number("hidden", -1, -1, 9_999, whole=True)), reads="both")
+    position("edit_layer", 999), position("edit_head", 999),
+    position("layer_b", 999), position("head_b", 999),
+    Words("picture", "", 64), position("hidden", 9_999)), reads="both")
 
 
 @dataclass(frozen=True)

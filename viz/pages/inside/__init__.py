@@ -13,7 +13,7 @@ from viz.components.arrows import VECTORS, arrows
 from viz.figures.vector_plane import Points, vector_plane
 from viz.format import format_weight
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Numbers
+from viz.page_controls import Choice, Numbers, position
 from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import Texts, escape_markdown
 from viz.theme import READABLE
@@ -33,7 +33,7 @@ HAND = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8
 NAMES = tuple(STEPS)
 PAGE = Page("head", controls=(
     *QUESTIONS, *HAND.values(), Choice("looks", "it", TOKENS), Choice("step", "in", NAMES),
-    Number("to", -1, -1, 99_999, whole=True)))
+    position("to", 99_999)))
 
 
 def render(page: PageContext) -> None:

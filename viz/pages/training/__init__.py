@@ -12,7 +12,7 @@ from model.training import processes as films
 from viz.figures.heads import induction_scatter
 from viz.format import head_label
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number, Words
+from viz.page_controls import Choice, Number, Words, position
 from viz.pages.training.film import film_stage
 from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
 from viz.text import escape_markdown, strings
@@ -29,7 +29,7 @@ DECODERS = ("induction", "stories")   # our own decoders
 NAMED = 2             # number of labelled heads per score
 FRAME_SECONDS = 0.6   # seconds per snapshot while playing
 PAGE = Page("nothing", leave=end_training, controls=(
-    Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
+    Words("film", "induction", 40), position("step", 10**6), Words("open", "", 20),
     Words("says", "", 300),
     Words("decoder", "induction", 200), Choice("task", "induction", ("induction", "resolver")),
     Choice("layers", "2", LAYERS), Choice("heads", "2", HEADS),
