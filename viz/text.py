@@ -1,4 +1,8 @@
-"""The texts of the interface, from assets/text/LANGUAGE. Another language needs another folder."""
+"""The texts of the interface, from assets/text/LANGUAGE. Another language needs another folder.
+
+With `words = strings("heads")`, `words["keep"]` is a text and `words("name", n=3)` a text with its placeholders filled
+in.
+"""
 import functools
 import re
 import string
