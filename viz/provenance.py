@@ -193,8 +193,8 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
 def _quoted(text: str, phrases: Texts) -> str:
     """Return a text on one line. A long text is truncated, with its length."""
     words = " ".join(text.split())
-    return phrases("quoted", text=words) if len(words) <= QUOTED else phrases("begun",
-        text=words[:QUOTED], count=len(text))
+    return phrases("quoted", text=words) if len(words) <= QUOTED else phrases(
+        "begun", text=words[:QUOTED], count=len(text))
 
 
 def _in_words(edit: Edit) -> str:

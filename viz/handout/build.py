@@ -153,7 +153,7 @@ def _head(item: Item) -> str:
     row, pair = shown.row_of(view.token), None if view.pair is None else shown.cell_of(view.pair)
     if pair is not None:
         sentences.append(WORDS("pair", a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
-                                       weight=float(shown.weights[pair])))
+                               weight=float(shown.weights[pair])))
     elif row is not None:
         order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
         most = ", ".join(f"“{shown.columns[at].text}” {shown.weights[row, at]:z.2f}" for at in order)
@@ -188,7 +188,7 @@ def _picture(item: Item) -> str:
                      for token in np.argsort(-np.abs(numbers), kind="stable")[:LARGEST])
     name = "picture_values" if focus is None else "picture_change" if values.kind == "signed" else "picture_row"
     return WORDS(name, name=_sentence(values.name), what=values.what, most=most,
-                       a="" if focus is None else patches.texts[focus])
+                 a="" if focus is None else patches.texts[focus])
 
 
 CAPTIONS = {"head_view": _head, "head_grid": _grid, "picture_view": _picture}

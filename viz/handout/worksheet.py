@@ -59,8 +59,8 @@ def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *,
     made = grid_item(record, view) if grid else head_item(record, view)
     drawn = base64.b64encode(paper_svg(made).encode()).decode()
     texts, about = provenance.sentences(record)
-    caption = visible_lines(made.caption.split("“")[0] if grid else words("figure",
-        head=head_label(*view.head_id)))
+    caption = visible_lines(made.caption.split("“")[0] if grid else words(
+        "figure", head=head_label(*view.head_id)))
     items = "".join(f"<li>{_shown(ask)}{LINE * (3 if len(asked) < 4 else 2)}</li>" for ask, _ in asked)
     answers = "".join(f"<li>{_shown(ask)}<p class=\"answer\">{_shown(answer)}</p></li>" for ask, answer in asked)
     return f"""<!DOCTYPE html>

@@ -99,9 +99,8 @@ def _pairs(page: PageContext, found: Mechanisms) -> None:
     earlier, later = ([*zip(pairs[f"{side}_layer"].tolist(), pairs[f"{side}_head"].tolist(), strict=True)]
                       for side in ("earlier", "later"))
     if len(pairs):
-        claims.append(words("pairs_best",
-            one=head_label(*earlier[0]), other=head_label(*later[0]), score=format_number(pairs["score"].iloc[0]),
-            mean=format_number(mean)))
+        claims.append(words("pairs_best", one=head_label(*earlier[0]), other=head_label(*later[0]),
+                            score=format_number(pairs["score"].iloc[0]), mean=format_number(mean)))
     st.markdown(" ".join(claims), width=READABLE_WIDE)
     if not len(pairs):
         return
@@ -179,10 +178,9 @@ def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result
         return
     way = result.twin - result.plain
     top = table.iloc[0]
-    st.markdown(words("claim",
-        plain=format_number(result.plain), twin=format_number(result.twin),
-        head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
-        share=format_share(top["effect"] / way if way else math.nan, 0)), width=READABLE_WIDE)
+    st.markdown(words("claim", plain=format_number(result.plain), twin=format_number(result.twin),
+                      head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
+                      share=format_share(top["effect"] / way if way else math.nan, 0)), width=READABLE_WIDE)
     heads = [(int(row.layer), int(row.head)) for row in table.itertuples()]
     titles = words["columns"]
     shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way

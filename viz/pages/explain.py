@@ -178,8 +178,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     apart = (~attribution.ranked).tolist()
     most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
     unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
-    heading(words["title"],
- help=f"{words('lead', neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
+    heading(words["title"], help=f"{words('lead', neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
     figure(importance, [group for group in groups if group], names, apart, title=words["tokens"],
            apart_title=words["apart"], key="explain-picture",
            alt=words("alt", rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
@@ -212,7 +211,7 @@ def verdict(attribution: Attribution, view: View) -> str:
     if rhos is None or not np.isfinite(rhos).any():
         return ""
     return words("verdict", head=head_label(*view.head_id), rho=np.nanmean(rhos), count=count,
-                            chance=critical_rho(count))
+                 chance=critical_rho(count))
 
 
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
@@ -260,7 +259,7 @@ def value_claim(attribution: Attribution) -> str:
     words, answer = strings("explain")["value"], attribution.answer
     form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
     return words(form, word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
-                       value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
+                 value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
 
 
 def apart_claim(attribution: Attribution) -> str:
@@ -294,9 +293,9 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
     luck = critical_rho(int(attribution.ranked.sum()))
     sentences = [words("ceiling_said", ceiling=top),
                  words("best", best=label(best, layer, head), best_value=proposed[best],
-                               tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
-                               layer=layer_rho, chance=luck, n=len(proposed),
-                               outside=sum(abs(mean) > luck for mean in proposed.values()))]
+                       tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
+                       layer=layer_rho, chance=luck, n=len(proposed),
+                       outside=sum(abs(mean) > luck for mean in proposed.values()))]
     outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
     sentences.append(words("sink", share=outside))
     return sentences
@@ -389,7 +388,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
     with right:
         st.caption(words["about"][form])
         st.markdown(words("said", median=middle, low=low, high=high, draws=DRAWS, equal=swapped.even,
-                                  largest=swapped.largest, entropy=swapped.entropy))
+                          largest=swapped.largest, entropy=swapped.entropy))
     st.markdown(words("answer", heads=sum(map(len, attribution.by_head["weight"]))), width=READABLE)
 
 
@@ -412,9 +411,9 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
                    height=HIGH, style=CellStyle(ruler=False),
                    key=f"explain-{key}", alt=words("alt", name=name, rows=len(rows), columns=len(columns)))
     at, sums = np.unravel_index(share.argmax(), share.shape), share.sum(1)
-    st.markdown(words("said",
-        low=sums.min(), high=sums.max(), row=escape_markdown(queries[at[0]]), column=escape_markdown(keys[at[1]]),
-        share=share[at], weight=format_weight(weights[at])), width=READABLE)
+    st.markdown(words("said", low=sums.min(), high=sums.max(), row=escape_markdown(queries[at[0]]),
+                      column=escape_markdown(keys[at[1]]), share=share[at],
+                      weight=format_weight(weights[at])), width=READABLE)
 
 
 def _literature() -> None:
@@ -442,10 +441,10 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
     lines = [words("said", texts=found.texts, words=found.words, used=found.ceiling[-1].texts),
              words("ceiling", value=format_interval(found.ceiling[-1])),
              words("best", name=label(best, layer, head), value=format_interval(proposed[best]),
-                           tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
+                   tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
     if {"weight_head", "weight_layer"} <= set(proposed):
         lines.append(words("raw", head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
-                                  layer=format_interval(proposed["weight_layer"])))
+                           layer=format_interval(proposed["weight_layer"])))
     if count > 1 and found.best.texts:
         chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in found.chosen))
         lines.append(words("held_out", chosen=chosen, value=format_interval(found.best), count=count))

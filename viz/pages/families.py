@@ -99,7 +99,7 @@ def _inputs(page: PageContext, words: Section) -> None:
         words.explain(families.wiring, notices_in=right)
         with st.expander(words["tensors"]):
             st.markdown(words("table", query=tensors.query, key=tensors.key, value=tensors.value,
-                                       memory=tensors.memory.shape, stream=tensors.stream.shape))
+                              memory=tensors.memory.shape, stream=tensors.stream.shape))
 
 
 def _columns() -> list:
@@ -123,7 +123,7 @@ def _who_sees_what(page: PageContext, lesson: Lesson, words: Section) -> None:
                     seen[name] = _allowed(words, name, record, KINDS[part] if name == "both" else record.kinds[0])
                 said = "stands_in" if record.query.model == STANDS_IN else name
                 st.caption(words["says"](said, says=best_guess(record, name),
-                                               tokens=len(record[record.kinds[0]].queries)))
+                                         tokens=len(record[record.kinds[0]].queries)))
     words.explain(families.allowed, encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(),
                   tokens=len(seen["decoder"]), predictions=len(seen["decoder"]) - 1)
 
@@ -212,9 +212,10 @@ def _factors(page: PageContext, words: Section) -> None:
         sources.open_query(BOTH, text, target=french or swapped)))
     parted = next((place for place, (one, another) in enumerate(zip(own.ids, other.ids, strict=False))
                    if one != another), None)
-    says = words["equal"] if parted is None else words("parts",
-        at=parted + 1, one=token_markdown(own.texts[parted]), other=token_markdown(other.texts[parted]),
-        p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
+    says = words["equal"] if parted is None else words("parts", at=parted + 1, one=token_markdown(own.texts[parted]),
+                                                       other=token_markdown(other.texts[parted]),
+                                                       p=np.exp(own.log_probabilities[parted]),
+                                                       q=np.exp(other.log_probabilities[parted]))
     _product(words, {words["own"]: own, words["other"]: other}, says)
 
 

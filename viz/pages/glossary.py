@@ -52,5 +52,4 @@ def _card(term: Term, words: Texts, wide: bool = False) -> None:
                       key=f"term-{term.name}"):
         title = f"**[{escape_markdown(term.title)}]({term_link(term)})**"
         st.markdown(f"{title}  \n{term.says}{menu}\n\n$$\n{equation}\n$$")
-        st.caption(words("about", unit=escape_markdown(term.unit), paper=escape_markdown(term.paper),
-                                  places=places))
+        st.caption(words("about", unit=escape_markdown(term.unit), paper=escape_markdown(term.paper), places=places))

@@ -91,15 +91,14 @@ def claims(report: SyntaxReport) -> list[str]:
     words, counts = strings("grammar")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
-    sentences = [words("above", n=len(judged), count=len(above),
-                                names=", ".join(f"*{name}*" for name in above))]
+    sentences = [words("above", n=len(judged), count=len(above), names=", ".join(f"*{name}*" for name in above))]
     unjudged = len(report.relations) - len(judged)
     sentences += [words("unjudged", count=unjudged)] if unjudged else []
     if report.alone:
         sentences.append(words("alone", count=report.alone))
     if counts.not_found + counts.too_long + counts.unplaced:
         sentences.append(words("left_out", not_found=counts.not_found, too_long=counts.too_long,
-                                           unplaced=counts.unplaced))
+                               unplaced=counts.unplaced))
     if any(share < 1 for score in report.relations for share in score.possible):
         sentences.append(words["mask"])
     return sentences
@@ -220,8 +219,8 @@ def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> L
     words = strings("grammar")["looks"]
     forms = [word.form for word in sentence.words]
     right = looked in wanted
-    told = words("nothing" if looked == test.NOTHING else "right" if right else "wrong",
-        word=forms[looking], looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
+    told = words("nothing" if looked == test.NOTHING else "right" if right else "wrong", word=forms[looking],
+                 looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
     return Look(looking, None if looked == test.NOTHING else looked, right, told)
 
 

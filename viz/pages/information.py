@@ -111,7 +111,7 @@ def _measured(page: PageContext, lesson: Lesson) -> Information | None:
             return None
         pool = information.mean_over_texts(answered)
         st.caption(words("said", texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
-                                 model=escape_markdown(page.state.model)))
+                         model=escape_markdown(page.state.model)))
         return pool
 
 

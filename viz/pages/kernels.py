@@ -120,8 +120,8 @@ def _copying(page: PageContext, words: Section) -> None:
         with matrices:
             words.figure(matrix, alignment, wrote, read, height=360, kind="alignment", key="kernels-alignment")
     seconds = ", ".join(f"{words['names'][kind]} {sum(each):z.1f} s" for kind, each in part["seconds"].items())
-    st.caption(words("own", steps=SHORT, seconds=seconds) if turned["copy"] else words("from",
-        date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
+    st.caption(words("own", steps=SHORT, seconds=seconds) if turned["copy"] else words(
+        "from", date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
         seeds=len(shipped["copy_seeds"]), steps=shipped["copy_steps"]))
     words.explain(Copier.forward, Copier.weights, notices_in=right)
 
@@ -149,8 +149,8 @@ def _regression(page: PageContext, words: Section) -> None:
     weights = kernels.kernel_weights(np.array([[q]]), keys, h, kernel)[0]
     answer, near = float(weights @ y), float(kernels.nearest_weights(np.array([[q]]), keys, k)[0] @ y)
     first = int(weights.argmax())
-    words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words("weighs",
-        answer=answer, place=first, weight=weights[first]))
+    words.tell(q=q, h=h, k=k, near=near, says=words["nobody"] if np.isnan(answer) else words(
+        "weighs", answer=answer, place=first, weight=weights[first]))
     with right:
         words.figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
                      y_range=(-3, 3), height=440, key="kernels-regression")
@@ -179,8 +179,8 @@ def _relabel(page: PageContext, words: Section) -> None:
     with right:
         if words.hidden():
             return
-        st.markdown(words("table", q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),
-                                   values=", ".join(map(_short, y)), answer=rows["kernel"] @ y))
+        st.markdown(words("table", q=q, h=h, t=h * h, keys=", ".join(map(_short, x)), values=", ".join(map(_short, y)),
+                          answer=rows["kernel"] @ y))
         words.choice("keys", "key_names")
     curves = [Line(words["names"]["kernel"], kernels.kernel_weights(everywhere, keys, h) @ y, 0),
               Line(words["names"]["dot"], kernels.dot_product_weights(everywhere, keys, h * h) @ y, 1, "dash")]

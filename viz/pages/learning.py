@@ -287,8 +287,8 @@ def _run(page: PageContext, words: Section) -> None:
     if not controls["run"]:
         st.caption(words["idle"])
         return
-    st.caption(words("settings",
-        goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
+    st.caption(words(
+        "settings", goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
         rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
         clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
         smooth=words("smooth", epsilon=question.epsilon, where=words.lesson.prose["smoothing"]["wheres"][

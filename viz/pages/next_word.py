@@ -47,7 +47,7 @@ def render(page: PageContext) -> None:
         return
     except NoNextWord:
         _ways_out(page, words("none", model=escape_markdown(titles.get(state.model, state.model)),
-                                      ours=escape_markdown(titles[OURS[0]])))
+                              ours=escape_markdown(titles[OURS[0]])))
     except NotOnDisk as missing:
         if state.model not in titles:
             raise
@@ -102,8 +102,8 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
     figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
            title=words["chart"], key="next-word",
            alt=words("alt", n=len(names), first=answer.texts[0], p=shown[0]))
-    st.caption(words("entropy", entropy=entropy(chances, base=2), kept=np.count_nonzero(chances),
-                                n=len(chances), shown=len(names), mass=shown.sum()))
+    st.caption(words("entropy", entropy=entropy(chances, base=2), kept=np.count_nonzero(chances), n=len(chances),
+                     shown=len(names), mass=shown.sum()))
 
 
 def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool) -> None:

@@ -85,8 +85,8 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     """Draw the offers if no vision model is on this disk: models to download, and models available."""
     words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
     offer = offers.get(page.state.model) or offers.get(FETCHED)
-    st.info(escape_markdown(sentence) if offer is None else words("none",
-        model=escape_markdown(offer.title), good_for=escape_markdown(offer.good_for)))
+    st.info(escape_markdown(sentence) if offer is None else words("none", model=escape_markdown(offer.title),
+                                                                  good_for=escape_markdown(offer.good_for)))
     with flex_row():
         for each in dict.fromkeys([*([offer] if offer else []), *map(offers.__getitem__, picture_models())]):
             model_button(page, each)
@@ -128,8 +128,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     """Draw the open head with its display options, none of which changes the model's numbers."""
     words = strings("pictures")
     with flex_row("center", horizontal_alignment="distribute"):
-        heading(strings("heads")("head_title", layer=view.layer, head=view.head),
-     width="content")
+        heading(strings("heads")("head_title", layer=view.layer, head=view.head), width="content")
         with st.popover(words["show"]):
             for name, options, value in (("opacity", OPACITIES, page["opacity"]), ("keep", KEEPS, view.keep)):
                 _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
@@ -317,7 +316,7 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
     values = PatchValues(norms.astype(np.float32), words("name", layer=chosen), words["what"], kind="plain",
                          low=float(of_patches.min()), high=float(of_patches.max()) + 1e-6)
     claim = words("outliers", layer=chosen, median=format_number(np.median(of_patches)), count=len(marked),
-                              most=format_number(of_patches.max()), times=f"{OUTLIER:g}")
+                  most=format_number(of_patches.max()), times=f"{OUTLIER:g}")
     _beside(page, record, view, "norms", values, None, claim, outlined=marked)
 
 
@@ -335,8 +334,7 @@ def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
                                  even=1 / len(tokens), high=glow.most_times(len(tokens)))
             _map(page, record, view, f"rollout-{name}", values, token, hidden=hidden_tokens(record))
     sums = found.copied.sum(1)
-    st.markdown(words("differ",
-        name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
-        apart=format_number(np.abs(found.copied - found.right)[token].max()), low=format_number(sums.min()),
-        high=format_number(sums.max())), width=READABLE_WIDE)
+    st.markdown(words("differ", name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
+                      apart=format_number(np.abs(found.copied - found.right)[token].max()),
+                      low=format_number(sums.min()), high=format_number(sums.max())), width=READABLE_WIDE)
     st.caption(words["about"], width=READABLE_WIDE)

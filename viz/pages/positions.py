@@ -150,8 +150,8 @@ def _vectors(page: PageContext, words: Texts) -> tuple[np.ndarray, str]:
     model, used = escape_markdown(record.card.title), max(len(side.queries.texts) for side in record.maps)
     if learned is None:
         return waves, words("not_learned", model=model, scheme=escape_markdown(record.card.positions), used=used)
-    return learned[:LENGTH].astype(np.float64), words("said_model",
-        model=model, count=len(learned), drawn=min(len(learned), LENGTH), used=used)
+    return learned[:LENGTH].astype(np.float64), words("said_model", model=model, count=len(learned),
+                                                      drawn=min(len(learned), LENGTH), used=used)
 
 
 @section

@@ -173,8 +173,8 @@ def _training(page: PageContext, words: Section) -> None:
         return
     questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                  for number in range(STARTS)]
-    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words("progress",
-        number=number + 1, starts=STARTS, text=text)))
+    trained = list(page.ask_each(questions, height=380, say=lambda number, text: words(
+        "progress", number=number + 1, starts=STARTS, text=text)))
     ends = {which: np.array([each.end(which) for each in trained]) for which in DIVISORS}
     drawn = []
     for which in DIVISORS:

@@ -151,8 +151,7 @@ def _cache(page: PageContext, words: Section, this: since.Design) -> None:
                ungrouped=said_bytes(tokens * llama.bytes_per_token * llama.heads // llama.groups),
                own=said_bytes(tokens * since.cache_bytes(this)),
                paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
-               table="".join("\n  - " + words("line",
-                   each=model.bytes_per_token, **asdict(model)) for model in MODELS))
+               table="".join("\n  - " + words("line", each=model.bytes_per_token, **asdict(model)) for model in MODELS))
     left, right = split(2, 3)
     with left:
         words.figure(matrix, kept, range(1, rows + 1), key="since-own",

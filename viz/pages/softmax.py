@@ -163,7 +163,7 @@ def _real_row(page: PageContext, words: Section) -> Row:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
     st.caption(words("from", token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
-                             head=view.head, allowed=allowed.sum(), keys=len(allowed)))
+                     head=view.head, allowed=allowed.sum(), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 
 

@@ -122,8 +122,7 @@ def _notes(page: PageContext, words: Texts, answer: Story, ended: bool, may_writ
     missing = dict.fromkeys(text for text, unknown in zip(answer.tokens.texts, answer.tokens.unknown, strict=True)
                             if unknown)
     if missing:
-        notes.append(words("unknown", missing=escape_markdown(", ".join(missing)),
-                                      example=words["default_stories"]))
+        notes.append(words("unknown", missing=escape_markdown(", ".join(missing)), example=words["default_stories"]))
     if not may_write:
         notes.append(words["ended" if ended else "full"])
     with flex_row("center"):

@@ -191,9 +191,9 @@ def _head_rows(page: PageContext, now: WordView) -> None:
     figure(matrix, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
            height=110 + 26 * len(names), style=CellStyle(square=False), key="translate-heads",
            alt=words("heads_alt", heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
-                                  word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
+                     word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
     st.markdown(words("largest", head=head_label(*place[0]), weight=place[2],
-                                 key=token_markdown(now.shown.keys.texts[place[1]])))
+                      key=token_markdown(now.shown.keys.texts[place[1]])))
 
 
 def _open_head(page: PageContext, now: WordView) -> None:
@@ -202,8 +202,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
     with flex_row("bottom"):
-        heading(words("open_head", layer=layer, head=head), help=words["open_help"],
-     width="content")
+        heading(words("open_head", layer=layer, head=head), help=words["open_help"], width="content")
         key = "view_open"
         st.session_state[key] = f"{layer}.{head}"
         st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
@@ -272,7 +271,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
     figure(matrix, numbers, [layer_name(*layer) for layer in decision.layers], columns, axes=(words["axis"], ""),
            height=330, style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced",
            alt=words("change_alt", said=decision.said, heads=change.size, change=change.flat[most],
-                                   head=head_name(decision.heads[most])))
+                     head=head_name(decision.heads[most])))
 
 
 def _patched(decision: Decision) -> None:

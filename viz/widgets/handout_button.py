@@ -99,7 +99,7 @@ def add_item(make: MakeItem) -> None:
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
         words, unsaved = strings("handout"), stored().unsaved
         _TOAST.value = (words("added", count=count)
-                           + (" " + escape_markdown(words("unsaved", reason=unsaved)) if unsaved else ""))
+                        + (" " + escape_markdown(words("unsaved", reason=unsaved)) if unsaved else ""))
     except UserError as error:
         _TOAST.value = escape_markdown(error)
 

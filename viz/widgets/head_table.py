@@ -63,8 +63,8 @@ def column_config(table: "DataFrame", silencing: "Silencing | None" = None) -> d
         if name in BY_NAME:
             measure = BY_NAME[name]
             columns[name] = st.column_config.NumberColumn(words["measure_names"].get(name, name), format="%.3f",
-                                                          help=words("measure_help",
-                title=measure.title, unit=measure.unit, paper=measure.paper))
+                                                          help=words("measure_help", title=measure.title,
+                                                                     unit=measure.unit, paper=measure.paper))
     return columns
 
 

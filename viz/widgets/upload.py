@@ -112,8 +112,8 @@ def answers_over_texts(key: str, question: Callable[[str, Texts], Hashable]) -> 
             st.caption(words("many_stopped", done=BATCH * len(answers), total=total))
             return given[1], total, answers
     else:
-        with closing(ask_each(questions, say=lambda number, text: words("many_progress",
-                done=BATCH * number, total=total))) as asked:
+        with closing(ask_each(questions, say=lambda number, text: words("many_progress", done=BATCH * number,
+                                                                        total=total))) as asked:
             answers = list(asked)
     place.empty()
     return given[1], total, answers

@@ -41,7 +41,7 @@ def refusal(page: PageContext, record: AttentionRecord, offer: Callable[[PageCon
 def warn_unknown(*records: AttentionRecord) -> bool:
     """Warn about tokens that are missing from a record's vocabulary. Return whether there are any."""
     warnings = dict.fromkeys(strings("frame")("unknown_tokens", count=sum(tokens.unknown), total=len(tokens),
-                                                                model=escape_markdown(record.card.title))
+                                              model=escape_markdown(record.card.title))
                              for record in records if any((tokens := record.maps[0].queries).unknown))
     if warnings:
         st.warning(" ".join(warnings))

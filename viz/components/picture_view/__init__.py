@@ -101,8 +101,8 @@ def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: 
             rows.append([words["times"], f"{number / values.even:.3g} ×"])
     largest = [token for token in np.argsort(-np.abs(values.numbers), kind="stable").tolist() if known[token]]
     listed = ", ".join(f"{texts[token]} {written[token]}" for token in largest[:3])
-    said = words("said_none" if focus is None else "said",
-        list=listed, **{"from": "" if focus is None else texts[focus]})
+    said = words("said_none" if focus is None else "said", list=listed,
+                 **{"from": "" if focus is None else texts[focus]})
     return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist(), "written": written,
             "facts": facts, "largest": largest[:LISTED], "sentence": says or said,
             "scale": words["legends"].get(values.kind, "").format(what=values.what)}

@@ -218,8 +218,8 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
     focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
     bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
     for place, head in enumerate(shown):
-        record, name = records[min(place, 1)], strings("components")["picture"]("head",
-            layer=head.layer, head=head.head)
+        record, name = records[min(place, 1)], strings("components")["picture"](
+            "head", layer=head.layer, head=head.head)
         numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
         for group, weight in zip(aligned.columns, head.weights[row], strict=True):
             numbers[list(group.second if place else group.first)] = weight
@@ -273,8 +273,9 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
     row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
     one, other = float(first[row, column]), float(second[row, column])
     return strings("compare")("unchanged" if changes.max() <= EQUAL else "most",
-        row=escape_markdown(aligned.rows[row].text), column=escape_markdown(aligned.columns[column].text),
-        one=format_weight(one), other=format_weight(other), change=format_change(other - one))
+                              row=escape_markdown(aligned.rows[row].text),
+                              column=escape_markdown(aligned.columns[column].text), one=format_weight(one),
+                              other=format_weight(other), change=format_change(other - one))
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
@@ -289,7 +290,7 @@ def alone_claim(aligned: Alignment) -> str:
     """Say how many rows and columns only one side has; "" if there are none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     return strings("compare")("alone", rows=rows, columns=columns, of_rows=len(aligned.rows),
-                                       of_columns=len(aligned.columns)) if rows or columns else ""
+                              of_columns=len(aligned.columns)) if rows or columns else ""
 
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Names,
@@ -328,8 +329,7 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
         texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in predictions if each is not None]
         st.markdown(words("answers_text", first=texts[0], second=texts[1], **sides))
     elif not prediction_table(first, second):
-        st.markdown(words("answers_none", first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]],
-                                          **sides))
+        st.markdown(words("answers_none", first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]], **sides))
     else:
         st.caption(words["answers_place"])
         st.markdown(markdown_table(words("answers_head", **sides), [
@@ -374,7 +374,7 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
     own, other = map(escape_markdown, patches.words)
     tokens = next(each.queries for each in reversed(record.maps) if patches.place < len(each.queries))
     sentence = words("lead", own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
-                             plain=patches.plain, twin=patches.other)
+                     plain=patches.plain, twin=patches.other)
     return sentence + (" " + words("same", own=own, other=other) if patches.same else "")
 
 
@@ -389,5 +389,5 @@ def patching_claims(patches: PatchEffects) -> list[str]:
     if patches.words is not None:
         layers = [str(layer) for layer, number in patches.layers.items() if patches.turns(number)]
         sentences.append(words("turned", other=escape_markdown(patches.words[1]), layers=", ".join(layers),
-                                         count=len(layers), **facts))
+                               count=len(layers), **facts))
     return [*sentences, words["caution"]]

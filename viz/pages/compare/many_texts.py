@@ -46,9 +46,9 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
     table = table_over(tuple(answers))
     first = table.iloc[0]
     st.markdown(words("most" if np.isfinite(first["low"]) else "one",
-        texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
-        head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
-        **{column: format_number(first[column]) for column in table}), width=READABLE_WIDE)
+                      texts=sum(len(answer.changed) for answer in answers), name=escape_markdown(name),
+                      head=head_label(*table.index[0]), median=format_number(table["divergence"].median()),
+                      **{column: format_number(first[column]) for column in table}), width=READABLE_WIDE)
     left, right = split(gap="large")
     with left:
         colours = HeadValues(table["divergence"].to_dict(), strings("compare")["grid_value"],
@@ -57,5 +57,5 @@ def many_section(page: PageContext, records: tuple[AttentionRecord, AttentionRec
                       records=records, choose=choose)
     with right:
         formats = {words["columns"][name]: "%.4f" for name in table}
-        plain_table(table, words["columns"], key="compare-many-table", formats=formats, alt=words("table",
-            one=records[0].card.title, other=records[1].card.title, name=name))
+        plain_table(table, words["columns"], key="compare-many-table", formats=formats, alt=words(
+            "table", one=records[0].card.title, other=records[1].card.title, name=name))

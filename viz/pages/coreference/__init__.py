@@ -272,7 +272,7 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
         known = other.sentence
     with st.container(width=READABLE_WIDE):
         st.text_input(words("twin", it=escape_markdown(case.word("pronoun")),
-                                    b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
+                            b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
                       placeholder=case.sentence,
                       **bind(page.set, "twin", page["twin"] or (known or "")))
     for text in (page["twin"], known):
@@ -322,8 +322,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
-    st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
-                              share=format_share(share)))
+    st.markdown(words("said", a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*", share=format_share(share)))
     if toggle_for(page, "proof", words("switch", n=min(SILENCED, len(twins.heads)))):
         _one_by_one(page, question, twins, (a, b), share)
     if set_report is not None:
@@ -348,9 +347,9 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
     silenced individually."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
-    return strings("coreference")["proof"]("most",
-        head=head_label(*heads[most][1:]), share=format_share(shares[most]), turned=turned, n=len(heads),
-        change=format_signed(100 * (shares[most] - plain), "+.1f"))
+    return strings("coreference")["proof"]("most", head=head_label(*heads[most][1:]), share=format_share(shares[most]),
+                                           turned=turned, n=len(heads),
+                                           change=format_signed(100 * (shares[most] - plain), "+.1f"))
 
 
 def _whole_set(page: PageContext, set_report: Report) -> None:

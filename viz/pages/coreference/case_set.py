@@ -121,8 +121,8 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
         st.info(escape_markdown(error))
         return
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
-    st.markdown(words("untrained_said", best=percent(twin_report.best.accuracy),
-                                        p=f"{twin_report.luck.p_value:z.3f}", held_out=held_out))
+    st.markdown(words("untrained_said", best=percent(twin_report.best.accuracy), p=f"{twin_report.luck.p_value:z.3f}",
+                      held_out=held_out))
 
 
 def percent(interval: MeanInterval) -> str:
@@ -131,7 +131,7 @@ def percent(interval: MeanInterval) -> str:
     if np.isnan(interval.low):
         return words("share_alone", value=format_share(interval.value))
     return words("share", value=format_share(interval.value), low=format_share(interval.low, 0),
-                          high=format_share(interval.high, 0))
+                 high=format_share(interval.high, 0))
 
 
 def set_claims(set_report: Report) -> list[str]:

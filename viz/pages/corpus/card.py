@@ -63,12 +63,12 @@ def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None)
     if best is None:
         return words("none", head=head_label(*head))
     name, row = best
-    fit = words("best", head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"],
-                        n=int(row["n"]), none=TITLES[NONE], limit=SIMPLE)
+    fit = words("best", head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"], n=int(row["n"]),
+                none=TITLES[NONE], limit=SIMPLE)
     if chance is None:
         return fit
     return fit + " " + words("chance", even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
-                                       luck=chance.luck, tokens=chance.tokens)
+                             luck=chance.luck, tokens=chance.tokens)
 
 
 def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
@@ -97,8 +97,9 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
                     st.button(format_weight(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
                               args=(page, atlas, head, row), help=words["go_help"])
                     with st.container(width="stretch"):
-                        said = "" if min(row["query"], row["key"]) < 0 else words("weight",
-                            query=token_markdown(row["tokens"][row["query"]]), weight=format_weight(row["weight"]),
+                        said = "" if min(row["query"], row["key"]) < 0 else words(
+                            "weight", query=token_markdown(row["tokens"][row["query"]]),
+                            weight=format_weight(row["weight"]),
                             key=token_markdown((row["keys"] if len(row["keys"]) else row["tokens"])[row["key"]]))
                         st.markdown(f":small[{label.format(decile=row['decile'])}: {said}]  \n{strip(row)}")
 

@@ -144,7 +144,7 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
     figure(atlas_scatter, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
            colour=titles[axes["colour"]], key=key, on_pick=pick,
            alt=words("alt", n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
-                            head=head_label(*head)))
+                     head=head_label(*head)))
     st.caption(words["how"])
     if set(COMPONENTS) & {axes["across"], axes["up"]}:
         _, shares = principal_components(atlas.wide())
@@ -189,7 +189,7 @@ def corpus_sentence(atlas: Atlas) -> str:
     words, about = strings("atlas"), atlas.about
     files = ", ".join(file["name"] for file in about["files"])
     sentence = words("corpus", texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
-                               files=escape_markdown(files))
+                     files=escape_markdown(files))
     return sentence + (" " + words("cut", n=about["cut"]) if about["cut"] else "")
 
 

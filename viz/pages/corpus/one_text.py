@@ -79,7 +79,7 @@ def pattern_claims(best: "DataFrame") -> list[str]:
     return [words("counts", counts=", ".join(words("count", title=TITLES[pattern], count=count)
                                              for pattern, count in counts.items()), n=len(best)),
             words("top", head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
-                         tied=rank(fits[top], fits, "{:.2f}".format)[1])]
+                  tied=rank(fits[top], fits, "{:.2f}".format)[1])]
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
@@ -87,9 +87,9 @@ def effect_claims(effects: "DataFrame") -> list[str]:
     answer's change)."""
     words, changes = strings("measures"), effects["silenced"]
     top = changes.idxmax()
-    sentences = [words("effects_most",
-        head=head_label(*top), most=format_number(changes[top]), tied=rank(changes[top], changes, format_number)[1],
-        title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
+    sentences = [words("effects_most", head=head_label(*top), most=format_number(changes[top]),
+                       tied=rank(changes[top], changes, format_number)[1],
+                       title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
     rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
     sentences += [words("effects_rank", n=len(changes), rho=rho)] if np.isfinite(rho) else []
     return [*sentences, words("effects_quiet", median=changes.median())]

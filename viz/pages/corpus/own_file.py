@@ -48,8 +48,7 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     """Draw the result: the table, its download, and the link to the coloured grid."""
     words, averages = strings("measures"), result.averages
     counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
-    st.markdown(words("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model),
-                                   **counts))
+    st.markdown(words("many_done", name=escape_markdown(result.name), model=escape_markdown(result.model), **counts))
     if averages.cut:
         st.caption(words("many_cut", count=averages.cut))
     st.caption(words["many_table_about"])
@@ -57,8 +56,8 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
     table = averages.frame()[["pattern", "fit", "fit_n", *names]]
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))
-    clickable_table(page, table, _columns(table), key="many-table", alt=words("many_kept",
-        name=result.name, model=public_name(result.model), **counts))
+    clickable_table(page, table, _columns(table), key="many-table", alt=words(
+        "many_kept", name=result.name, model=public_name(result.model), **counts))
     with flex_row("bottom"):
         provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
                       "versions": versions()}

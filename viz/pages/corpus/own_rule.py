@@ -128,8 +128,7 @@ def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked
         shares = ["accuracy", "low", "high"]
         formats = {words["columns"][name]: "%.1f" for name in shares} | {words["columns"]["weight"]: "%.3f"}
         plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", formats=formats,
-                    alt=words("table_alt", looking=page["looks_from"], n=len(table),
-                                           wanted=page["looks_at"]))
+                    alt=words("table_alt", looking=page["looks_from"], n=len(table), wanted=page["looks_at"]))
 
 
 def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:

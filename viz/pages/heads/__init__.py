@@ -102,10 +102,9 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
     """Draw the warnings above the picture: omitted tokens, and tokens missing from the vocabulary."""
     words = strings("frame")
     if record.omitted is not None:
-        st.warning(words("omitted", total=record.omitted.count + record.omitted.limit,
-                                    limit=record.omitted.limit, count=record.omitted.count,
-                                    model=escape_markdown(record.card.title),
-                                    text=escape_markdown(record.omitted.text[:40])))
+        st.warning(words("omitted", total=record.omitted.count + record.omitted.limit, limit=record.omitted.limit,
+                         count=record.omitted.count, model=escape_markdown(record.card.title),
+                         text=escape_markdown(record.omitted.text[:40])))
     if warn_unknown(record):
         readers = [offer for offer in sources.catalogue() if offer.every_byte]   # empty if downloads are disabled
         if readers:
@@ -175,8 +174,7 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
         best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
     if best is not None and (best.layer, best.head) != view.head_id:
         a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
-        st.button(words("offer", head=head_label(best.layer, best.head), a=a, b=b,
-                                 weight=format_weight(best.weight)),
+        st.button(words("offer", head=head_label(best.layer, best.head), a=a, b=b, weight=format_weight(best.weight)),
                   key="offer", help=None if view.pair else words["first_help"],
                   on_click=page.set, kwargs={"head": (best.layer, best.head)})
 
@@ -298,9 +296,9 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
     title in Markdown."""
     number, values = measures.heads.index(here), measures.values[name].tolist()
     place, tied = rank(values[number], values)
-    return strings("heads")("measure_line",
-        title=title, here=head_label(*here), value=format_weight(values[number]), unit=BY_NAME[name].unit, rank=place,
-        tied=tied, n=len(values), uniform=format_weight(measures.uniform[name][number]))
+    return strings("heads")("measure_line", title=title, here=head_label(*here), value=format_weight(values[number]),
+                            unit=BY_NAME[name].unit, rank=place, tied=tied, n=len(values),
+                            uniform=format_weight(measures.uniform[name][number]))
 
 
 def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
@@ -313,8 +311,8 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
         if links:
             title = words(side, token=token)
             st.markdown(title, help=words["first_help"])
-            pills(title, [((link.layer, link.head), words(f"{side}_link",
-                head=head_label(link.layer, link.head), weight=format_weight(link.weight),
+            pills(title, [((link.layer, link.head), words(
+                f"{side}_link", head=head_label(link.layer, link.head), weight=format_weight(link.weight),
                 other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
                   view.head_id, f"rank_{side}")
 
@@ -345,9 +343,8 @@ def _gate(record: AttentionRecord, view: View) -> None:
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     if isinstance(layer, Layer) and layer.gate is not None:
         passes = layer.gate[view.head]
-        st.caption(strings("heads")("gate",
-            token=token_label(record[view.kind].queries, token), share=format_share(passes[token]),
-            mean=format_share(passes.mean())))
+        st.caption(strings("heads")("gate", token=token_label(record[view.kind].queries, token),
+                                    share=format_share(passes[token]), mean=format_share(passes.mean())))
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
@@ -436,9 +433,9 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     weights = heads.pair_weights(attention_map, *view.pair)
     place, tied = rank(weights[here], weights.values())
     b = token_label(attention_map.keys, view.pair[1])
-    sentences = [words("pair",
-        head=head_label(*here), weight=format_weight(weights[here]), n=len(weights), rank=place, tied=tied, b=b,
-        a=token_label(attention_map.queries, view.pair[0]), uniform=_uniform(attention_map, view, view.pair[0]))]
+    sentences = [words("pair", head=head_label(*here), weight=format_weight(weights[here]), n=len(weights), rank=place,
+                       tied=tied, b=b, a=token_label(attention_map.queries, view.pair[0]),
+                       uniform=_uniform(attention_map, view, view.pair[0]))]
     if twin is None or example is None or not example.rival or not example.swap:
         return sentences
     (query, key, rival), (*pair, rival_here) = (
@@ -450,14 +447,14 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
     word = f"*{escape_markdown(example.swap[1 if record.query.text == example.text else 0])}*"
     if view.kind.base is Kind.CAUSAL and all(abs(to_key[head] - weight) < BLIND for head, weight in weights.items()):
         return [*sentences, words("blind", word=word)]
-    sentences.append(words("twin",
-        word=word, rival=f"*{escape_markdown(example.rival)}*", b=b, twin=format_weight(to_key[here]),
-        rival_now=format_weight(heads.pair_weights(attention_map, view.pair[0], rival_here)[here]),
-        rival_twin=format_weight(to_rival[here])))
+    sentences.append(words("twin", word=word, rival=f"*{escape_markdown(example.rival)}*", b=b,
+                           twin=format_weight(to_key[here]),
+                           rival_now=format_weight(heads.pair_weights(attention_map, view.pair[0], rival_here)[here]),
+                           rival_twin=format_weight(to_rival[here])))
     if others := [head for head in weights if head != here]:
         other = max(others, key=weights.__getitem__)
         sentences.append(words("other", head=head_label(*other), weight=format_weight(weights[other]),
-                                        twin=format_weight(to_key[other]), word=word))
+                               twin=format_weight(to_key[other]), word=word))
     return [*sentences, words["caution"]]
 
 

@@ -58,7 +58,7 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
     a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
     facts = {"head": head_label(*view.head_id), "score": format_number(found.score, 4)}
     claims = [words("claim", **facts, a=a, b=b, count=found.parts.size, total=format_number(found.total, 4),
-                             error=format_difference(abs(found.total - found.score)))]
+                    error=format_difference(abs(found.total - found.score)))]
     claims += [words("term", name=words["terms"][name], value=format_change(value))
                for name, value in found.terms]
     st.markdown(" ".join(claims), width=READABLE_WIDE)
@@ -70,13 +70,12 @@ def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
     left, right = split(8, 5)
     with left:
         heading(words["heading"])
-        axes = words("key_axis", token=visible_token(texts[1])), words("query_axis",
-            token=visible_token(texts[0]))
+        axes = words("key_axis", token=visible_token(texts[1])), words("query_axis", token=visible_token(texts[0]))
         first = table.iloc[0]
         figure(matrix, numbers, (*shown.query_writers, words["sum"]), (*shown.key_writers, words["sum"]), axes=axes,
                height=430, style=CellStyle("signed", square=False, ruler=False), key="heads-why-matrix",
                alt=words("alt", **facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
-                                query=first["query_from"], key=first["key_from"]))
+                         query=first["query_from"], key=first["key_from"]))
         st.caption(words("about", most=WRITERS), width=READABLE_WIDE)
     with right:
         heading(words["largest"])
@@ -116,9 +115,8 @@ def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
     words, token = strings("circuits")["writes"], view.token or 0
     found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
     label = token_label(record[view.kind].queries, token)
-    st.markdown(words("claim",
-        token=label, head=head_label(*view.head_id), length=format_number(found.length),
-        stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
+    st.markdown(words("claim", token=label, head=head_label(*view.head_id), length=format_number(found.length),
+                      stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
     if not found.promoted and record.query.image is None and getattr(record.prediction, "vector", None) is not None:
         _cosine(page, view)
         return
@@ -155,9 +153,10 @@ def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
         typed, lens.ids[-1], strict=False))), height=0)
     answer, rival = found.tokens
     grid = words("grid", answer=visible_token(answer), rival=visible_token(rival))
-    _attribution(page, view, found, grid, words["value_axis"], words("split_claim",
-        token=label, answer=token_markdown(answer), rival=token_markdown(rival),
-        difference=format_number(found.difference, 4)))
+    _attribution(page, view, found, grid, words["value_axis"], words("split_claim", token=label,
+                                                                     answer=token_markdown(answer),
+                                                                     rival=token_markdown(rival),
+                                                                     difference=format_number(found.difference, 4)))
 
 
 def _cosine(page: PageContext, view: View) -> None:
@@ -172,15 +171,15 @@ def _cosine(page: PageContext, view: View) -> None:
     compared = page.query(text=other)
     warn_unknown(page.ask(compared, height=0))
     found = page.ask(CosineQuery(page.query(), compared), height=0)
-    _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words("cosine_claim",
-        other=escape_markdown(other), difference=format_number(found.difference, 4)))
+    _attribution(page, view, found, words["cosine_axis"], words["cosine_axis"], words(
+        "cosine_claim", other=escape_markdown(other), difference=format_number(found.difference, 4)))
 
 
 def _attribution(page: PageContext, view: View, found: Writes, label: str, axis: str, claim: str) -> None:
     """Draw the parts of a logit difference or cosine as the grid's colours and as bars per layer."""
     words, query = strings("circuits")["writes"], page.query()
-    st.markdown(claim + " " + words("sums",
-        total=format_number(found.total, 4), error=format_difference(abs(found.total - found.difference))),
+    st.markdown(claim + " " + words("sums", total=format_number(found.total, 4),
+                                    error=format_difference(abs(found.total - found.difference))),
         width=READABLE_WIDE)
     left, right = split(11, 13)
     with left:

@@ -72,8 +72,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
     with left:
         heading(words["title"])
         record, view = real_head(page, token=False)
-        st.markdown(words("ask",
-            token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
+        st.markdown(words("ask", token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
         st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
     with right:
         if max(len(record[view.kind].queries), len(record[view.kind].keys)) > LONGEST:

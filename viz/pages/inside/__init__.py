@@ -90,7 +90,7 @@ def hand_numbers(words: Texts, q: np.ndarray, k: np.ndarray, v: np.ndarray, look
     row, of_it = head_steps.attend(q[looks], k, v), head_steps.attend(q[ITSELF], k, v)
     top, (wanted, itself) = int(np.argmax(row.weights)), of_it.weights[[WANTED, ITSELF]].round(3)
     mixed = words("hull", inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
-                          longest=np.linalg.norm(v, axis=-1).max())
+                  longest=np.linalg.norm(v, axis=-1).max())
     return {"looks": words["tokens"][looks], "top": words["tokens"][top], "dot": row.dots[top],
             "score": row.scores[top], "weight": format_weight(row.weights[top]), "wanted": format_weight(wanted),
             "itself": format_weight(itself), "mark": words["marks"][bool(wanted >= ENOUGH and itself <= LITTLE)],

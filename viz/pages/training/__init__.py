@@ -107,7 +107,7 @@ def _induction(page: PageContext) -> None:
         figure(induction_scatter, names, scores.previous, scores.prefix, loud,
                axes=(words["previous"], words["prefix"]), key="training-habits",
                alt=words("alt", heads=len(names), head=names[most], prefix=scores.prefix[most],
-                                previous=scores.previous.max()))
+                         previous=scores.previous.max()))
     with right:
         st.markdown("\n\n".join(habit_claims(scores, options[chosen])))
         title = words("table", heads=len(names))
@@ -122,7 +122,7 @@ def habit_claims(scores: InductionScores, model: str) -> list[str]:
     words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
     sentences = [words("best", model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
-                               back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
+                       back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
     if scores.copying is not None and np.isfinite(scores.copying[match]):
         sentences.append(words("copies", head=names[match], copying=scores.copying[match]))
     return sentences

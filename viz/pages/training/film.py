@@ -82,8 +82,7 @@ def claims(story: Story, step: int) -> list[str]:
         return {"head": head_name(traits.heads[best]), "value": float(traits.of(trait)[-1, best]), "start": start,
                 "end": end}
 
-    first = [words("best", what=words["roles"][story.main], score=words["scores"][story.main],
-                           **facts(story.main))]
+    first = [words("best", what=words["roles"][story.main], score=words["scores"][story.main], **facts(story.main))]
     if story.formed(story.main):
         first.append(words("formed", **facts(story.main)))
     if (half := loss_drop_step(story.film)) is not None:
@@ -94,8 +93,7 @@ def claims(story: Story, step: int) -> list[str]:
             sentences.append(words(name, **facts(trait)))
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
-        sentences.append(words("now", step=step, loss=story.film.loss[at],
-                                      right=story.film.right[at]))
+        sentences.append(words("now", step=step, loss=story.film.loss[at], right=story.film.right[at]))
     return sentences
 
 
@@ -176,7 +174,7 @@ def _curves(story: Story, step: int, last: int) -> None:
            titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words("at", step=step)),
            formed=moment, guessing=guessing, last=last, key="training",
            alt=words("alt", steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
-                            score=story.traits.of(story.main)[-1, best]))
+                     score=story.traits.of(story.main)[-1, best]))
     st.caption(words["grey"][story.main])
 
 
