@@ -116,8 +116,20 @@ def _table(report: SyntaxReport) -> None:
     heading(words["table"])
     table = table_of(report)
     shares = [words["columns"][name] for name in SHARES]
-    data_table(table, words["table"], key="syntax-table", formats={name: "%.1f" for name in shares if name in table})
+    with st.container(key="syntax-every"):
+        data_table(table, words["table"], key="syntax-table",
+                   formats={name: "%.1f" for name in shares if name in table})
+    with st.container(key="syntax-list"):   # on a phone, in place of the table, which would scroll sideways (page.css)
+        st.markdown(bullets(map(_in_words, table.to_dict("records"))))
     st.caption(words["table_about"], width=READABLE_WIDE)
+
+
+def _in_words(row: dict) -> str:
+    """Return a row of the table as a sentence, without its empty cells."""
+    (_, name), *cells = row.items()
+    said = (f"{title} {cell:.1f}" if isinstance(cell, float) else f"{title} {cell}"
+            for title, cell in cells if cell == cell and cell not in ("", "–"))
+    return f"**{name}**: {', '.join(said)}"
 
 
 def table_of(report: SyntaxReport) -> "DataFrame":
