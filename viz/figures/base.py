@@ -222,6 +222,12 @@ def fitting_name(name: str, pixels: float) -> str:
     return next((each for each in cut if text_width(each) <= pixels), "…")
 
 
+def _room(figure: FigureSpec) -> np.ndarray:
+    """Return the width and height of the narrowest chart's plot in pixels, (2)."""
+    margin = figure.margin
+    return np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
+
+
 def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
         beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Give both axes the same scale and ranges that contain the points; a wide chart is then limited by its height.
@@ -231,8 +237,7 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
     at: (point, 2). radii: (point) in pixels. beside: (point, 2), the pixels needed left and right of each dot if more
     than ROOM_BESIDE.
     """
-    margin = figure.margin
-    room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
+    room = _room(figure)
     wide = np.maximum(ROOM_BESIDE[0], 0 if beside is None else beside)
     before, after = (np.column_stack([each, np.full(len(at), ROOM_BESIDE[1])]) + BEYOND * radii[:, None]
                      for each in np.broadcast_to(wide, (len(at), 2)).T)
@@ -249,8 +254,7 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
 
 def placed_points(figure: FigureSpec, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the same as `fit_points`, for points at x and y (point) on axes with fixed ranges."""
-    margin = figure.margin
-    room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
+    room = _room(figure)
     shares = []
     for name, values in (("x", x), ("y", y)):
         low, high = figure.span(name)

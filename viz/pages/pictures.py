@@ -28,7 +28,7 @@ from viz import glow
 from viz.components.component import Picture, Selection
 from viz.components.head_grid import GridState, head_grid
 from viz.components.picture_view import PatchState, PatchValues, picture_view
-from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, picture_behind, rows_overview
+from viz.components.picture_view.rows import hidden_tokens, patch_name, picture_behind, rows_overview
 from viz.components.slider import slider
 from viz.figures.heads import by_layer
 from viz.format import format_number, format_share, format_signed, format_weight, head_label
@@ -42,7 +42,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import errors_as_sentences, folded, folded_formula, fragment, model_button
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.layout import bullets, flex_row, heading, opening, split
-from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_models, picture_name, picture_pills
+from viz.widgets.picture import FETCHED, is_unknown, named_patches, open_picture, picture_models, picture_pills
 
 PAGE = Page("record", reads="picture", controls=(
     Number("opacity", glow.OPACITY, 0, 1),
@@ -241,8 +241,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
         changes: dict[str, Any] = {choose: event.token}
         page.set(**changes)
 
-    drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
-                         PatchState(token, page["opacity"], **state), height=HIGH,
+    drawn = picture_view(named_patches(record, view), values, PatchState(token, page["opacity"], **state), height=HIGH,
                          key=key, frozen=not choose, on_event=choose_token if choose else None)
     picture_button(drawn, (record,))
 

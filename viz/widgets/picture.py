@@ -15,7 +15,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow
 from viz.components.component import Picture, Selection, registered
-from viz.components.picture_view import PatchState, PatchValues, picture_view
+from viz.components.picture_view import Patches, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
 from viz.page import PageContext
 from viz.session import Kept, session
@@ -133,10 +133,15 @@ def _from_pills(page: PageContext) -> None:
 HIGH = 150   # height of the picture strip in pixels
 
 
+def named_patches(record: AttentionRecord, view: View) -> Patches:
+    """Return a record's picture, described by its name, and its tokens."""
+    return patches_of(record, view.kind, picture_name(record.query.image))
+
+
 def open_picture(record: AttentionRecord, view: View, *, key: str, height: int,
                  opacity: float = glow.OPACITY, on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw the open head's weights from the token in focus over the picture."""
-    patches = patches_of(record, view.kind, picture_name(record.query.image))
+    patches = named_patches(record, view)
     shown = PatchState(view.token, opacity, hidden_tokens(record))
     return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
 
@@ -145,7 +150,7 @@ def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = ""
                 on_event: Callable[[Selection], None] | None = None) -> Picture:
     """Draw a small picture in which the token in focus can be chosen, like a token strip. says: replaces the
     instruction."""
-    patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]
+    patches, words = named_patches(record, view), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
     return picture_view(patches, nothing, PatchState(view.token, opacity=0.0, hidden=hidden_tokens(record),
                                                      says=says or words["choose"]),

@@ -19,7 +19,7 @@ from viz.components.component import Selection
 from viz.components.head_grid import HeadValues
 from viz.components.head_view import head_view
 from viz.components.picture_view import PatchState, PatchValues, picture_view
-from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
+from viz.components.picture_view.rows import hidden_tokens, patch_name, scale_of
 from viz.export.comparison import KINDS, SavedComparison, comparison_picture
 from viz.export.tables import SIDES, comparison_csv
 from viz.figures.bars import bars
@@ -41,7 +41,7 @@ from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import coloured_grid
 from viz.widgets.layout import bullets, flex_row, heading, split
-from viz.widgets.picture import picture_name
+from viz.widgets.picture import named_patches, picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
 Names = tuple[str, str]                          # the sides' names, as plain text
@@ -245,8 +245,8 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
         with column:
             st.markdown(" · ".join([f"**{escape_markdown(title)}**",
                                     *(map(escape_markdown, parts) if place < 2 else ())]))
-            drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)),
-                                 values[place], PatchState(focus, hidden=hidden_tokens(record)), height=HIGH[0],
+            drawn = picture_view(named_patches(record, view), values[place],
+                                 PatchState(focus, hidden=hidden_tokens(record)), height=HIGH[0],
                                  key=f"compare-over-{name}", on_event=take)
             picture_button(drawn, records[place:place + 1] or records)
 
