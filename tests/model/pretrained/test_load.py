@@ -57,19 +57,13 @@ def test_pickled_weights_are_never_opened(folder, report):
         open_(folder, report)
 
 
-def test_index_that_points_outside_is_refused(folder, report):
+@pytest.mark.parametrize(("file", "said"), [
+    ("../model.safetensors", r"has no '\.\./model\.safetensors'"),
+    ("x" * 5000, r"index\.json cannot be used as an index of weights \(|has no 'xxx")], ids=["outside", "impossible"])
+def test_index_of_a_file_outside_or_impossible_is_refused(folder, report, file, said):
     (folder / "model.safetensors").rename(folder.parent / "model.safetensors")
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../model.safetensors"}}),
-                                                         encoding="utf-8")
-    with pytest.raises(UserError, match=r"has no '\.\./model\.safetensors'"):
-        open_(folder, report)
-
-
-def test_index_with_an_impossible_file_name_is_refused(folder, report):
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "x" * 5000}}),
-                                                         encoding="utf-8")
-    with pytest.raises(UserError, match=r"index\.json cannot be used as an index of weights \(|has no 'xxx"):
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": file}}), encoding="utf-8")
+    with pytest.raises(UserError, match=said):
         open_(folder, report)
 
 
