@@ -91,6 +91,20 @@ def test_invalid_items_are_refused(name):
         make_item(**WRONG[name](items.head()))
 
 
+BEYOND = {"focus": 9999, "open": 9999, "pair": [9999, 9999], "marks": [[9999, 1]]} | dict.fromkeys(
+    ("hidden", "outlined", "order", "masked_out", "faint", "blind"), [9999])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_positions_beyond_an_item_are_refused(name):
+    item = ALL[name]()
+    ours = {"marks"} if item.kind == "head_view" else set()   # a handout's head starts without any
+    for part in ("body", "state") if item.state else ():
+        for field in (BEYOND.keys() & unpack(getattr(item, part))[0].keys()) - ours:
+            with pytest.raises(UserError):
+                make_item(**changed(item, part, **{field: BEYOND[field]}))
+
+
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ("squares", "curve", "table")])
 def test_messages_keep_numbers_and_names_only(name):
     """Colours become styles and sentences become text in the browser: both are ours, whatever the file says."""
