@@ -114,6 +114,15 @@ def test_induction_circuit_is_found():
     assert silenced.value < 0.2 < 0.9 < silenced.chance
 
 
+def test_paths_lead_from_previous_token_head_to_induction_head(monkeypatch):
+    monkeypatch.setattr(known_circuits, "SEQUENCES", 6)
+    asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
+    path, direct = known_circuits.paths_of_induction(asked, sources.models, quiet)
+    assert path.holds and direct.holds and path.heads[1] == direct.heads[0] and path.heads[0][0] < path.heads[1][0]
+    for found in (path, direct, *known_circuits.induction_effects(asked, sources.models, quiet)):
+        assert found.low <= found.value <= found.high, found
+
+
 def test_exchanged_sequences_flip_the_answer():
     asked = known_circuits.KnownCircuitsQuery("induction", sources.revision("induction"))
     opened = sources.models.open(asked, quiet)

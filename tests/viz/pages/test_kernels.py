@@ -44,4 +44,6 @@ def test_shipped_runs_are_averaged_over_their_seeds():
     found, runs = shown("kernels", guess="a", guess_copy="a").numbers, shipped_runs()
     assert found["copying"]["attention_trained"] == pytest.approx(
         np.mean([run[kernels.LENGTHS.index(12)] for run in runs["copying"]["right"]["attention"]]))
+    assert found["copying"]["off"] == pytest.approx(np.mean([abs(row.index(max(row)) - place) for place, row
+                                                             in enumerate(runs["copying"]["alignment"])]))
     assert found["scores"]["plain"] == pytest.approx(np.mean([loss for loss, _ in runs["scores"]["plain"][-1]]))
