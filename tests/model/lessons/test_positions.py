@@ -29,6 +29,12 @@ def test_wavelengths_reach_the_papers_bound(width):
     assert again == pytest.approx(positions.sinusoidal([7.0], width)[0, ::2], abs=1e-9)
 
 
+def test_strongest_wave_of_a_table_of_cosines():
+    wanted = np.array([60.0, 15.0, 20 / 3, 2.0])
+    waves = np.cos(2 * np.pi * np.arange(60)[:, None] / wanted)
+    assert positions.strongest_wave(5 + waves + 0.4 * waves[:, ::-1]) == pytest.approx(wanted)
+
+
 def test_sinusoidal_similarity_depends_on_distance():
     mean, low, high = positions.by_distance(cosines(*2 * [positions.sinusoidal(np.arange(41), 22)]))
     assert high == pytest.approx(low, abs=1e-12) and mean == pytest.approx(mean[::-1], abs=1e-12)
