@@ -1,4 +1,6 @@
 """The experiments on √d_k compared with closed forms, torch and transformers' T5."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -43,6 +45,13 @@ def test_division_does_not_prevent_overflow():
     assert sqrt_dk.overflow_share(4096, 64, 64.0) == 0 and sqrt_dk.overflow_share(4096, 64, 64 / sqrt_dk.GROWN) > 0.9
     assert np.isfinite(sqrt_dk.weights_of(sqrt_dk.GROWN * dots, 1.0)).all()
     assert abs(sqrt_dk.FLOAT32_END - 88.7228) < 1e-4
+
+
+def test_medians_cross_where_their_power_laws_do():
+    width = np.array(sqrt_dk.WIDTHS, float)[:, None]
+    found = SimpleNamespace(gradient={"plain": 100 * width**-2.0, "scaled": width**-1.0})
+    assert sqrt_dk.crossing(found) == pytest.approx(100)
+    assert sqrt_dk.crossing(SimpleNamespace(gradient={"plain": width, "scaled": width / 2})) is None
 
 
 def test_real_head_with_its_own_scale():

@@ -91,8 +91,8 @@ def test_invalid_items_are_refused(name):
         make_item(**WRONG[name](items.head()))
 
 
-BEYOND = {"focus": 9999, "open": 9999, "pair": [9999, 9999], "marks": [[9999, 1]]} | dict.fromkeys(
-    ("hidden", "outlined", "order", "masked_out", "faint", "blind"), [9999])
+BEYOND = {"focus": 9999, "open": 9999, "pair": [9999, 9999], "marks": [[9999, 1]]} | {
+    each: [9999] for each in ("hidden", "outlined", "order", "masked_out", "faint", "blind")}
 
 
 @pytest.mark.parametrize("name", ALL)
