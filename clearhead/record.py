@@ -105,8 +105,8 @@ class Record:
             if len(shapes) > 1:
                 raise UserError(f"The layers have different shapes ({', '.join(map_shape(each) for each in shapes)}), "
                                 f"so they do not fit into one array; give a layer.")
-            return np.stack([_all_heads(each) for each in chosen.layers])
-        return _all_heads(chosen.layer(layer)) if head is None else heads.weights(*self._head(layer, head, map))
+            return np.stack([heads.whole(each) for each in chosen.layers])
+        return heads.whole(chosen.layer(layer)) if head is None else heads.weights(*self._head(layer, head, map))
 
     def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the scores before the softmax, float32 (query, key); NaN for masked cells."""
@@ -288,10 +288,6 @@ def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict
 def map_shape(shape: tuple[int, int, int]) -> str:
     """Describe the shape of a layer."""
     return f"{shape[0]} heads of {shape[1]}×{shape[2]}"
-
-
-def _all_heads(layer: Layer | Reported) -> np.ndarray:
-    return np.stack([heads.weights(layer, head) for head in range(layer.heads)])
 
 
 class Figure:

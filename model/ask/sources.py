@@ -13,8 +13,7 @@ from typing import Any, Protocol, cast
 
 from model.ask import kept
 from model.ask.jobs import MISSING, Cache, Job, JobQueue
-from model.ask.shipped import Shipped
-from model.ask.shipped import find as find_shipped
+from model.ask.shipped import find as shipped
 from model.core.limits import LIMITS, byte_cache, home
 from model.core.models import NamesModel, OpenModel, Trace, TraceQuery
 from model.core.query import Edit, Progress, Query, UnknownModel, UserError, pictures_only, text_only
@@ -28,7 +27,7 @@ from model.scratch.vocabulary import Swap
 from model.training import processes as training_film
 from model.training.processes import Film
 
-__all__ = ["Swap", "catalogue_only"]
+__all__ = ["Swap", "catalogue_only", "shipped"]
 
 
 class Source(Protocol):
@@ -273,11 +272,6 @@ class CheckQuery:
                 _doubted.add(self.query)
         models.cache.put(self.query, live)
         return live
-
-
-def shipped(question: Hashable) -> Shipped | None:
-    """Return the shipped answer to a question, or None."""
-    return find_shipped(question)
 
 
 def check(query: Query, session: str = "") -> bool:

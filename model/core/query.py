@@ -80,9 +80,9 @@ def first_line(error: BaseException, longest: int) -> str:
     return next((line for line in said.splitlines() if line.strip()), type(error).__name__)[:longest]
 
 
-def quoted(text: str, longest: int = 80) -> str:
-    """Quote typed text for a sentence, cut to `longest` characters."""
-    return repr(text if len(text) <= longest else text[:longest] + "…")
+def quoted(text: str) -> str:
+    """Quote typed text for a sentence, cut to 80 characters."""
+    return repr(text if len(text) <= 80 else text[:80] + "…")
 
 
 class NotOnDisk(UserError):

@@ -240,9 +240,9 @@ def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return (out - WANTED) ** 2, (2 * (out - WANTED) * out * (1 - out))[..., None] * slope
 
 
-def landscape(size: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def landscape() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (weights (x), biases (y), loss (y, x)) for the drawn plane."""
-    weights, biases = (np.linspace(low, high, size) for low, high in zip(LOW, HIGH, strict=True))
+    weights, biases = (np.linspace(low, high, 120) for low, high in zip(LOW, HIGH, strict=True))
     return weights, biases, cliff(weights[None], biases[:, None])[0]
 
 

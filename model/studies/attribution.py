@@ -87,6 +87,11 @@ class Attribution:
             ranked[self.place] = False
         return ranked
 
+    @property
+    def effects(self) -> np.ndarray:
+        """The magnitude of the effect of removing each ranked token, float64 (removal, ranked token)."""
+        return np.abs(np.array([self.removed[name] for name in REMOVALS])[:, self.ranked])
+
     def by_method(self, layer: int, head: int) -> dict[str, np.ndarray]:
         """Return {method: importance (token)} for this head, in the order of METHODS; a uniform baseline follows its
         method."""
@@ -109,19 +114,14 @@ def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
 def agreement(attribution: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
     """Return {method: Spearman's ρ with the effects of removal, (removal)}. Magnitudes are compared, because attention
     has no sign."""
-    effects = _effect_sizes(attribution)
+    effects = attribution.effects
     return {name: np.array([rank_agreement(np.abs(score[attribution.ranked]), effect) for effect in effects])
             for name, score in attribution.by_method(layer, head).items()}
 
 
-def _effect_sizes(attribution: Attribution) -> list[np.ndarray]:
-    """Return the magnitude of the effect of removing each ranked token, for each of REMOVALS."""
-    return [np.abs(attribution.removed[name][attribution.ranked]) for name in REMOVALS]
-
-
 def ceiling(attribution: Attribution) -> np.ndarray:
     """Return how well the ways of removing a token agree: each one's mean ρ with the two others (removal)."""
-    effects = _effect_sizes(attribution)
+    effects = attribution.effects
     return np.array([np.mean([rank_agreement(effects[one], effects[other]) for other in range(3) if other != one])
                      for one in range(3)])
 

@@ -140,8 +140,7 @@ def by_head(found: Attribution) -> np.ndarray:
     if chosen.sum() < FEWEST:
         return np.full(sum(map(len, found.by_head["weight"])), np.nan)
     rows = np.concatenate([each[:, chosen] for each in found.by_head["weight"]])
-    effects = np.stack([np.abs(found.removed[name][chosen]) for name in REMOVALS])
-    return rank_correlations(rows, effects).mean(1)
+    return rank_correlations(rows, found.effects).mean(1)
 
 
 def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarray, tuple[HeadId, ...]]:
@@ -166,8 +165,7 @@ def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
         for one in found:
             chosen, scores = one.ranked, one.by_layer.get(measure, ())
             if scores and len(scores[place]):
-                values += [rank_agreement(scores[place][chosen], np.abs(one.removed[name][chosen]))
-                           for name in REMOVALS]
+                values += [rank_agreement(scores[place][chosen], effect) for effect in one.effects]
         values = [value for value in values if np.isfinite(value)]
         result.append(float(np.mean(values)) if values else float("nan"))
     return result

@@ -16,7 +16,7 @@ from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import entropy
-from model.studies.rollout import rollout
+from model.studies.rollout import rollout, with_residual
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -123,7 +123,7 @@ def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
     right, copied = [], []
     for layer in attention_map.layers:
         mean = heads.whole(layer).astype(np.float64).mean(0)
-        kept = without_smallest(mean, discard) / 2 + np.eye(len(mean)) / 2
+        kept = with_residual(without_smallest(mean, discard)[None])
         right.append(kept / kept.sum(1, keepdims=True))
         # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j
         copied.append(kept / kept.sum(1)[np.newaxis])

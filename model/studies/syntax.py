@@ -292,13 +292,12 @@ def join(parts: Sequence[Choices]) -> Choices:
     if not full:
         return left_out(not_found=not_found, too_long=too_long)
 
-    def whole(name: str) -> np.ndarray:
-        return np.concatenate([getattr(each, name) for each in full], axis=-1)
-
-    return Choices(full[0].heads, whole("numbers"), whole("lengths"), whole("looked"), whole("placed"), whole("tree"),
-                   whole("relations"), whole("possible"), not_found, too_long)
+    names = ("numbers", "lengths", "looked", "placed", "tree", "relations", "possible")
+    return Choices(full[0].heads, *(np.concatenate([getattr(each, name) for each in full], axis=-1) for name in names),
+                   not_found, too_long)
 
 
+LEFT_OUT = ("sentences", "not_found", "too_long", "unplaced")   # numbers of `Counts` that add up
 DIRECTIONS = ("dependent", "head")   # the source word: a dependent attends to its head, or a head to its dependent
 OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in words from the dependent to its head
 
@@ -384,12 +383,13 @@ def names_of(choices: Choices) -> tuple[str, ...]:
     return tuple(np.unique(choices.relations[choices.tree != ROOT]).tolist())
 
 
-def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
-    """Count tests and correct answers for these relations, by default for all in the trees."""
-    return _counted(choices, relations)[0]
+def counts_of(choices: Choices) -> Counts:
+    """Count tests and correct answers for all relations in the trees."""
+    return _counted(choices, ())[0]
 
 
 def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Forest, Pairs]:
+    """Return the counts for these relations, by default for all in the trees, with the trees and the tested pairs."""
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
     trees, groups = forest(choices, names), 2 * len(names)
     pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
@@ -410,18 +410,13 @@ def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Fore
 def merge(first: Counts, second: Counts) -> Counts:
     """Merge two counts of one model, in any order."""
     names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
-    n, near = np.zeros((len(names), 2), np.int64), np.zeros((len(names), 2, len(OFFSETS)), np.int64)
-    right, possible = np.zeros((len(names), 2, 2, len(heads)), np.int64), np.zeros((len(names), 2, 2), np.int64)
+    shapes = {"n": (), "right": (len(DIRECTIONS), len(heads)), "near": (len(OFFSETS),), "possible": (len(DIRECTIONS),)}
+    tables = {name: np.zeros((len(names), 2, *shape), np.int64) for name, shape in shapes.items()}
     for counts in (first, second):
         if counts.heads:
-            rows = np.searchsorted(names, counts.names)
-            n[rows] += counts.n
-            right[rows] += counts.right
-            near[rows] += counts.near
-            possible[rows] += counts.possible
-    return Counts(names, heads, n, right, near, possible, first.sentences + second.sentences,
-                  first.not_found + second.not_found, first.too_long + second.too_long,
-                  first.unplaced + second.unplaced)
+            for name, table in tables.items():
+                table[np.searchsorted(names, counts.names)] += getattr(counts, name)
+    return Counts(names, heads, **tables, **{name: getattr(first, name) + getattr(second, name) for name in LEFT_OUT})
 
 
 EXCHANGES = 200     # number of random exchanges of trees for the null distribution
@@ -548,8 +543,7 @@ class SyntaxReport:
 
     def as_object(self) -> dict[str, object]:
         """Return the report for JSON. The held-out accuracy of a relation that only occurs in one half is missing."""
-        names = ("sentences", "not_found", "too_long", "unplaced")
-        return {name: getattr(self.counts, name) for name in names} | {
+        return {name: getattr(self.counts, name) for name in LEFT_OUT} | {
             "alone": self.alone, "relations": {score.name: score for score in self.relations}}
 
 
