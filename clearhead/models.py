@@ -9,15 +9,13 @@ from clearhead.record import Record, Token
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core.models import OpenModel
-from model.core.query import Edit, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
+from model.core.query import Edit, HeadId, Hide, Patch, Query, Silence, Temper, UserError, Window, quiet
 from model.core.record import Card
 from model.module import look as module
 from model.studies.mechanisms import Mechanisms, MechanismsQuery
 
 if TYPE_CHECKING:
     from torch import nn
-
-HeadId = tuple[int, int]
 
 
 class Saves(Protocol):

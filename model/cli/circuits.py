@@ -11,6 +11,7 @@ from model.studies.paths import READS, PathsQuery
 
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
+POSITION = click.option("--position", type=int, default=-1, show_default=True, help="The position to read; -1 = last.")
 
 
 @click.command("why")
@@ -85,7 +86,7 @@ def _position(query: Query, position: int) -> int:
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=int, default=-1, show_default=True, help="The position to read; -1 = last.")
+@POSITION
 @JSON
 def lens_command(model_id: str, text: str, target: str | None, position: int, json_wanted: bool) -> None:
     """Read the residual stream after every layer with the model's own unembedding (logit lens). Layer -1 is the
@@ -106,7 +107,7 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
 @MODEL
 @TEXT
 @click.option("--twin", required=True, help="The text that supplies the outputs, of equal length.")
-@click.option("--position", type=int, default=-1, show_default=True, help="The position to read; -1 = last.")
+@POSITION
 @click.option("--answer", required=True, help="A token of the vocabulary or its id.")
 @click.option("--rival", required=True, help="A token whose logit is subtracted.")
 @click.option("--receiver", nargs=2, type=click.IntRange(0), metavar="LAYER HEAD",

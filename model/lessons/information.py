@@ -17,6 +17,7 @@ from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
 from model.core.view import MAX_UNPOOLED
+from model.studies.rollout import uniform_rows
 
 # maximum count of numbers processed in comparing all pairs of heads on a text; longer texts use evenly spaced rows
 BUDGET = 4e8
@@ -80,7 +81,8 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
         report(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
         for head in range(layer.heads):
             weights = _whole(layer, head)
-            for numbers, rows in ((values, weights), (blank, _even(layer, head, shape))):
+            even = uniform_rows(heads.allowed_cells(layer.allowed, slice(0, shape[0]), slice(0, shape[1]), head))
+            for numbers, rows in ((values, weights), (blank, even)):
                 distance = np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean()
                 numbers.append((entropy(rows, base=2).mean(), mutual(rows), distance))
             places.append((layer.index, head))
@@ -100,13 +102,6 @@ def _whole(layer: Layer | Reported, head: int) -> np.ndarray:
     weights = heads.weights(layer, head).astype(np.float64)
     rest = 1 - weights.sum(1, keepdims=True)
     return np.hstack([weights, np.maximum(rest, 0)]) if rest.max() > 1e-3 else weights / weights.sum(1, keepdims=True)
-
-
-def _even(layer: Layer | Reported, head: int, shape: tuple[int, int]) -> np.ndarray:
-    """Return uniform weights over the keys that the head's mask allows, (query, key)."""
-    allowed = layer.allowed.block(slice(0, shape[0]), slice(0, shape[1]))
-    allowed = (allowed[head] if allowed.ndim == 3 else allowed).astype(float)
-    return allowed / np.maximum(allowed.sum(1, keepdims=True), 1)
 
 
 def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:

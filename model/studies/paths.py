@@ -16,6 +16,7 @@ from model.core.heads import head_frame, head_ids, ranked_frame
 from model.core.models import Models, OpenModel, Pass, Trace, check_lengths, norm_giving, norm_of, turned
 from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, head_label, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
+from model.studies.circuits import Walk
 from model.studies.contributions import token_id
 
 if TYPE_CHECKING:
@@ -108,12 +109,10 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
     written = []
     for record, trace in zip(records, traces, strict=True):
         block, attention = trace.find(kind, layer)
-        own = record[kind].layer(layer)
-        if not isinstance(own, Layer) or norm_of(block.norms, attention.output):
+        if norm_of(block.norms, attention.output):
             raise UserError(f"The output of layer {layer} cannot be traced; choose another decoder.")
-        mixed = own.mix(own.weights(slice(None), slice(0, own.shape[1]), slice(0, own.shape[2])))
-        written.append(np.einsum("htv,hvd->htd", np.asarray(mixed, np.float64),
-                                 attention.w_output.astype(np.float64)))
+        walk = Walk(record, trace, kind, list(range(len(attention.x))))
+        written.append(walk.heads(attention).parts[:len(attention.w_output)])   # without the bias
     return written[1] - written[0]
 
 
