@@ -38,6 +38,12 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
     return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
+def relative_changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Compute the change of each vector (..., d) relative to its length, float64 (...)."""
+    first, second = before.astype(np.float64), after.astype(np.float64)
+    return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)
+
+
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """Divide each row of vectors (..., d) by its length, float64; a row of length 0 stays 0."""
     vectors = vectors.astype(np.float64)

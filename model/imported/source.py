@@ -21,14 +21,7 @@ GONE = ("That imported file is no longer in this server's memory, which takes {s
         "{total} MB of everybody's; open it again under Attention from elsewhere, or choose a model.")
 
 
-class Store(SessionStore[ImportedFile]):
-    """Imported files by fingerprint."""
-
-    def __init__(self, session_bytes: int, total_bytes: int) -> None:
-        super().__init__(session_bytes, total_bytes, GONE)
-
-
-_store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
+_store: SessionStore[ImportedFile] = SessionStore(LIMITS.session_bytes, LIMITS.total_bytes, GONE)
 
 
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:

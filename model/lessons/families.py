@@ -43,9 +43,3 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
                 for part, given in ((each.key, layer.key), (each.value, layer.value)) for head in range(layer.heads))
     shapes = [tuple(part.shape) for part in (used[0].query, used[0].key, used[0].value)]
     return Wiring(memory, crossing[0].x, len(crossing), apart, *shapes)
-
-
-def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return the change of each token's vector (token, d_model) relative to its length, float64 (token)."""
-    first, second = before.astype(np.float64), after.astype(np.float64)
-    return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)

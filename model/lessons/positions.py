@@ -130,11 +130,6 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
     return plain.numpy(), mixed.numpy()[back]
 
 
-def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Return the change of each row relative to its length, float64 (row)."""
-    return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
-
-
 @cache
 def beyond() -> dict:
     """Return the results of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of

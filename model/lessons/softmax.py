@@ -82,11 +82,10 @@ def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) ->
 def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
     """Arrange values as float64 (layer, head), with NaN for missing heads. Return them and the indices of the
     layers."""
-    layers = sorted({layer for layer, _ in values})
-    grid = np.full((len(layers), 1 + max(head for _, head in values)), np.nan)
-    for (layer, head), value in values.items():
-        grid[layers.index(layer), head] = value
-    return grid, layers
+    from pandas import Series
+
+    grid = Series(values).unstack()
+    return grid.to_numpy(np.float64), grid.index.tolist()
 
 
 def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float]:

@@ -11,7 +11,7 @@ from model.core import heads
 from model.core.models import Block, FeedForwardTrace, Models, Trace
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import Card, Tokens
-from model.studies.predictions import NextWord, NextWordQuery
+from model.studies.predictions import NextWord, NextWordQuery, distribution
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class Story:
     @property
     def probabilities(self) -> np.ndarray:
         """Softmax of all logits, float64 (vocabulary)."""
-        powers = np.exp(self.word.logits.astype(np.float64) - float(self.word.logits.max()))
-        return powers / powers.sum()
+        return distribution(self.word.logits)
 
 
 @dataclass(frozen=True)

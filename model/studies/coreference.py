@@ -410,7 +410,9 @@ class Answers:
     @property
     def share(self) -> np.ndarray:
         """The correct candidate's share of the probability of both, float64 (case)."""
-        return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
+        from scipy.special import expit
+
+        return np.asarray(expit(self.scores[:, 0] - self.scores[:, 1]))
 
 
 def _way(model: OpenModel) -> str:

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -293,8 +293,8 @@ def join(parts: Sequence[Choices]) -> Choices:
         return left_out(not_found=not_found, too_long=too_long)
 
     names = ("numbers", "lengths", "looked", "placed", "tree", "relations", "possible")
-    return Choices(full[0].heads, *(np.concatenate([getattr(each, name) for each in full], axis=-1) for name in names),
-                   not_found, too_long)
+    whole: dict[str, Any] = {name: np.concatenate([getattr(each, name) for each in full], axis=-1) for name in names}
+    return Choices(full[0].heads, **whole, not_found=not_found, too_long=too_long)
 
 
 LEFT_OUT = ("sentences", "not_found", "too_long", "unplaced")   # numbers of `Counts` that add up
@@ -411,12 +411,13 @@ def merge(first: Counts, second: Counts) -> Counts:
     """Merge two counts of one model, in any order."""
     names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
     shapes = {"n": (), "right": (len(DIRECTIONS), len(heads)), "near": (len(OFFSETS),), "possible": (len(DIRECTIONS),)}
-    tables = {name: np.zeros((len(names), 2, *shape), np.int64) for name, shape in shapes.items()}
+    tables: dict[str, Any] = {name: np.zeros((len(names), 2, *shape), np.int64) for name, shape in shapes.items()}
     for counts in (first, second):
         if counts.heads:
             for name, table in tables.items():
                 table[np.searchsorted(names, counts.names)] += getattr(counts, name)
-    return Counts(names, heads, **tables, **{name: getattr(first, name) + getattr(second, name) for name in LEFT_OUT})
+    tables |= {name: getattr(first, name) + getattr(second, name) for name in LEFT_OUT}
+    return Counts(names, heads, **tables)
 
 
 EXCHANGES = 200     # number of random exchanges of trees for the null distribution

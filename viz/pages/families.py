@@ -11,6 +11,7 @@ from model.ask import sources
 from model.core.models import TraceQuery
 from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionRecord, Tokens
+from model.core.statistics import relative_changes
 from model.lessons import families
 from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
 from viz.figures.bars import bars
@@ -182,7 +183,7 @@ def _hidden(page: PageContext, words: Section) -> None:
     with closing(page.ask_each(questions)) as answers:
         for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
             before, after = (trace.last(record.kinds[0])[0].after for trace in (next(answers), next(answers)))
-            change = families.moved(before, after)
+            change = relative_changes(before, after)
             touched = f"{int((change > MOVED).sum())} of {len(change)}"
             title, tokens = words.lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
             words.tell(name=title, touched=touched, **{name: touched})
@@ -190,7 +191,7 @@ def _hidden(page: PageContext, words: Section) -> None:
                 st.markdown(f"**{title}**")
                 words.figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280,
                              angle=UPRIGHT, key=f"families-hidden-{name}")
-    words.explain(families.moved)
+    words.explain(relative_changes)
 
 
 @section

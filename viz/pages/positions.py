@@ -4,7 +4,7 @@ import streamlit as st
 
 from model.core.models import TraceQuery
 from model.core.query import UserError
-from model.core.statistics import cosines, unit_rows
+from model.core.statistics import cosines, relative_changes, unit_rows
 from model.lessons import positions
 from viz.figures.bars import bars
 from viz.figures.drawing import Markup
@@ -84,7 +84,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
         words.lesson.predict()
     if not words.lesson.open():
         return
-    moved = positions.changes(before, after)
+    moved = relative_changes(before, after)
     apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
     words.tell(most=moved.max(), least=moved.min(), apart=apart, how=scheme)
     with left:
@@ -93,7 +93,7 @@ def _shuffle(page: PageContext, words: Section) -> None:
             words.choice("stack", "stacks")
         words.figure(bars, WORDS, {"change": moved}, y_range=(0, max(0.2, 1.1 * moved.max())), height=175,
                      title=words["change"], key="positions-shuffle")
-    words.explain(positions.shuffle_outputs, positions.changes, notices_in=right)
+    words.explain(positions.shuffle_outputs, relative_changes, notices_in=right)
 
 
 def _wave_width(page: PageContext) -> int:

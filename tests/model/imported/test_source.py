@@ -7,9 +7,9 @@ import pytest
 from model.ask import sources
 from model.core.heads import MeasuresQuery
 from model.core.query import Kind, Silence, UserError
+from model.core.session_store import SessionStore
 from model.core.view import View
 from model.imported import source
-from model.imported.source import Store
 from viz.export import export
 
 KB = 1024
@@ -26,7 +26,7 @@ def saved(seed: int, tokens=("a", "b"), side: int = 100) -> bytes:
 @pytest.fixture
 def store(monkeypatch):
     """A store of two files per session and three in all, in place of the real one."""
-    kept = Store(2 * ROOM + 25 * KB, 3 * ROOM + 25 * KB)
+    kept = SessionStore(2 * ROOM + 25 * KB, 3 * ROOM + 25 * KB, source.GONE)
     monkeypatch.setattr(source, "_store", kept)
     return kept
 

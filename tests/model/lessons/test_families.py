@@ -7,6 +7,7 @@ from torch.nn import functional
 from model.ask import sources
 from model.core.models import TraceQuery
 from model.core.query import Hide, Kind
+from model.core.statistics import relative_changes
 from model.lessons import families
 from tests.model.only import head_outputs
 
@@ -53,7 +54,7 @@ def test_cross_attention_reads_one_memory(translated):
 def test_hidden_token_changes_those_that_see_it(model, kind, text):
     before, after = (ask(TraceQuery(sources.open_query(model, text, edits=edits))).last(kind)[0].after
                      for edits in ([], [Hide("source", 4)]))
-    change = families.moved(before, after)
+    change = relative_changes(before, after)
     if kind is Kind.SELF:
         assert (change > 1e-4).all()
     else:
