@@ -30,8 +30,11 @@ RESHAPED = frozenset({"view", "reshape", "transpose", "permute", "contiguous", "
 SAME_POSITIONS = PROJECTIONS | ATTENTION | RESHAPED | {"lstm", "gru", "rnn_tanh", "rnn_relu", "glu", "one_hot"}
 JOINING = frozenset({"cat", "concat", "concatenate", "stack"})
 CUTTING = frozenset({"__getitem__", "chunk", "split", "split_with_sizes", "unbind", "select", "narrow"})
-MOVING = frozenset({"flip", "flipud", "roll", "gather", "index_select", "take_along_dim", "sort", "scatter", "scatter_",
-                    "index_put", "index_put_", "index_copy", "index_copy_"})
+MOVING = frozenset({"flip", "fliplr", "flipud", "rot90", "roll", "gather", "index_select", "take", "take_along_dim",
+                    "sort", "msort", "topk", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce",
+                    "scatter_reduce_", "index_put", "index_put_", "index_copy", "index_copy_", "index_add",
+                    "index_add_", "index_reduce", "masked_scatter", "masked_scatter_", "select_scatter",
+                    "slice_scatter", "diagonal_scatter", "as_strided", "as_strided_scatter", "pad", "tensordot"})
 UNKNOWN = "unknown"   # positions of a tensor made by no observed operation
 
 
@@ -102,7 +105,7 @@ class Origins:
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
             made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()))
-            if tensor.layout is torch.strided and not tensor.is_nested:   # the same tensor may be passed twice
+            if tensor.layout is torch.strided:   # the same tensor may be passed twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
             self._set(tensor)
@@ -190,7 +193,9 @@ class Origins:
             if output.numel() == parent.numel() or of_features or fresh:
                 return joined
             how = (name, told, place)
-        elif name in MOVING or name in CUTTING or output.numel() != size:
+        elif name in MOVING or name in CUTTING or output.numel() != size or (name == "__setitem__" and any(
+                isinstance(root, Derived) and root not in joined.roots and root.how != ("__getitem__", told, 0)
+                for _, stream in found for root in stream.roots)):   # other positions are written here
             how = (name, told, *(self._of(each).number for each in given if not each.is_floating_point()))
         else:
             return joined
@@ -263,4 +268,4 @@ def _rows_first(name: str, args: tuple) -> bool:
         return True
     factors, _, out = args[0].replace(" ", "").partition("->")
     one, _, other = factors.partition(",")
-    return next((letter in one for letter in out if (letter in one) != (letter in other)), True)
+    return next((letter in one for letter in reversed(out[:-1]) if (letter in one) != (letter in other)), True)

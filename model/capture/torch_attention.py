@@ -101,7 +101,12 @@ def chosen_rows(n_queries: int) -> np.ndarray:
 
 def as_numbers(tensor: Tensor) -> np.ndarray:
     """Copy the tensor to the CPU as float32. It must be a copy, because the module may overwrite the tensor."""
-    return tensor.detach().to("cpu", torch.float32, copy=True).contiguous().numpy()
+    copied = tensor.detach().to("cpu", torch.float32, copy=True).contiguous()
+    try:
+        return copied.numpy()
+    except (RuntimeError, TypeError) as error:   # tensors of torch.vmap and nested ones have no storage
+        raise Unsupported("its tensors are nested or inside torch.vmap, where look cannot read them; use padded "
+                          "tensors with a batch axis") from error
 
 
 def item_of(tensor: Tensor, batch: int) -> Tensor:
@@ -401,7 +406,12 @@ class Observer(TorchFunctionMode):
         """Record a softmax over the last axis of (batch, head, query, key) as attention. With three axes, record it
         only once it multiplies values."""
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        if result.ndim not in (3, 4) or dim not in (-1, result.ndim - 1) or not torch.is_floating_point(result):
+        if result.ndim not in (3, 4) or not torch.is_floating_point(result):
+            return
+        if dim not in (-1, result.ndim - 1):
+            if self._origins.behind(result)[0] is not None:   # scores
+                self.unread.append(f"{self.where} (its softmax is over axis {dim} of {tuple(result.shape)}; look reads "
+                                   f"a softmax over the last axis, that of the keys)")
             return
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN

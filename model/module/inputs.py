@@ -45,6 +45,9 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
     values = (*args, *kwargs.values())
     if not any(isinstance(each, torch.Tensor) for each in values):
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
+    if any(isinstance(each, torch.Tensor) and each.is_nested for each in values):
+        raise UserError("look does not read nested tensors; give a padded tensor (torch.nested.to_padded_tensor) with "
+                        "a mask instead.")
     place = next((each.device for each in network.parameters()), None)
     seen: list[Tensor] = []
 
@@ -56,6 +59,6 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
         again = any(each is other for other in seen)
         seen.append(each)
         moved = each if place is None else each.to(place)
-        return moved.view_as(moved) if again and each.layout is torch.strided and not each.is_nested else moved
+        return moved.view_as(moved) if again and each.layout is torch.strided else moved
 
     return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})

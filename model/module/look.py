@@ -130,7 +130,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
     if unread:
         raise UserError(f"{name} is not shown because its attention could not be verified: {'; '.join(unread[:3])}.")
     raise UserError(f"{name} does not call torch's attention, and no softmax over (batch, head, query, key) was seen "
-                    f"in it; look needs a module with attention.")
+                    f"in it; look reads nothing else.")
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,7 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
                        f"is done with it was not: these weights are as the module computed them{_rounded(members)}.")
     if not seen.agrees:
         how = "no numbers that could be compared" if seen.difference is None else (
+            "NaN or infinity, which cannot be compared" if math.isnan(seen.difference) else
             f"something else, by {seen.difference:.2g} of the largest number")
         reasons.append(f"In a pass that nobody observed the module put out {how}, so that these weights are of the "
                        f"observed pass alone.")

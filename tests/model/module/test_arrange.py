@@ -118,6 +118,20 @@ def pooled(self, a):
     return self.first(a) + self.first(a.mean(1, keepdim=True).expand(-1, 5, -1))
 
 
+def spun(self, a):
+    return self.first(a) + self.first(torch.rot90(a, 2, (1, 2)))
+
+
+def swapped(self, a):
+    other = a.clone()
+    other[:, 0] = a[:, 4]
+    return self.first(a) + self.first(other)
+
+
+def permuted(self, a):
+    return self.first(a) + self.first(torch.einsum("ts,bsd->btd", torch.eye(5).flip(0), a))
+
+
 def halves(self, a):
     return self.first(a[:, :5]) + self.first(a[:, 5:])
 
@@ -128,7 +142,8 @@ def unstacked(self, ids):
 
 
 @pytest.mark.parametrize(("forward", "given", "maps"), [
-    (flipped, x(), [FIRST, NUMBERS]), (pooled, x(), [FIRST, NUMBERS]), (halves, x(10), [NUMBERS, NUMBERS]),
+    (flipped, x(), [FIRST, NUMBERS]), (spun, x(), [FIRST, NUMBERS]), (swapped, x(), [FIRST, NUMBERS]),
+    (permuted, x(), [FIRST, NUMBERS]), (pooled, x(), [FIRST, NUMBERS]), (halves, x(10), [NUMBERS, NUMBERS]),
     (unstacked, torch.arange(10).view(1, 2, 5), [NUMBERS, NUMBERS])])
 def test_words_stay_with_their_input(forward, given, maps):
     network = Module(forward, first=encoder(), table=nn.Embedding(10, 16))

@@ -26,6 +26,20 @@ class Attends(nn.Module):
         return self.after(self.attention(x, x, x)[0])
 
 
+class Mapped(Attends):
+    """Torch's fused attention for each item of the batch by itself."""
+
+    def forward(self, x):
+        return torch.vmap(lambda item: nn.functional.scaled_dot_product_attention(item, item, item))(x[:, None])
+
+
+class Across(Attends):
+    """Attention whose softmax is over the queries."""
+
+    def forward(self, x):
+        return (x[:, None] @ x[:, None].mT).softmax(-2) @ x[:, None]
+
+
 class Fused(nn.Module):
     """Torch's fused attention over queries, keys and values of this shape; or a softmax by hand over such scores."""
 
@@ -70,6 +84,10 @@ REFUSED = {   # what is handed over, and a part of the sentence
     **{f"fused {shape}": (lambda shape=shape: look(Fused(*shape), STATE), "Fused") for shape in (
         (1, 2, 0, 8), (0, 2, 4, 8), (5,), (1, 1, 2, 4, 8))},
     "by hand over nothing": (lambda: look(Fused(1, 2, 4, 0, by_hand=True), STATE), "Fused"),
+    "nested": (lambda: look(ONE, torch.nested.nested_tensor([STATE[0], STATE[0, :3]], layout=torch.jagged)),
+               "give a padded tensor"),
+    "inside vmap": (lambda: look(Mapped(), STATE), "inside torch.vmap"),
+    "a softmax over queries": (lambda: look(Across(), STATE), "its softmax is over axis -2 of (1, 1, 4, 4)"),
     "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attention is empty"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
     **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
@@ -92,8 +110,8 @@ def test_input_that_cannot_be_shown_is_refused(case):
 
 
 @pytest.mark.parametrize(("network", "why"), [
-    (Attends(after=lambda states: states * math.nan), "by nan of the largest number"),
-    (Attends(after=lambda states: states - math.inf), "by nan of the largest number"),
+    (Attends(after=lambda states: states * math.nan), "put out NaN or infinity, which cannot be compared"),
+    (Attends(after=lambda states: states - math.inf), "put out NaN or infinity, which cannot be compared"),
     (Attends(after=lambda states: None), "no numbers that could be compared"),
     (Attends(after=lambda states: "done"), "no numbers that could be compared"),
     (Attends(changing), "put out something else"),
