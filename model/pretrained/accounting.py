@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core.files import ASSETS
-from model.core.query import UserError
+from model.core.query import UserError, quoted
 from model.pretrained import files
 from model.pretrained.files import objects, parsed
 from model.pretrained.tokens import has_vocabulary
@@ -42,7 +42,11 @@ TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types w
 
 def check_folder(folder: Path) -> None:
     """Raise UserError for a folder without the configuration of a transformers model."""
-    if not files.read_json(folder / "config.json").get("model_type"):
+    config = files.read_json(folder / "config.json")
+    if not config.get("model_type") and isinstance(config.get("architecture"), str):
+        raise UserError(f"{folder} is a checkpoint of timm; open it in a notebook with look(timm.create_model("
+                        f"{quoted(config['architecture'])}, checkpoint_path=…), pixels).")
+    if not config.get("model_type"):
         raise UserError(f"{folder / 'config.json'} has no model_type, so transformers did not write it; add the one "
                         f"that save_pretrained would write, or {LOOK}.")
 
@@ -78,6 +82,9 @@ def has_attention(network: "Module") -> bool:
 
 def check_inputs(title: str, config: "Config", argument: str) -> None:
     """Raise UserError, before weights are read, for a model without this argument: input_ids or pixel_values."""
+    if _class_of(config) is None:
+        raise UserError(f"The configuration of {title} names no class of transformers, which has no base model of the "
+                        f"type {config.model_type}; add the class as architectures to its config.json, or {LOOK}.")
     of_videos = argument == "pixel_values" and getattr(_class_of(config), "input_modalities", "") in VIDEO
     if of_videos or argument not in _arguments(config):
         raise UserError(f"{title}, of the type {config.model_type}, does not read a {READ[argument]} alone, so "
@@ -113,7 +120,11 @@ CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "featur
 QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # configuration files of quantisation tools
 PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
 # tensors that older versions stored and newer ones compute: masks, position ids, rotary frequencies
-BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids)$")
+BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids|token_type_ids|coder\.version)$")
+# tensors of a base model that only pooling or the training on masked positions uses
+UNUSED = re.compile(r"pooler|mask_token|mask_emb|masked_spec_embed")
+# a key that transformers accepts for every type with rotary positions but that some networks ignore
+PARTIAL = "partial_rotary_factor"
 
 
 def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None",
@@ -255,8 +266,8 @@ def _keys(config: "Config", default: "Config | None", path: str = "") -> list[st
         known_there = {*RopeParameters.__annotations__, "type",
                        *(key for levels in defaults for level in levels for key in level)}
         left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
-                 if key not in known_there and not isinstance(value, dict)
-                 and not _is_harmless(key, value, config.model_type)]
+                 if (key not in known_there or (key == PARTIAL and value != 1 and not _is_mentioned(kind, key)))
+                 and not isinstance(value, dict) and not _is_harmless(key, value, config.model_type)]
     clauses = []
     if left:
         clauses.append(f"config.json sets {_named([path + name for name in left])}, which {kind.__name__} of "
@@ -274,12 +285,23 @@ def _is_harmless(name: str, value: object, model_type: str) -> bool:
 
 
 def _is_read(kind: type, name: str) -> bool:
-    """Return whether the source code of a configuration class, or of its network, mentions a key by name."""
+    """Return whether a configuration class, or its network, reads a key by name."""
+    sources = _sources(kind)
+    return f'("{name}"' in sources[0] or any(f'config, "{name}"' in source for source in sources)
+
+
+def _is_mentioned(kind: type, name: str) -> bool:
+    return any(name in source for source in _sources(kind))
+
+
+@cache
+def _sources(kind: type) -> tuple[str, ...]:
+    """Return the source code of a configuration class's module and of its network's."""
     own, sources = kind.__module__, []
     for place in (own, own.replace(".configuration_", ".modeling_")):
         with suppress(ImportError, OSError):
             sources.append(inspect.getsource(importlib.import_module(place)))
-    return f'("{name}"' in sources[0] or any(f'config, "{name}"' in source for source in sources)
+    return tuple(sources)
 
 
 def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
@@ -310,14 +332,16 @@ def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
 
 
 def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
-    """Return a clause about stored tensors that belong in the layer stacks but are not in the network. Unused heads,
+    """Return a clause about stored tensors that belong in the base model but are not in the network. Unused heads,
     such as BERT's next-sentence head, are ignored."""
     if not unexpected:
         return []
     base = f"{network.base_model_prefix}."
     stacks = [f"{name}." for name, module in network.named_modules() if type(module).__name__ == "ModuleList"]
     stacks += [start for stack in stacks for start in (base + stack, stack.removeprefix(base))]
-    inside = [name for name in unexpected if name.startswith(tuple(stacks)) and not BUFFERS.search(name)]
+    parts = [base, *(f"{name}." for name, _ in getattr(network, base[:-1], network).named_children())]
+    inside = [name for name in unexpected if not BUFFERS.search(name) and (
+        name.startswith(tuple(stacks)) or (name.startswith(tuple(parts)) and not UNUSED.search(name)))]
     return [f"the weights hold {_named(inside)}, for which {type(network).__name__} has no place"] if inside else []
 
 

@@ -115,8 +115,11 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
     missing = sorted(name for name in info["missing_keys"] if name not in replaced
                      and ("pooler" not in name or (adapter is not None and head == "label")))
     if missing:
-        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, such as {missing[0]}; copy or "
-                        f"download the model again.")
+        ends = {end for name in missing for end in (name, name.partition(".")[2]) if "." in end}
+        other = next((name for name in sorted(info["unexpected_keys"]) if name.partition(".")[2] in ends), None)
+        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, such as {missing[0]}; " + (
+            "copy or download the model again." if other is None else
+            f"its weights have other names, such as {other}, so rename them or save the model with save_pretrained."))
     if adapter is not None:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
@@ -213,7 +216,11 @@ def _config(folder: Path) -> "Config":
     with blame(folder / "config.json", "the configuration of a Transformer"):
         accounting.check_type(folder, files.read_json(folder / "config.json"))
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
-    config.use_cache = config.get_text_config().use_cache = False
+    try:
+        config.use_cache = config.get_text_config().use_cache = False
+    except ValueError:   # several texts, as in MusicGen
+        raise UserError(f"{folder} is a model of type {config.model_type!r}, which has several text models, and "
+                        f"Clearhead does not know which to show; {accounting.LOOK}.") from None
     return config
 
 

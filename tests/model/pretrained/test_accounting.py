@@ -58,6 +58,7 @@ PLANTED = [
     ("config.json", {"pruned_heads": {"0": [1]}}, ["pruned_heads"]),
     ("config.json", {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "own_factor": 3}},
      ["rope_parameters.own_factor"]),
+    ("config.json", {"partial_rotary_factor": 0.5}, ["rope_parameters.partial_rotary_factor"]),
     ("config.json", {"quantization_config": {"quant_method": "own", "bits": 4}}, ["quantization_config"]),
     ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
@@ -114,7 +115,8 @@ def test_is_causal_is_compared_with_the_masks(tmp_path, report, family, value, s
 
 @pytest.mark.parametrize(("tensor", "status"), [
     ("model.layers.1.self_attn.sinks", "reported"), ("model.layers.1.self_attn.q_proj.bias", "reported"),
-    ("model.layers.7.self_attn.q_proj.weight", "reported"), ("score.weight", "verified"),
+    ("model.layers.7.self_attn.q_proj.weight", "reported"), ("model.embed_norm.weight", "reported"),
+    ("score.weight", "verified"), ("model.pooler.dense.weight", "verified"),
     ("model.layers.1.self_attn.rotary_emb.inv_freq", "verified")])
 def test_stored_tensors_without_a_place_are_named(folder, report, tensor, status):
     import torch

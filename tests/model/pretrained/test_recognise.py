@@ -74,6 +74,14 @@ def packed(folder: Path) -> None:
     config(folder, quantization={"group_size": 64, "bits": 4})
 
 
+def wrapped(folder: Path) -> None:
+    """Name each tensor as DataParallel does."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    save_file({f"module.{name}": tensor for name, tensor in tensors.items()}, folder / "model.safetensors")
+
+
 def parts(folder: Path) -> None:
     tiny.network("llama").save_pretrained(folder, max_shard_size="20KB")
     (folder / "model.safetensors").unlink(missing_ok=True)
@@ -138,7 +146,7 @@ def restored(folder: Path) -> Path:
 NOTEBOOK = "in a notebook with look("
 CAUSES = {
     "a checkpoint of timm": Cause(lambda folder: files(folder, *EDITED, config_DOT_json={"architecture": "vit_tiny"}),
-                                  ("has no model_type", NOTEBOOK), restored),
+                                  ("a checkpoint of timm", f"{NOTEBOOK}timm.create_model('vit_tiny'"), restored),
     "an empty folder": Cause(lambda folder: files(folder, ""), ("has no config.json", "save_pretrained"), restored),
     "no type, a known class": Cause(lambda folder: config(folder, model_type=...),
                                     ("has no model_type", "add the one"),
@@ -152,6 +160,11 @@ CAUSES = {
     "a part missing": Cause(lambda folder: (parts(folder), (folder / "kept").rename(
         folder / "model.safetensors.index.json"), next(folder.glob("*-of-*")).unlink()),
                             ("-of-", "has no 'model-"), lambda folder: restored(files(folder, ""))),
+    "other names": Cause(wrapped, ("have other names, such as module.", "save_pretrained"), restored),
+    "several texts": Cause(lambda folder: config(folder, model_type="musicgen"), ("several text models", NOTEBOOK),
+                           transformer),
+    "no class": Cause(lambda folder: config(folder, model_type="pix2struct", architectures=...),
+                      ("names no class", NOTEBOOK), transformer),
     "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
                      ("Git LFS pointer", "git lfs pull"), restored),
     "numbers for MLX": Cause(packed, ("holds lm_head.weight as", "choose the unquantised"), restored),
