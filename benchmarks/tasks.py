@@ -27,7 +27,7 @@ from model.scratch import grammar, head_scores, models
 from model.scratch.source import WEIGHTS, open_model
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, slots
-from model.studies import induction
+from model.studies import induction, mechanisms
 
 PAGE = Path(__file__).with_name("tasks.md")
 MARKED = "marked-digit"
@@ -128,7 +128,8 @@ def look_at_induction(folder: Path) -> dict:
     opened = open_model("induction", folder=folder)
     about = models.read_metadata(folder / "induction.safetensors")
     plain = induction.mean_scores(opened)
-    strongest = int(plain.prefix.argmax())
+    strongest, copying = int(plain.prefix.argmax()), mechanisms.copying(opened)
+    assert copying is not None   # our decoder has an unembedding
     costs = {}
     for layer, head in plain.heads:
         if layer == 0:
@@ -138,7 +139,7 @@ def look_at_induction(folder: Path) -> dict:
             "silencing_lowers_prefix_by": costs,
             "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]),
                        "prefix": float(plain.prefix[i]),
-                       "copying": float(induction.copying(opened, [(layer, head)])[0])}
+                       "copying": float(copying[i])}
                       for i, (layer, head) in enumerate(plain.heads)]}
 
 
