@@ -63,11 +63,11 @@ class Model:
         plain = sources.open_query(self.name, text, text_b, target)
         silence, patch, hide = [*silence], [*patch], [*hide]
         edits: set[Edit] = set()
-        if silence or temper or patch:
+        if silence or temper or patch or map is not None:
             kind = Record(answer_to(plain)).map_named(map).kind
-            edits |= {Silence(kind, *head) for head in silence}
-            edits |= {Temper(kind, *head, float(value)) for head, value in (temper or {}).items()}
-            edits |= {Patch(kind, *head, other.answer.query) for head, other in patch}
+            edits |= {Silence(kind, *_pair(head)) for head in silence}
+            edits |= {Temper(kind, *_pair(head), float(value)) for head, value in (temper or {}).items()}
+            edits |= {Patch(kind, *_pair(head), other.answer.query) for head, other in patch}
         if hide:
             source = self._opened.tokens(plain).source
             edits |= {Hide("source", source.index(token)) for token in hide}
@@ -84,6 +84,12 @@ class Model:
         for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than random
         ones."""
         return answer_to(MechanismsQuery(self.name, self.revision))
+
+
+def _pair(head: object) -> HeadId:
+    if not isinstance(head, tuple | list) or len(head) != 2:
+        raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).")
+    return head[0], head[1]
 
 
 def load(path: str | Path) -> Record:

@@ -57,7 +57,7 @@ def save(record: "AttentionRecord", path: str | Path) -> Path:
     large to be opened again, or if the file cannot be written."""
     place = Path(path)
     if place.suffix.lower() != SUFFIX:
-        raise UserError(f"{place.name} has no file extension that says its format; end the name in {SUFFIX}.")
+        raise UserError(f"{place.name} does not end in {SUFFIX}, the format of records; choose such a name.")
     content = encode(record)
     LIMITS.refuse_above("file_bytes", len(content), f"The record for {place.name}", "look at fewer tokens or layers")
     files.write(place, content)

@@ -33,6 +33,8 @@ WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 LAYER_BYTES = 300   # overhead of Python objects
+GAPS = 0.005        # fraction of zeros in some heads only from which dropout is likely
+EIGHT_BITS = 257    # more different numbers than 8 bits can hold
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
 
@@ -181,17 +183,19 @@ def _ours(arrays: Arrays, kind: Kind) -> AttentionMap:
 
 
 def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, np.ndarray], sink: str) -> AttentionMap:
-    shares = arrays.weights(sink, "layer, head, query") if sink in arrays else [None] * len(layers)
-    if len(shares) != len(layers):
-        raise arrays.refused(f"{sink} has {len(shares)} layers instead of {len(layers)}; save one number per row")
     shape = next(iter(layers.values())).shape
+    expected = len(layers), max(len(each) for each in layers.values()), shape[1]
+    shares = arrays.weights(sink, "layer, head, query") if sink in arrays else None
+    if shares is not None and shares.shape != expected:
+        raise arrays.refused(f"{sink} has the shape {shares.shape} instead of {expected}; save one number per row")
     queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
     if kind.base is not Kind.CROSS and queries != keys:
         raise arrays.refused(f"{kind} attention has the same tokens on both sides, but here they differ; save "
                              f"different keys as queries and keys")
     return AttentionMap(kind, queries, queries if queries == keys else keys, tuple(
-        _layer(arrays, kind, index, weights, None if share is None else np.ascontiguousarray(share[:len(weights)]))
-        for (index, weights), share in zip(layers.items(), shares, strict=True)))
+        _layer(arrays, kind, index, weights,
+               None if shares is None else np.ascontiguousarray(shares[number, :len(weights)]))
+        for number, (index, weights) in enumerate(layers.items())))
 
 
 def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> Reported:
@@ -202,7 +206,24 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
     except NotFinite as error:
         raise arrays.refused(f"layer {index} has NaN or infinite weights; {WAY_OUT}") from error
     except ValueError as error:
-        raise arrays.refused(f"{str(error).partition(';')[0]}; {WAY_OUT}") from error
+        raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights)}; {WAY_OUT}") from error
+
+
+def _cause(weights: np.ndarray) -> str:
+    """Return a clause on the likely reason why weights, (head, query, key), are not those of a softmax, or ""."""
+    sums, columns = weights.sum(-1), weights.sum(-2)
+    gaps = (weights == 0) & weights.any(0)   # zeros where another head has a weight
+    if weights.min() < 0:
+        return ", as before the softmax"
+    if np.abs(columns - 1).max() < ROW_SUM_TOLERANCE:
+        return ", while its columns do, as if queries and keys were swapped"
+    if len(np.unique(weights)) < min(EIGHT_BITS, int(np.count_nonzero(weights)) // 2):
+        return ", as if rounded to few digits"
+    if gaps.mean() > GAPS and sums.max() > 1 + ROW_SUM_TOLERANCE:
+        return ", as after dropout"
+    if sums.max() < 1 + ROW_SUM_TOLERANCE:
+        return ", as if keys, such as padding, or a sink were left out"
+    return ""
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:

@@ -30,7 +30,8 @@ def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
     LIMITS.refuse_above("file_bytes", len(content), name, "save fewer layers")
     read = READERS.get(PurePath(name).suffix.lower())
     if read is None:
-        raise UserError(f"{name} has no file extension that says its format; end its name in {' or '.join(READERS)}.")
+        raise UserError(f"{name} does not end in {' or '.join(READERS)}, the formats that can be opened; save the "
+                        f"attention with numpy.savez.")
     file = read(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     _store.put(fingerprint, file, session)

@@ -118,6 +118,7 @@ def test_model_in_memory_is_the_same_as_its_folder(folder, record):
     lambda opened, record: record.weights(map="cross"), lambda opened, record: record.frame(query="absent"),
     lambda opened, record: opened("a cat and a mat").frame(query="a"),   # it stands there twice
     lambda opened, record: record.figure([(9, 9)]), lambda opened, record: record.figure(width="wide"),
+    lambda opened, record: opened(TEXT, map="cross"), lambda opened, record: opened(TEXT, silence=[3]),
     lambda opened, record: opened(""), lambda opened, record: clearhead.open("no-such-model"),
     lambda opened, record: record.writes("no such word"), lambda opened, record: record.lens(99),
     lambda opened, record: clearhead.open(3), lambda opened, record: clearhead.compare(opened, opened),

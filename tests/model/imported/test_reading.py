@@ -126,6 +126,14 @@ def test_non_softmax_says_what_is_wrong_and_what_to_save(said):
         assert said in sentence and "save float32 weights after the softmax and before dropout" in sentence
 
 
+@pytest.mark.parametrize(("said", "numbers"), [
+    ("after dropout", LOWER * KEPT / 0.7), ("before the softmax", np.log(WIDE)), ("a sink", WIDE * 0.8),
+    ("padding", np.where(np.arange(24) < 20, WIDE, 0)), ("queries and keys were swapped", WIDE.swapaxes(2, 3)),
+    ("rounded", WIDE.round(2))])
+def test_likely_cause_is_named(said, numbers):
+    assert said in refusal(saved(attention=numbers, tokens=[f"t{at}" for at in range(24)])).split(";")[0]
+
+
 GOOD = softmax(1, 2, 5, 5)
 BAD = {
     "no array named attention": {"other": GOOD}, "no array named tokens": {"attention": GOOD},
@@ -137,6 +145,8 @@ BAD = {
     "same tokens on both sides": {"self": GOOD, "queries_self": TOKENS, "keys_self": [*TOKENS[:4], "x"]},
     "no weight outside the mask": {"causal": GOOD, "queries_causal": TOKENS, "keys_causal": TOKENS},
     "queries_self": {"self": GOOD},
+    "sink has the shape (1, 2, 4) instead of (1, 2, 5)": {
+        "attention": GOOD, "tokens": TOKENS, "sink": np.zeros((1, 2, 4), np.float32)},
     "one number a layer": {"self": GOOD, "queries_self": TOKENS, "keys_self": TOKENS, "layers_self": [0, 1]},
     "surrogates not allowed": (GOOD, ["a", "b", "c", "d", "\ud800"]),
     "with 1 to 4,096 tokens": (np.zeros((1, 1, 0, 0)), []),
