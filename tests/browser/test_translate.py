@@ -29,6 +29,7 @@ def test_words_are_chosen_and_the_pronoun_follows_the_adjective(watch):
     expect(main.get_by_role("listitem").filter(has_text=words["twin"])).to_contain_text(
         re.compile("il était trop"), timeout=PATIENCE)
     main.get_by_role("button", name=words["play"]).click()
+    seen.page.wait_for_function("() => new URLSearchParams(location.search).get('word') === '2'", timeout=PATIENCE)
     main.get_by_role("button", name=words["pause"]).click(timeout=PATIENCE)
     expect(main.get_by_role("button", name=words["play"])).to_be_visible(timeout=PATIENCE)
     seen.rest()
