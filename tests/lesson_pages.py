@@ -25,6 +25,7 @@ class Shown:
     alts: dict[str, str] = field(default_factory=dict)                   # alternative texts by figure key
     charts: dict[str, dict] = field(default_factory=dict)                # plotly charts by figure key
     confused: list[str] = field(default_factory=list)                    # series that look alike in greyscale
+    unnamed: list[str] = field(default_factory=list)                     # matrices with cells that have no names
     asked: bool = False                                                  # whether model and text were used
     unseen: list[str] = field(default_factory=list)                      # errors: used, but not shown in the sidebar
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
@@ -55,6 +56,8 @@ def _noted(shown: Shown) -> Iterator[None]:
 
     def drawn(spec: dict, *, key: str, **given: Any) -> None:
         shown.confused += [f"{key}: {pair}" for pair in alike_in_grey(spec)]
+        shown.unnamed += [key for trace in spec["data"] if "z" in trace and "customdata" in trace
+                          and np.shape(trace["customdata"])[:2] != array(trace["z"]).shape]
         shown.charts[key.removeprefix("chart-")] = spec
         shown.alts[key.removeprefix("chart-")] = given.get("alt", "")
         chart(spec, key=key, **given)
@@ -82,8 +85,8 @@ def shown(name: str, show: bool = False, **controls: Any) -> Shown:
     """Run the page of lesson `name` with these controls and defaults for the others, with all folds open. show: as if
     *Show me* had been pressed. Pass guess="a" to answer the question and reveal what it covers.
 
-    Fails if the page fails, if two series of a chart look alike in greyscale, or if a model is used that the sidebar
-    does not show.
+    Fails if the page fails, if two series of a chart look alike in greyscale, if a cell of a matrix has no name, or if
+    a model is used that the sidebar does not show.
     """
     found = Shown()
     with _noted(found):
@@ -91,6 +94,7 @@ def shown(name: str, show: bool = False, **controls: Any) -> Shown:
     assert not app.exception and not app.error, (app.exception, app.error)
     assert not found.unseen, found.unseen
     assert not found.confused, f"by their colours alone differ {'; '.join(found.confused)}"
+    assert not found.unnamed, found.unnamed
     found.words = [each.value for kind in ("markdown", "caption", "info", "warning") for each in app.get(kind)]
     found.words += [each.label for kind in ("radio", "button", "toggle", "segmented_control") for each in app.get(kind)]
     return found

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core.query import Kind, Query, quiet
+from model.core.query import Kind, Query, UserError, quiet
 from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, measure_of, patch_heads
 
 FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
@@ -39,7 +39,8 @@ class OfThreeHeads:
 
     def run(self, asked, rows=()):
         self.patched += [tuple((layer, head) for _, layer, head in row) for row in rows]
-        heads = {(Kind.SELF, 0): np.zeros((2, 2, 1)), (Kind.SELF, 2): np.zeros((2, 1, 1))}
+        count = len(asked.query.text.split())
+        heads = {(Kind.SELF, 0): np.zeros((count, 2, 1)), (Kind.SELF, 2): np.zeros((count, 1, 1))}
 
         def answer(row):
             if not rows:
@@ -60,3 +61,10 @@ def test_each_head_each_layer_and_all_are_run_once():
     assert found.heads == ((0, 0), (0, 1), (2, 0))
     assert found.frame()["effect"].tolist() == pytest.approx([3, 3, 3])
     assert np.isnan(PatchEffects(None, False, None, 1.0, 1.0, (), np.zeros(0), {}, 1.0).share(1.0))
+
+
+def test_text_of_another_length_is_refused():
+    model, longer = OfThreeHeads(), Query("m", "r", "b b b")
+    model.answers[longer] = SECOND
+    with pytest.raises(UserError, match="3 tokens in “b b b” and 2 here"):
+        patch_heads(model, PatchQuery(FROM, longer, Kind.SELF), quiet)

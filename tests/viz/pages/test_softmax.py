@@ -6,7 +6,7 @@ from scipy.spatial import distance
 
 from model.ask import sources
 from model.core.query import Kind, Temper
-from tests.lesson_pages import shown
+from tests.lesson_pages import array, shown
 from tests.lesson_sentences import head_rows
 from viz.pages.softmax import GRID, PRESETS
 from viz.state import State
@@ -37,6 +37,8 @@ def test_row_is_measured_over_its_allowed_keys(z, masked, t):
     assert found["spread"]["bits"] == pytest.approx(np.log2(len(row)))
     assert [found["slope"]["most"], found["slope"]["cold"], found["slope"]["hot"]] == pytest.approx(
         [norms.max(), norms[0], norms[-1]], rel=1e-6, abs=1e-300)
+    real, own = page.charts["softmax-slope"]["data"][:2]   # a curve drawn to the top of its axis
+    assert array(real["y"]).max() <= array(own["y"]).max() <= max(1.5 * norms.max(), 0.01)
     assert found["ends"]["share"] == pytest.approx(1 / (row == row.max()).sum())
     table = "\n".join(page.words)
     assert ("overflow**: ∞" in table) == (row.max() / t > 88.72) and ("underflow" in table) == (row.max() / t < -103.98)
