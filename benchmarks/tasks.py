@@ -27,7 +27,7 @@ from model.scratch import grammar, head_scores, models
 from model.scratch.source import WEIGHTS, open_model
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, slots
-from model.studies import induction, mechanisms
+from model.studies import induction
 
 PAGE = Path(__file__).with_name("tasks.md")
 MARKED = "marked-digit"
@@ -128,8 +128,7 @@ def look_at_induction(folder: Path) -> dict:
     opened = open_model("induction", folder=folder)
     about = models.read_metadata(folder / "induction.safetensors")
     plain = induction.mean_scores(opened)
-    strongest, copying = int(plain.prefix.argmax()), mechanisms.copying(opened)
-    assert copying is not None   # our decoder has an unembedding
+    strongest = int(plain.prefix.argmax())
     costs = {}
     for layer, head in plain.heads:
         if layer == 0:
@@ -139,7 +138,7 @@ def look_at_induction(folder: Path) -> dict:
             "silencing_lowers_prefix_by": costs,
             "heads": [{"layer": layer, "head": head, "previous": float(plain.previous[i]),
                        "prefix": float(plain.prefix[i]),
-                       "copying": float(copying[i])}
+                       "copying": float(induction.copying(opened, [(layer, head)])[0])}
                       for i, (layer, head) in enumerate(plain.heads)]}
 
 

@@ -21,7 +21,7 @@ from model.core import heads as core_heads
 from model.core.models import AttentionTrace, Block, Models, OpenModel, Trace, norm_giving
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.statistics import SEED
-from model.studies.induction import LENGTH, mean_scores
+from model.studies.induction import LENGTH, leaning, mean_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -93,14 +93,22 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
     """Measure every head of the decoder, or of the encoder if there is no decoder."""
     trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
     kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
-    kind, found = _attentions(trace)
+    kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
+    blocks = [block for block in trace.blocks if block.kind is kind]
+    found = [(block, attention) for block in blocks for attention in block.attentions if attention.kind is kind]
     heads = tuple((attention.index, head) for _, attention in found for head in range(len(attention.w_output)))
     sizes = {(attention.query.weight.shape[1:], attention.value.weight.shape[1:]) for _, attention in found}
     if len(sizes) > 1:
         raise UserError(f"The layers of {opened.card.title} have heads of different sizes, so their weights do not fit "
                         f"into one table; choose another model.")
-    weights, embedding = _weights(found), _embedding(opened)
-    copying = _copying(trace, kind, weights, embedding)
+    weights = _weights(found)
+    embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
+    copying = None
+    if trace.transform is None and trace.unembedding and embedding.shape == trace.unembedding.weight.shape:
+        read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
+        mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
+        copying = np.array([leaning(out @ mixed @ value)
+                            for out, value in zip(weights.output, weights.value, strict=True)])
     report(0.3, "matching queries and keys")
     same = embedding.T.astype(np.float64) @ embedding
     matching = np.array([leaning(key.T @ same @ query) if same.shape[0] == len(query) else np.nan
@@ -110,42 +118,6 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
     composition = composed(weights, np.array([layer for layer, _ in heads]),
                            lambda done: report(0.5 + 0.5 * done, "composing pairs of heads"))
     return Mechanisms(heads, copying, matching, detected, composition, null_of(weights))
-
-
-def copying(opened: OpenModel) -> np.ndarray | None:
-    """Measure only whether each head raises the logits of the tokens it attends to, float64 (head), or None without an
-    unembedding."""
-    trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
-    kind, found = _attentions(trace)
-    return _copying(trace, kind, _weights(found), _embedding(opened))
-
-
-def _attentions(trace: Trace) -> tuple[Kind, list[tuple[Block, AttentionTrace]]]:
-    """Return the kind of attention that is measured, the decoder's if there is one, and its layers."""
-    kind = Kind.CAUSAL if any(block.kind is Kind.CAUSAL for block in trace.blocks) else Kind.SELF
-    return kind, [(block, attention) for block in trace.blocks if block.kind is kind
-                  for attention in block.attentions if attention.kind is kind]
-
-
-def _embedding(opened: OpenModel) -> np.ndarray:
-    embedding: np.ndarray = opened.network.get_input_embeddings().weight.detach().float().numpy()
-    return embedding
-
-
-def _copying(trace: Trace, kind: Kind, weights: _Weights, embedding: np.ndarray) -> np.ndarray | None:
-    """Return the share for the non-zero eigenvalues of W_E W_V W_O W_U, which are those of the small matrix W_O W_U W_E
-    W_V, (d_v, d_v)."""
-    if trace.transform is not None or not trace.unembedding or embedding.shape != trace.unembedding.weight.shape:
-        return None
-    read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
-    mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
-    return np.array([leaning(out @ mixed @ value) for out, value in zip(weights.output, weights.value, strict=True)])
-
-
-def leaning(matrix: np.ndarray) -> float:
-    """Compute Σλ / Σ|λ| over the eigenvalues of a matrix, from -1 to 1."""
-    eigenvalues = np.linalg.eigvals(matrix)
-    return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
 
 
 def detectors(opened: OpenModel) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from model.scratch import grammar, models, tokens
 from model.scratch.source import card
 from model.scratch.tasks import induction as induction_task
 from model.scratch.transformer import Config, Transformer
-from model.studies import mechanisms
+from model.studies import induction
 
 HEADS = 3
 
@@ -37,6 +37,6 @@ def test_copying_and_suppressing_heads():
     model, attention = opened(models.Writer, network, induction_task.WORDS), network.decoder.layers[0].attention
     with torch.no_grad():
         attention.w_output.weight.copy_(attention.w_value.weight.T)  # the product is then positive semi-definite
-        assert mechanisms.copying(model)[1] == pytest.approx(1, abs=1e-4)
+        assert induction.copying(model, [(0, 1)]) == pytest.approx(1, abs=1e-4)
         attention.w_output.weight.neg_()
-    assert mechanisms.copying(model)[1] == pytest.approx(-1, abs=1e-4)
+    assert induction.copying(model, [(0, 1)]) == pytest.approx(-1, abs=1e-4)
