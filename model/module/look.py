@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from model.core.query import Query, UserError, first_line
 from model.core.record import (
     ROW_SUM_TOLERANCE,
@@ -74,8 +76,8 @@ def _check(network: object, batch: int) -> None:
     if not isinstance(network, torch.nn.Module) or isinstance(network, torch.jit.ScriptModule):
         raise UserError(f"look needs a torch module that is not compiled by TorchScript, but this is a "
                         f"{type(network).__name__}; give the model object itself.")
-    if batch < 0:
-        raise UserError(f"batch is {batch} but must be the number of an item, from 0.")
+    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 0:
+        raise UserError(f"batch is {batch!r} but must be the number of an item, from 0.")
 
 
 def _names(tokens: Names | None) -> tuple[Tokens | None, Tokens | None]:

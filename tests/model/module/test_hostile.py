@@ -94,7 +94,8 @@ REFUSED = {   # what is handed over, and a part of the sentence
         None, (), {"nosuch": STATE}, STATE.numpy(), "text", torch.arange(4)))},
     **{f"no module {index}": (lambda given=given: look(given, STATE), "look needs a torch module")
        for index, given in enumerate(("minilm", nn.Linear))},
-    **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "") for batch in (2, -1)},
+    **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "")
+       for batch in (2, -1, "a", None, True, 1.0)},
     **{f"tokens {index}": (lambda given=given: look(ONE, STATE, tokens=given), "") for index, given in enumerate((
         ["a"], [], "abcd", [1, 2, 3, 4], (["a"], ["b"])))},
 }
