@@ -62,6 +62,19 @@ def test_model_is_fetched_with_progress_and_opens(contents, hub, home, report):
     assert fetching.fetch("owner/name", report) == folder and hub.asked == []
 
 
+def test_weights_in_several_files_are_fetched_with_their_index(tmp_path, report):
+    folder = tiny.save(tmp_path / "sharded", "llama")
+    (folder / "model.safetensors").unlink()
+    tiny.network("llama").save_pretrained(folder, max_shard_size="50KB")
+    parts = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with serve(parts):
+        fetched = fetching.fetch("owner/name", report)
+    assert {path.name for path in fetched.glob("*model*")} == {name for name in parts if "model" in name}
+    assert len(list(fetched.glob("model-*.safetensors"))) > 1
+    record = load.open_model("owner/name", report).record(Query("owner/name", "r", "the cat sat"), report)
+    assert record.verification.status == "verified"
+
+
 def test_broken_connection_resumes(contents, hub, home, report):
     place = len([name for name in contents if name not in UNWANTED]) - 1   # the weights come last
     hub.breaks[place] = 9000
