@@ -1,6 +1,7 @@
 """The page on grammar: a treebank, how well heads follow each of its relations, and a sentence with its tree above and
 a head's choices below."""
 import io
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,7 @@ RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "cc
              "xcomp")
 MOST_SENTENCES, MEGABYTES = 300, 5   # limits per upload; the command line has none
 LONGEST = 60                         # most words of a sentence that can be drawn
+TENTH = Decimal("0.1")                # unit of the rounded shares
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 PAGE = Page("record", own_texts=True, controls=(
     Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
@@ -125,9 +127,9 @@ def _table(report: SyntaxReport) -> None:
 
 
 def _in_words(row: dict) -> str:
-    """Return a row of the table as a sentence, without its empty cells."""
+    """Return a row of the table as a sentence, without its empty cells. Numbers are rounded as in the table."""
     (_, name), *cells = row.items()
-    said = (f"{title} {cell:.1f}" if isinstance(cell, float) else f"{title} {cell}"
+    said = (f"{title} {Decimal(cell).quantize(TENTH, ROUND_HALF_UP) if isinstance(cell, float) else cell}"
             for title, cell in cells if cell == cell and cell not in ("", "–"))
     return f"**{name}**: {', '.join(said)}"
 
