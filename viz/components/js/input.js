@@ -42,9 +42,9 @@ export const onKeys = (on, target, act) =>
  *   point: (found?: number) => void, reach?: (found?: number) => void, about: (found: number) => [string, string[][]],
  *   next?: (found: number | undefined, step: number[]) => number, choose: (found: number, event: UIEvent) => void,
  *   press?: (event: KeyboardEvent, found?: number) => *}} acts
- *   part, board: the elements that receive the pointer and the keys; at: the part under the pointer; point, reach: frame
- *   the part under the pointer and the one reached with the keyboard; about: title and rows of its tooltip; next: the
- *   part `step` (columns, rows) away, if arrow keys move; press: handles other keys, or returns false
+ *   part, board: the elements that receive the pointer and the keys; at: the part under the pointer; point, reach:
+ *   frame the part under the pointer and the one reached with the keyboard; about: title and rows of its tooltip; next:
+ *   the part `step` (columns, rows) away, if arrow keys move; press: handles other keys, or returns false
  * @returns {() => void} frames the reached part again, after the picture was redrawn
  */
 export function explored(on, tip, { part, board = part, at, point, reach, about, next, choose, press }) {
