@@ -90,8 +90,11 @@ export function stage(start, { lesson, only }, tell) {
     const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
       Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
     const key = `${screens[place].name} ${proof} ${innerWidth} ${innerHeight}`;
-    // pictures then also take the rest of the window
-    if (!scales.has(key)) later = setTimeout(() => dispatchEvent(new Event("resize")), SETTLED);
+    // pictures then also take the rest of the window, and the screen is fitted again to their final height
+    if (!scales.has(key)) later = setTimeout(() => {
+      if (!step) scales.set(key, 1);
+      dispatchEvent(new Event("resize"));
+    }, SETTLED);
     let scale = scales.get(key) ?? 1;
     enlarged(scale);
     for (let tries = 0; fit && tries < 3; tries++) {
