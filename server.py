@@ -51,7 +51,7 @@ from typing import Any  # noqa: E402
 import streamlit as st  # noqa: E402, because the settings must be set before this import
 from starlette.middleware import Middleware  # noqa: E402
 
-from viz.components.files import COMPRESSION, Preloads, routes  # noqa: E402
+from viz.components.files import COMPRESSION, routes  # noqa: E402
 from viz.server import log  # noqa: E402
 from viz.server.guard import Doors, Guard  # noqa: E402
 from viz.startup import lifespan  # noqa: E402
@@ -59,7 +59,7 @@ from viz.startup import lifespan  # noqa: E402
 settings.hold()
 log.begin()
 parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also used by a benchmark's server
-                         "middleware": [Middleware(Guard), Middleware(Doors), Middleware(Preloads), COMPRESSION]}
+                         "middleware": [Middleware(Guard), Middleware(Doors), COMPRESSION]}
 app = st.App("app.py", **parts)
 
 if __name__ == "__main__":   # otherwise `python server.py` would exit silently

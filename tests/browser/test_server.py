@@ -60,18 +60,6 @@ def test_strangers_see_heads_within_limits(browser, strangers, tmp_path):
         page.close()
 
 
-def test_first_document_lists_every_module_that_its_page_loads(browser, strangers):
-    page = browser.new_page()
-    try:
-        listed = page.goto(strangers.address).headers["link"]
-        page.wait_for_selector(".st-key-head .view .board", timeout=PATIENCE)
-        loaded = page.evaluate("() => performance.getEntriesByType('resource').map((each) => each.name)")
-        ours = {urlsplit(url).path for url in loaded if "/browser/" in url}
-        assert "/demo/browser/" in listed and ours and {url for url in ours if f"<{url}>" not in listed} == set()
-    finally:
-        page.close()
-
-
 @pytest.mark.parametrize("params, sentence", [({"model": model}, "its catalogue|name is empty") for model in AROUND]
                          + [({"model": "gpt2"}, "downloads nothing"),
                             ({"text": "word " * 100}, "500 characters.* 300")], ids=str)

@@ -22,21 +22,8 @@ def _imports(path: Path, seen: list[Path]) -> list[Path]:
     return seen
 
 
-def module_files(*names: str) -> list[Path]:
-    """Return the files of modules of this folder and of all their imports, imports first."""
-    paths: list[Path] = []
-    for name in names:
-        _imports((FOLDER / name).resolve(), paths)
-    return paths
-
-
-def inside(path: Path) -> str:
-    """Return a module's path relative to this folder."""
-    return path.relative_to(FOLDER.resolve()).as_posix()
-
-
 def _name(path: Path) -> str:
-    return f'modules["{inside(path)}"]'
+    return f'modules["{path.relative_to(FOLDER.resolve()).as_posix()}"]'
 
 
 def _function(path: Path) -> str:
@@ -51,7 +38,10 @@ def _function(path: Path) -> str:
 def script(*names: str) -> str:
     """Return modules of this folder and all their imports as one script. A module's exports are in modules["path"],
     relative to this folder."""
-    return "const modules = {};\n" + "".join(map(_function, module_files(*names)))
+    paths: list[Path] = []
+    for name in names:
+        _imports((FOLDER / name).resolve(), paths)
+    return "const modules = {};\n" + "".join(map(_function, paths))
 
 
 def component_style(component: str) -> str:

@@ -17,9 +17,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viz.components.bundle import inside, module_files
 from viz.text import strings
 
 FOLDER = Path(__file__).parent
@@ -67,14 +66,10 @@ def version(name: str) -> str:
 
 def address(name: str) -> str:
     """Return a file's URL path, below the server's base path if there is one."""
-    return f"{_base_path()}/{PLACE}/{version(name)}/{name}"
-
-
-def _base_path() -> str:
     import streamlit as st
 
     base = st.get_option("server.baseUrlPath").strip("/")
-    return f"/{base}" if base else ""
+    return f"{'/' + base if base else ''}/{PLACE}/{version(name)}/{name}"
 
 
 def module_code(name: str, function: str, otherwise: str | None = None, beside: str = "") -> str:
@@ -124,38 +119,6 @@ def moved(page: str, query: str) -> str:
         name = "grammar"
     query = "&".join(filter(None, (part, query)))
     return f"{name}?{query}" if query else name
-
-
-# modules that the first page draws with, whose style sheets have the same name
-FIRST = ("js/cookie.js", "js/history.js", "js/presentation.js", "js/terms.js", "js/component.js",
-         "token_strip/token_strip.js", "head_grid/head_grid.js", "head_view/head_view.js")
-
-
-@functools.cache
-def _preloads() -> bytes:
-    """Return a Link header (RFC 8288) that lists the first page's modules and style sheets. The browser then loads them
-    while it loads Streamlit's own files, instead of in a chain of imports when they are needed."""
-    sheets = [name for name in ("js/shared.css", *(f"{each[:-3]}.css" for each in FIRST)) if name in _modules()]
-    links = [f"<{address(name)}>; rel=modulepreload" for name in map(inside, module_files(*FIRST))]
-    links += [f"<{address(name)}>; rel=preload; as=fetch; crossorigin" for name in sheets]
-    return ", ".join(links).encode("ascii")
-
-
-class Preloads:
-    """ASGI middleware that adds the Link header to the first page's document."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request, and add the header to the document at the server's base path."""
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"link", _preloads())]
-            await send(message)
-
-        first = scope["type"] == "http" and scope["path"].rstrip("/") == _base_path()
-        await self.app(scope, receive, sent if first else send)
 
 
 QUIET = 1.5   # seconds without a request after which pages are assumed to be drawn
