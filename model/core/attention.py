@@ -64,14 +64,13 @@ def softmax(scores: Array, allowed: Array | None = None, *, temperature: float |
     xp = library(scores)
     if allowed is not None:
         scores = xp.where(allowed, scores, -math.inf)
-    if xp is not np and sink is None and isinstance(temperature, float) and temperature == 1:
+    plain = isinstance(temperature, float) and temperature == 1
+    if xp is not np and sink is None and plain:
         return xp.softmax(scores, -1)   # the same formula in one pass over memory
     top = xp.amax(scores, -1, keepdims=True)
     if sink is not None:
         top = xp.maximum(top, sink)
-    raised = scores - top
-    if not isinstance(temperature, float) or temperature != 1:
-        raised = raised / temperature
+    raised = scores - top if plain else (scores - top) / temperature
     raised = np.exp(raised, out=raised) if xp is np else xp.exp(raised)   # in place, to allocate n² numbers once
     total = raised.sum(-1, keepdims=True)
     if sink is not None:

@@ -187,8 +187,8 @@ def tensor_of(array: np.ndarray) -> "Tensor":
     return torch.from_numpy(alias)
 
 
-def _giver(weights: int) -> "Callable[[np.ndarray], np.ndarray | Tensor]":
-    """Return what turns arrays into numpy's arrays or torch's tensors, whichever computes this many weights sooner."""
+def _converter(weights: int) -> "Callable[[np.ndarray], np.ndarray | Tensor]":
+    """Return np.asarray or tensor_of, whichever leads to this many weights sooner."""
     return np.asarray if weights <= (SMALL if "torch" in sys.modules else SMALL_WITHOUT_TORCH) else tensor_of
 
 
@@ -241,7 +241,7 @@ class Attends:
         # all queries of a group share one key head, which is not copied
         key = self.key if len(wanted) == len(self.query) else self.key[wanted // (len(self.query) // len(self.key))]
         key = key[:, keys]
-        give = _giver(query.shape[0] * query.shape[1] * key.shape[1])
+        give = _converter(query.shape[0] * query.shape[1] * key.shape[1])
         grouped = give(query).reshape(len(key), -1, query.shape[-1])
         scores = attention.scores(grouped, give(key), scale=self.scale, softcap=self.softcap)
         scores = scores.reshape(len(wanted), query.shape[1], -1)
@@ -272,7 +272,7 @@ class Attends:
     def mix(self, weights: np.ndarray) -> np.ndarray:
         """Return weights · value, (head, row, d_v), for weights (head, row, key) over all keys."""
         heads, rows, keys = weights.shape
-        give = _giver(weights.size)
+        give = _converter(weights.size)
         mixed = give(weights.reshape(len(self.value), -1, keys)) @ give(self.value)
         return np.asarray(mixed).reshape(heads, rows, -1)
 

@@ -18,8 +18,8 @@ LARGE = -1e9      # replaces −∞ in much code, such as The Annotated Transfor
 def toy_scores(n: int, seed: int) -> np.ndarray:
     """Return scores 1.5 q · k / √d_k of n random queries and keys, d_k = 16, float64 (query, key), determined by the
     seed."""
-    rng = np.random.default_rng([seed, n])
-    return rng.standard_normal((n, 16)) @ rng.standard_normal((16, n)) / 4 * 1.5
+    rng, d_k = np.random.default_rng([seed, n]), 16
+    return rng.standard_normal((n, d_k)) @ rng.standard_normal((d_k, n)) / d_k**0.5 * 1.5
 
 
 def padding_mask(n: int, padded: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The vocabulary of the resolver's and the translator's small world: English words with French translations, written
 for this project.
 
-The words are in assets/lexicon, those in tables named held_out never occur in training.
+The words are in assets/lexicon. Those in tables named held_out… never occur in training.
 """
 import tomllib
 from dataclasses import dataclass

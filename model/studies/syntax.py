@@ -297,7 +297,7 @@ def join(parts: Sequence[Choices]) -> Choices:
     return Choices(full[0].heads, **whole, not_found=not_found, too_long=too_long)
 
 
-LEFT_OUT = ("sentences", "not_found", "too_long", "unplaced")   # numbers of `Counts` that add up
+TOTALS = ("sentences", "not_found", "too_long", "unplaced")   # fields of `Counts` that are summed
 DIRECTIONS = ("dependent", "head")   # the source word: a dependent attends to its head, or a head to its dependent
 OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in words from the dependent to its head
 
@@ -416,7 +416,7 @@ def merge(first: Counts, second: Counts) -> Counts:
         if counts.heads:
             for name, table in tables.items():
                 table[np.searchsorted(names, counts.names)] += getattr(counts, name)
-    tables |= {name: getattr(first, name) + getattr(second, name) for name in LEFT_OUT}
+    tables |= {name: getattr(first, name) + getattr(second, name) for name in TOTALS}
     return Counts(names, heads, **tables)
 
 
@@ -544,7 +544,7 @@ class SyntaxReport:
 
     def as_object(self) -> dict[str, object]:
         """Return the report for JSON. The held-out accuracy of a relation that only occurs in one half is missing."""
-        return {name: getattr(self.counts, name) for name in LEFT_OUT} | {
+        return {name: getattr(self.counts, name) for name in TOTALS} | {
             "alone": self.alone, "relations": {score.name: score for score in self.relations}}
 
 

@@ -263,9 +263,10 @@ class Section(Texts):
 
     def hidden(self, control: str = "guess") -> bool:
         """While this control's question is unanswered, draw a placeholder for what would answer it, and return true."""
-        if not self.lesson.open(control):
+        hidden = not self.lesson.open(control)
+        if hidden:
             self.lesson.covered(self.name)
-        return not self.lesson.open(control)
+        return hidden
 
     def figure(self, draw: Callable[..., FigureSpec], *given: object, key: str, kind: str = "",
                **options: Any) -> None:
