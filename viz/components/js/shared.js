@@ -64,7 +64,9 @@ export const framed = (name, create) => (element, bytes, send) => {
   const draw = () => {
     waiting ||= requestAnimationFrame(() => {
       waiting = 0;
-      if (root.clientWidth && !incomplete) redraw?.(palette(root, body.colours));
+      if (!root.clientWidth || incomplete) return;
+      const colours = palette(root, body.colours);   // also sets the style sheet's colours
+      redraw?.(colours);
     });
   };
   const sizes = new ResizeObserver(draw);
