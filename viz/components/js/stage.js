@@ -68,6 +68,7 @@ export function stage(start, { lesson, only }, tell) {
   const texts = (screen) => within(screen, TEXTS).filter((text) => text.textContent.trim());
 
   function show() {
+    if (waiting < 0) return;   // ended
     waiting = 0;
     const page = document.querySelector(BLOCK);
     screens = !page ? [] : lesson ? screensOf(page) : [{ name: TITLE, seen: [] }];
@@ -162,7 +163,7 @@ export function stage(start, { lesson, only }, tell) {
     removeEventListener("resize", soon);
     clearTimeout(later);
     cancelAnimationFrame(waiting);
-    waiting = -1;   // late calls have no effect
+    waiting = -1;
     document.documentElement.style.removeProperty("--lecture");
     for (const each of ["seen", "said"]) mark(each, []);
   };
