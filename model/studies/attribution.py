@@ -3,7 +3,7 @@
 The answer to explain is one number: a log-probability, the difference of two log-probabilities, or the cosine of two
 sentence vectors. This module only needs numpy; `ExplainedAnswer` (model/studies/token_removal.py) runs the model.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -105,25 +105,26 @@ class Attribution:
         return values | {name: self.scores[name] for name in order if name in self.scores}
 
 
-def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
-    """Compute Spearman's ρ between two scores of the same tokens; NaN for fewer than FEWEST tokens or a constant
-    score."""
-    return statistics.spearman(first, second) if len(first) >= FEWEST else float("nan")
+def rank_agreement(scores: Sequence[np.ndarray], effects: np.ndarray) -> np.ndarray:
+    """Compute Spearman's ρ of every score with every row of `effects`, both lists of values of the same tokens, float64
+    (score, effect). NaN for fewer than FEWEST tokens or a constant score."""
+    if effects.shape[1] < FEWEST:
+        return np.full((len(scores), len(effects)), np.nan)
+    return statistics.rank_correlations(np.array(scores), effects)
 
 
 def agreement(attribution: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
     """Return {method: Spearman's ρ with the effects of removal, (removal)}. Magnitudes are compared, because attention
     has no sign."""
-    effects = attribution.effects
-    return {name: np.array([rank_agreement(np.abs(score[attribution.ranked]), effect) for effect in effects])
-            for name, score in attribution.by_method(layer, head).items()}
+    methods = attribution.by_method(layer, head)
+    scores = [np.abs(score[attribution.ranked]) for score in methods.values()]
+    return dict(zip(methods, rank_agreement(scores, attribution.effects), strict=True))
 
 
 def ceiling(attribution: Attribution) -> np.ndarray:
     """Return how well the ways of removing a token agree: each one's mean ρ with the two others (removal)."""
-    effects = attribution.effects
-    return np.array([np.mean([rank_agreement(effects[one], effects[other]) for other in range(3) if other != one])
-                     for one in range(3)])
+    both = rank_agreement(list(attribution.effects), attribution.effects)
+    return np.array([np.delete(row, one).mean() for one, row in enumerate(both)])
 
 
 def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,

@@ -1,6 +1,7 @@
 """Evaluate attribution methods over sets of texts, from explain.csv and agreement.csv in assets/cases."""
 import csv
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -159,13 +160,9 @@ def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarr
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
     """Return the mean rank correlation of a measure for each layer, over texts and REMOVALS, as in Abnar & Zuidema
     2020. measure: a key of `Attribution.by_layer`."""
-    result = []
-    for place in range(len(found[0].layers)):
-        values = []
-        for one in found:
-            chosen, scores = one.ranked, one.by_layer.get(measure, ())
-            if scores and len(scores[place]):
-                values += [rank_agreement(scores[place][chosen], effect) for effect in one.effects]
-        values = [value for value in values if np.isfinite(value)]
-        result.append(float(np.mean(values)) if values else float("nan"))
-    return result
+    from pandas import DataFrame
+
+    measured = [one for one in found if one.by_layer.get(measure, ())]
+    values = [rank_agreement([layer[one.ranked] if len(layer) else np.full(one.ranked.sum(), np.nan)
+                              for layer in one.by_layer[measure]], one.effects) for one in measured]
+    return DataFrame(np.concatenate(values, 1).T).mean().tolist() if values else [math.nan] * len(found[0].layers)
