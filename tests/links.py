@@ -5,8 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 from benchmarks.session import Session
+from viz.page_controls import Control
 
-TRAINS = {"run", "train"}   # controls of lessons that train a model, which takes up to half a minute of processor time
+
+def trains(control: Control) -> bool:
+    """Return whether the control trains a model, which takes up to half a minute of processor time."""
+    return control.start is False and control.name in ("run", "train", "copy")
 
 
 class Page(Session):

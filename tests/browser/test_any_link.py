@@ -5,7 +5,6 @@ import pytest
 from tests import links
 from tests.conftest import LONG
 from tests.hostile import RUNS
-from tests.links import TRAINS
 from viz.page import pages
 from viz.page_controls import Choice, Control, Number, Numbers, Places, Steps, Words
 from viz.text import strings
@@ -38,7 +37,7 @@ def end(control: Control, high: bool) -> str:
 def ends(name: str) -> list[dict[str, str]]:
     """Return links that set all controls of the page to their limits without training anything; with `--all` also with
     training, with both limits together, and one by one."""
-    turned = [each for each in CONTROLS[name] if LONG or each.name not in TRAINS]
+    turned = [each for each in CONTROLS[name] if LONG or not links.trains(each)]
     if not LONG:
         return [{each.name: end(each, number % 2 == 0) for number, each in enumerate(turned)}] if turned else []
     together = [{each.name: end(each, high) for each in turned} for high in (False, True)]

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
-from tests.links import TRAINS
+from tests.links import trains
 from viz.page import lessons, pages
 from viz.text import strings
 
@@ -23,8 +23,8 @@ STREAMLITS = {
     # a formula wider than the phone; the keyboard reaches it in Chromium and Firefox, which focus what scrolls
     "scrollable-region-focusable": ".katex-display"}
 WCAG, COLOURS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"], ["color-contrast"]
-# what plotly draws has a description beside it, and axe knows no colours of SVG
-AXE = """([runOnly, streamlits]) => axe.run({ exclude: [".main-svg"] }, {
+# what plotly and KaTeX draw has a description beside it, and axe knows no colours of SVG
+AXE = """([runOnly, streamlits]) => axe.run({ exclude: [".main-svg", ".katex"] }, {
         runOnly, resultTypes: ["violations"], elementRef: true, iframes: false, preload: false,
     }).then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes
         .filter(({ element }) => /serious|critical/.test(impact) && !element.closest(streamlits[id] ?? "no-element"))
@@ -95,7 +95,7 @@ def answered(name: str, everything: bool = False) -> str:
     if name not in lessons():
         return f"/{name}"
     page, prose = pages()[name][0], strings(f"lessons/{name}")
-    on = {each.name: "1" for each in page.controls if each.start is False and (everything or each.name not in TRAINS)}
+    on = {each.name: "1" for each in page.controls if each.start is False and (everything or not trains(each))}
     right = {table: "abcd"[each["right"]] for table, each in prose.items()
              if isinstance(each, dict) and isinstance(each.get("right"), int)}
     return f"/{name}?" + urlencode(on | {"guess": right["predict"]}
