@@ -8,6 +8,7 @@ animal. Verbs agree with their subject at any distance.
 by pairs of animals: a tested pair never occurs in training.
 """
 import random
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cache
 
@@ -121,7 +122,7 @@ def draw(rng: random.Random, split: str = "train") -> Story:
                  rng.random() < 1 / 2, rng.choice(ENDINGS))
 
 
-# The possible next words, derived from the words alone, with one short rule per part of a story.
+# The possible next words, derived from the words alone.
 
 Chances = dict[str, float]
 
@@ -129,21 +130,40 @@ Chances = dict[str, float]
 def following(words: tuple[str, ...]) -> Chances:
     """Return {next word: probability} after the first words of a training story, with END after a complete one; empty
     if no story begins like this."""
-    sentences = _sentences(words)
-    if len(sentences) > 3:
-        return {END: 1.0} if not sentences[3] else {}
-    return (_first, _second, _third)[len(sentences) - 1](sentences)
-
-
-def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Split words into sentences, without the full stops; the last one is unfinished."""
-    parts: list[list[str]] = [[]]
+    story = _next_words()
+    chances = next(story)
     for word in words:
-        if word == ".":
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return [tuple(part) for part in parts]
+        chances = story.send(word) if word in chances else {}
+    return chances
+
+
+def _next_words() -> Generator[Chances, str, None]:
+    """Yield the probabilities of a story's next word, and receive the word that was chosen."""
+    word = yield {"the": 1 / 2} | _even([each[0] for each in OPENINGS[1:]], 1 / 2)
+    if word != "the":
+        for each in next(opening[1:] for opening in OPENINGS[1:] if opening[0] == word):
+            yield {each: 1.0}
+        yield {"the": 1.0}
+    word = yield _even(_nouns(), 3 / 4) | _even(ADJECTIVES, 1 / 4)
+    first, many = _known((yield _even(_nouns())) if word in ADJECTIVES else word)
+    verbs = [verb[many] for verb in VERBS]
+    if (yield _even(verbs, 1 / 2) | _even(NEAR, 1 / 2)) in NEAR:
+        yield {"the": 1.0}
+        yield _even([form for place in PLACES for form in place])
+        yield _even(verbs)
+    yield {"the": 1.0}
+    second, _ = _known((yield _even([each.noun(not many) for each in acquaintances(first)])))
+    yield {".": 1.0}
+    plural = (yield {"it": 1 / 2, "they": 1 / 2}) == "they"
+    yield {"are" if plural else "is": 1.0}
+    state = yield _even(STATES)
+    for each in ("and", *_consequence(first if plural == many else second, plural, state), ".", "then", "the"):
+        yield {each: 1.0}
+    _, plural = _known((yield _even([first.noun(many), second.noun(not many)])))
+    yield _even([ending[plural] for ending in ENDINGS])
+    yield {".": 1.0}
+    yield {END: 1.0}
+    yield {}
 
 
 def _even(words: tuple[str, ...] | list[str], share: float = 1.0) -> Chances:
@@ -158,72 +178,6 @@ def _nouns() -> list[str]:
 def _known(noun: str) -> tuple[Animal, bool]:
     """Return a noun's animal, and whether it is plural. Raises KeyError for any other noun."""
     return {animal.noun(plural): (animal, plural) for animal in ANIMALS for plural in (False, True)}[noun]
-
-
-def _first(sentences: list[tuple[str, ...]]) -> Chances:
-    """Return the probabilities within the sentence that names both animals."""
-    words = sentences[0]
-    opening = next((each for each in OPENINGS[1:] if words[:len(each)] == each[:len(words)]), ()) if words else ()
-    if not words:
-        return {"the": 1 / 2} | _even([each[0] for each in OPENINGS[1:]], 1 / 2)
-    if len(words) < len(opening):
-        return {opening[len(words)]: 1.0}
-    words = words[len(opening):]
-    if not words:
-        return {"the": 1.0}
-    if len(words) == 1:
-        return _even(_nouns(), 3 / 4) | _even(ADJECTIVES, 1 / 4)
-    words = words[1:] if words[1] not in ADJECTIVES else words[2:]
-    return _after_subject(words) if words else _even(_nouns())
-
-
-def _after_subject(words: tuple[str, ...]) -> Chances:
-    """Return the probabilities after the first animal; `words` starts with its noun."""
-    animal, many = _known(words[0])
-    verbs = [verb[many] for verb in VERBS]
-    if len(words) == 1:
-        return _even(verbs, 1 / 2) | _even(NEAR, 1 / 2)
-    rest = words[1:]
-    if rest[0] in NEAR:
-        if len(rest) < 3:
-            return {"the": 1.0} if len(rest) == 1 else _even([form for place in PLACES for form in place])
-        rest = rest[3:]
-    if not rest:
-        return _even(verbs)
-    if len(rest) == 1:
-        return {"the": 1.0}
-    return _even([each.noun(not many) for each in acquaintances(animal)]) if len(rest) == 2 else {".": 1.0}
-
-
-def _animals(sentence: tuple[str, ...]) -> list[str]:
-    """Return the animals among a first sentence's nouns, in order."""
-    return [word for word in sentence if word in _nouns()]
-
-
-def _second(sentences: list[tuple[str, ...]]) -> Chances:
-    """Return the probabilities within the sentence about "it" or "they"."""
-    words, plural = sentences[1], sentences[1][:1] == ("they",)
-    if not words:
-        return {"it": 1 / 2, "they": 1 / 2}
-    if len(words) == 1:
-        return {"are" if plural else "is": 1.0}
-    if len(words) == 2:
-        return _even(STATES)
-    if len(words) == 3:
-        return {"and": 1.0}
-    animal = next(animal for animal, many in map(_known, _animals(sentences[0])) if many == plural)
-    rest = [*_consequence(animal, plural, words[2]), "."]
-    return {rest[len(words) - 4]: 1.0}
-
-
-def _third(sentences: list[tuple[str, ...]]) -> Chances:
-    """Return the probabilities within the last sentence."""
-    words = sentences[2]
-    if len(words) < 2:
-        return {("then", "the")[len(words)]: 1.0}
-    if len(words) == 2:
-        return _even(_animals(sentences[0]))
-    return _even([ending[_known(words[2])[1]] for ending in ENDINGS]) if len(words) == 3 else {".": 1.0}
 
 
 def phrases() -> dict[str, tuple[str, ...]]:
