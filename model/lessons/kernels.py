@@ -6,6 +6,8 @@ In Nadaraya 1964 and Watson 1964, the estimate at x is the average of all values
 """
 import numpy as np
 
+from model.core import attention
+
 KERNELS = ("gaussian", "epanechnikov", "triangular", "boxcar")
 LIFTS = ("line", "circle")
 
@@ -56,13 +58,7 @@ def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
                         bias: np.ndarray | None = None) -> np.ndarray:
     """Return softmax((q · k + bias) / T), (query, key), with the same function as for the Transformer. bias: one number
     per key."""
-    import torch
-
-    from model.core import attention
-
-    scores = attention.scores(torch.tensor(query), torch.tensor(keys), scale=1.0,
-                              bias=None if bias is None else torch.tensor(bias))
-    return attention.softmax(scores, temperature=temperature).numpy()
+    return attention.softmax(attention.scores(query, keys, scale=1.0, bias=bias), temperature=temperature)
 
 
 def length_bias(keys: np.ndarray) -> np.ndarray:
@@ -111,13 +107,7 @@ def damage(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarr
 def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
            temperature: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the recalled patterns (query, 35), with pixels between −1 and 1, and the weights (query, pair)."""
-    import torch
-
-    from model.core import attention
-
-    mixed, weights = attention.attention(torch.tensor(query), torch.tensor(keys), torch.tensor(values), scale=1.0,
-                                         temperature=temperature)
-    return mixed.numpy(), weights.numpy()
+    return attention.attention(query, keys, values, scale=1.0, temperature=temperature)
 
 
 def best_temperature(share: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core import heads
+from model.core import attention, heads
 from model.core.query import HeadId
 from model.core.record import AttentionMap
 
@@ -41,19 +41,13 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
     LARGE instead of −∞. after: apply the softmax, then set masked weights to 0. renormalised: the same, then divide
     each row by its sum.
     """
-    import torch
-
-    from model.core import attention
-
-    logits, may = torch.from_numpy(np.array(scores, np.float64)), torch.from_numpy(np.array(allowed))
-    if method == "before":
-        return attention.softmax(logits, may).numpy()
-    if method == "finite":
-        return attention.softmax(logits.masked_fill(~may, LARGE)).numpy()
-    zeroed = attention.softmax(logits) * may
-    if method == "after":
-        return zeroed.numpy()
-    return (zeroed / zeroed.sum(-1, keepdim=True)).numpy()
+    with np.errstate(invalid="ignore"):
+        if method == "before":
+            return attention.softmax(scores, allowed)
+        if method == "finite":
+            return attention.softmax(np.where(allowed, scores, LARGE))
+        zeroed = attention.softmax(scores) * allowed
+        return zeroed if method == "after" else zeroed / zeroed.sum(-1, keepdims=True)
 
 
 def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray:

@@ -34,7 +34,29 @@ class DecisionQuery:
     def answer(self, models: Models, report: Progress) -> "Decision":
         """Compute what the pronoun depends on. Raises UserError for any model other than our translator, and for a
         translation without "il" or "elle"."""
-        return decide(self, translator_of(models.open(self, report)), report)
+        opened = translator_of(models.open(self, report))
+        reading = _Reading(opened, self.text)
+        attentions = [(slot.kind, slot.index) for slot in opened.wiring.slots.values()] if opened.wiring else []
+        count = opened.card.heads
+        heads = [(kind, layer, head) for kind, layer in attentions for head in range(count)]
+        silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32)
+                    for mode in ("zero", "mean")}
+        report(0.7, "swapping words with the twin")
+        whole = [reading.share([Silence(*attention, head) for head in range(count)]) for attention in attentions]
+        twin, patched = None, np.zeros(0, np.float32)
+        if self.twin:
+            other = _Reading(opened, self.twin)
+            twin = reading.share(source=other.source)
+            if other.source.shape == reading.source.shape:
+                shares = []
+                for word in range(reading.source.shape[1]):
+                    memory = reading.encoded.clone()
+                    memory[:, word] = other.encoded[:, word]
+                    shares.append(reading.share(memory=memory))
+                patched = np.array(shares, np.float32)
+        return Decision(reading.pronoun, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"],
+                        tuple(attentions), np.array(whole, np.float32), tuple(piece.text for piece in reading.tokens),
+                        patched)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +87,25 @@ class DecisionSetQuery:
 
     def answer(self, models: Models, report: Progress) -> "DecisionSet":
         """Compute what the pronouns depend on. Raises UserError for any model other than our translator."""
-        return decide_set(self, translator_of(models.open(self, report)), report)
+        from model.scratch.head_scores import flip_rate, noun_weights, right_twins
+        from model.scratch.tasks import translator
+
+        opened = translator_of(models.open(self, report))
+        sentences = translator.test_sentences("test", 2 * self.pairs)
+        moved = {}
+        for number, (name, words) in enumerate(WORDS.items()):
+            report(number / (len(WORDS) + 1), f"exchanging {name}")
+            moved[name] = flip_rate(opened.network, sentences, translator.batch, words)
+        rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
+        points, answers = {}, np.array([sentence.answer for sentence in sentences])
+        for kind, row in rows.items():
+            layers = noun_weights(opened.network, sentences, translator.batch, kind, row)
+            weights = np.concatenate(list(layers.values()), 1)
+            both = right_twins(weights.argmax(-1), answers)   # (layer · head)
+            best = int(both.argmax())
+            layer, head = divmod(best, opened.card.heads)
+            points[kind] = (kind, layer, head), float(both[best]), float(weights[:, best].sum(-1).mean())
+        return DecisionSet(moved, points, len(sentences))
 
 
 @dataclass(frozen=True)
@@ -127,50 +167,3 @@ class _Reading:
             return self.model.output(self.model.decode(self.prefix, encoded, source)[:, -1])[0, self.pair]
 
         return float(forward_pass.run(self.opened.session(frozenset(silences), None), decode).softmax(-1)[0])
-
-
-def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> Decision:
-    """Locate the decision in one sentence. Raises UserError for a translation without "il" or "elle"."""
-    reading = _Reading(opened, question.text)
-    attentions = [(slot.kind, slot.index) for slot in opened.wiring.slots.values()] if opened.wiring else []
-    count = opened.card.heads
-    heads = [(kind, layer, head) for kind, layer in attentions for head in range(count)]
-    silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32)
-                for mode in ("zero", "mean")}
-    report(0.7, "swapping words with the twin")
-    whole = [reading.share([Silence(*attention, head) for head in range(count)]) for attention in attentions]
-    twin, patched = None, np.zeros(0, np.float32)
-    if question.twin:
-        other = _Reading(opened, question.twin)
-        twin = reading.share(source=other.source)
-        if other.source.shape == reading.source.shape:
-            shares = []
-            for word in range(reading.source.shape[1]):
-                memory = reading.encoded.clone()
-                memory[:, word] = other.encoded[:, word]
-                shares.append(reading.share(memory=memory))
-            patched = np.array(shares, np.float32)
-    return Decision(reading.pronoun, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"],
-                    tuple(attentions), np.array(whole, np.float32), tuple(piece.text for piece in reading.tokens),
-                    patched)
-
-
-def decide_set(question: DecisionSetQuery, opened: "Translator", report: Progress) -> DecisionSet:
-    """Locate the decision over test sentences."""
-    from model.scratch.head_scores import flip_rate, noun_weights, right_twins
-    from model.scratch.tasks import translator
-
-    sentences = translator.test_sentences("test", 2 * question.pairs)
-    moved = {}
-    for number, (name, words) in enumerate(WORDS.items()):
-        report(number / (len(WORDS) + 1), f"exchanging {name}")
-        moved[name] = flip_rate(opened.network, sentences, translator.batch, words)
-    rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
-    points, answers = {}, np.array([sentence.answer for sentence in sentences])
-    for kind, row in rows.items():
-        weights = np.concatenate(list(noun_weights(opened.network, sentences, translator.batch, kind, row).values()), 1)
-        both = right_twins(weights.argmax(-1), answers)   # (layer · head)
-        best = int(both.argmax())
-        layer, head = divmod(best, opened.card.heads)
-        points[kind] = (kind, layer, head), float(both[best]), float(weights[:, best].sum(-1).mean())
-    return DecisionSet(moved, points, len(sentences))

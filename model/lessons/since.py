@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.attention import softmax
 from model.core.files import ASSETS
+from model.lessons.positions import rates
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -83,11 +85,9 @@ def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount:
     """Return the nodes of the tree, level by level. Every node has its `branches` most probable words as children, plus
     those on the strategy's path (greedy and beam). amount: the beam's width, k or p."""
     ways: set[Path] = set()
-    if strategy == "greedy":
-        written = greedy(next_words, prompt, steps)
-        ways = {written[:length + 1] for length in range(steps)}
-    elif strategy == "beam":
-        ways = {path for step in beam(next_words, prompt, steps, int(amount)) for path, _ in step}
+    if strategy in ("greedy", "beam"):   # greedy decoding is a beam of width 1
+        width = 1 if strategy == "greedy" else int(amount)
+        ways = {path for step in beam(next_words, prompt, steps, width) for path, _ in step}
     shown: list[Node] = []
     level = [Node((), 1.0, 1.0, 1.0)]
     for _ in range(steps):
@@ -200,7 +200,7 @@ def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
 
 def angles(places: np.ndarray, width: int) -> np.ndarray:
     """Return the angles position · 10000^(−2c/width), (position, width / 2)."""
-    return places[:, None] / 10_000 ** (np.arange(width // 2) * 2 / width)
+    return places[:, None] * rates(width)
 
 
 def turned(x: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -220,9 +220,7 @@ def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.nda
         query, key = turned(query, places), turned(key, places)
     read = group_of(design.groups)
     scores = query @ key[read].transpose(0, 2, 1) / np.sqrt(HEAD)
-    scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
-    shares = np.exp(scores - scores.max(-1, keepdims=True))
-    shares /= shares.sum(-1, keepdims=True)
+    shares = softmax(scores, np.tri(len(x), dtype=bool))
     mixed = (shares @ value[read]).transpose(1, 0, 2).reshape(len(x), WIDTH)
     return mixed @ learned["o"] + offset * learned["b_o"], shares, key, value
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from model.core import heads
+from model.core import attention, heads
 from model.core.query import HeadId, Kind
 from model.core.record import AttentionRecord, Prediction
 from model.core.statistics import cosine, entropy
@@ -21,13 +21,8 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
     Uses the same function as the from-scratch model and every drawn head. It subtracts the maximum of the row before
     dividing by T, so small temperatures do not overflow.
     """
-    import torch
-
-    from model.core import attention
-
-    row = torch.tensor(np.asarray(logits, np.float64)).expand(len(temperatures), -1)
-    divisor = torch.tensor(np.asarray(temperatures, np.float64))[:, None]
-    return attention.softmax(row, None if allowed is None else torch.tensor(allowed), temperature=divisor).numpy()
+    row = np.broadcast_to(np.asarray(logits, np.float64), (len(temperatures), len(logits)))
+    return attention.softmax(row, allowed, temperature=np.asarray(temperatures, np.float64)[:, None])
 
 
 def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core import heads
+from model.core import attention, heads
 from model.core.limits import one_thread
 from model.core.models import Models
 from model.core.query import Progress, quiet
 from model.core.record import Layer
 from model.core.statistics import entropy
-from model.lessons import scores, softmax
+from model.lessons import cost, scores, softmax
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,8 +54,6 @@ def rows_of(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> tuple[np.
 def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
     """Return softmax(q · k / divisor), float64 (head, query, key), with the same function as for every drawn head."""
     import torch
-
-    from model.core import attention
 
     return attention.softmax(torch.from_numpy(dots / divisor)).numpy()
 
@@ -129,15 +127,9 @@ def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.nda
 def crossing(found: Survey) -> float | None:
     """Return the d_k above which the median gradient is smaller without the division than with it, or None if there is
     none. Interpolates between WIDTHS on a log scale."""
-    plain, scaled = (np.log(np.maximum(np.median(found.gradient[which], axis=1), 1e-300))
+    plain, scaled = (dict(zip(WIDTHS, np.maximum(np.median(found.gradient[which], axis=1), 1e-300), strict=True))
                      for which in ("plain", "scaled"))
-    ahead, widths = plain - scaled, np.log(np.array(WIDTHS))
-    below = np.flatnonzero((ahead[1:] < 0) & (ahead[:-1] >= 0))
-    if not len(below):
-        return None
-    place = int(below[-1])
-    share = ahead[place] / (ahead[place] - ahead[place + 1])
-    return float(np.exp(widths[place] + share * (widths[place + 1] - widths[place])))
+    return cost.crossing(scaled, plain)
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
@@ -197,19 +189,13 @@ class HeadScale:
 
 def head_scale(layer: Layer, head: int) -> HeadScale:
     """Measure one head with and without the division."""
-    import torch
-
-    from model.core import attention
-
     query = layer.query[head].astype(np.float64)
     key = layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
-    dots = query @ key.T
-    scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
-    allowed = ~torch.isnan(scores)
-    rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias and the effect of a soft cap
-    own = attention.softmax(torch.nan_to_num(scores), allowed).numpy()
-    undone = attention.softmax(torch.from_numpy(dots) + rest, allowed).numpy()
-    folded = attention.softmax(torch.from_numpy((query * layer.scale) @ key.T) + rest, allowed).numpy()
+    dots, scores = query @ key.T, cast(np.ndarray, heads.scores(layer, head)).astype(np.float64)
+    rest = np.nan_to_num(scores) - dots * layer.scale     # bias and the effect of a soft cap
+    with np.errstate(invalid="ignore"):   # a row without an allowed key is NaN
+        own, undone, folded = (attention.softmax(logits, ~np.isnan(scores)) for logits in (
+            np.nan_to_num(scores), dots + rest, (query * layer.scale) @ key.T + rest))
     squares = float((query**2).mean()), float((key**2).mean())
     return HeadScale(1 / layer.scale, query.shape[1], squares,
                      float(np.sqrt(query.shape[1] * squares[0] * squares[1])), float(dots.std()),

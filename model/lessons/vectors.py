@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -192,7 +192,26 @@ class TableQuery:
 
     def answer(self, models: Models, report: Progress) -> "Table":
         """Find the neighbours. Raises UserError if the word is unknown or has more than one piece."""
-        return look_up(models.open(self, report), self, report)
+        opened = models.open(self, report)
+        report(0.3, "looking through the vocabulary")
+        tokenizer, title = opened.tokenizer, opened.card.title
+
+        def name_of(id: int) -> str:
+            return visible(tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(id)]))
+
+        # byte-level pieces include the preceding space
+        ids = plain_ids(tokenizer, f" {self.word}")
+        if len(ids) != 1:
+            raise UserError(f"“{self.word}” is {len(ids)} pieces for {title} "
+                            f"({' · '.join(map(name_of, ids))}), and the table has a row per "
+                            "piece; choose a word that is one piece.")
+        if ids[0] == tokenizer.unk_token_id and self.word != tokenizer.unk_token:
+            raise UserError(f"{title} does not know the word “{self.word}”; choose another.")
+        rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
+        order, cosines, pairs = neighbours(rows, ids[0])
+        return Table(rows[list(self.ids)], name_of(ids[0]),
+                     tuple((name_of(piece), float(cosines[piece - (piece > ids[0])])) for piece in order), cosines,
+                     pairs, luck(*rows.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,30 +258,6 @@ class Contexts:
     pieces: tuple[str, ...]   # the word's pieces in the model
     unknown: bool             # whether one of the pieces is [UNK]
     leads: bool               # whether the word is the first one in some text
-
-
-def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
-    """Find the neighbours of a word in a pretrained model's embedding table. Raises UserError if the word is unknown or
-    has more than one piece."""
-    report(0.3, "looking through the vocabulary")
-    tokenizer, title = opened.tokenizer, opened.card.title
-
-    def name_of(id: int) -> str:
-        return visible(tokenizer.convert_tokens_to_string([tokenizer.convert_ids_to_tokens(id)]))
-
-    # byte-level pieces include the preceding space
-    ids = plain_ids(tokenizer, f" {question.word}")
-    if len(ids) != 1:
-        raise UserError(f"“{question.word}” is {len(ids)} pieces for {title} "
-                        f"({' · '.join(map(name_of, ids))}), and the table has a row per "
-                        "piece; choose a word that is one piece.")
-    if ids[0] == tokenizer.unk_token_id and question.word != tokenizer.unk_token:
-        raise UserError(f"{title} does not know the word “{question.word}”; choose another.")
-    rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
-    order, cosines, pairs = neighbours(rows, ids[0])
-    return Table(rows[list(question.ids)], name_of(ids[0]),
-                 tuple((name_of(piece), float(cosines[piece - (piece > ids[0])])) for piece in order), cosines,
-                 pairs, luck(*rows.shape))
 
 
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
