@@ -186,10 +186,11 @@ def best_column(correct: np.ndarray, weight: np.ndarray) -> int:
 
 
 def on_other_half(values: np.ndarray, half: np.ndarray,
-                  best: Callable[[np.ndarray], int]) -> tuple[np.ndarray, tuple[int, int]]:
+                  best: Callable[[np.ndarray], int] | None = None) -> tuple[np.ndarray, tuple[int, int]]:
     """Return each text's value in the column that was chosen on the other half, (text), and the columns chosen on the
-    texts marked by `half`, bool (text), and on the rest. best(part): chooses a column on these texts. values: (text,
-    column)."""
+    texts marked by `half`, bool (text), and on the rest. best(part): chooses a column on these texts; by default, the
+    one with the highest mean. values: (text, column)."""
+    best = best or (lambda part: int(values[part].mean(0).argmax()))
     chosen = best(half), best(~half)
     return np.where(half, values[:, chosen[1]], values[:, chosen[0]]), chosen
 

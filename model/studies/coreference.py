@@ -333,13 +333,12 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> dict[str, np.ndar
     2): from the pronoun, the mean over the tokens after it ("later"), and the mean over all tokens except the pronoun
     and the noun itself ("received")."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
-    rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
+    found = []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
-        rows["pronoun"].append(_to(weights, words.pronoun, words))
-        rows["later"].append(_to(weights, behind, words))
-        rows["received"].append(_received(weights, layer.allowed, words))
-    return {name: np.concatenate(row) for name, row in rows.items()}
+        found.append({"pronoun": _to(weights, words.pronoun, words), "later": _to(weights, behind, words),
+                      "received": _received(weights, layer.allowed, words)})
+    return heads.joined(found)
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
@@ -481,18 +480,17 @@ def correctness(weights: np.ndarray) -> np.ndarray:
 
 
 def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Number the frames and return each case's number, int (case). A case without a frame uses its pair."""
-    return _numbered([case.frame or case.pair for case in cases])
+    """Number the frames in order and return each case's number, int (case). A case without a frame uses its pair."""
+    from pandas import factorize
+
+    return factorize(np.array([case.frame or case.pair for case in cases], object))[0]
 
 
 def pairs_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """Number the pairs and return each case's number, int (case)."""
-    return _numbered([case.pair for case in cases])
+    """Number the pairs in order and return each case's number, int (case)."""
+    from pandas import factorize
 
-
-def _numbered(names: list[str]) -> np.ndarray:
-    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return np.array([order[name] for name in names])
+    return factorize(np.array([case.pair for case in cases], object))[0]
 
 
 def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
@@ -510,20 +508,13 @@ def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
 def nearest_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
     """Return 1 if the correct noun is nearer to the pronoun in characters, 0 if it is farther away, and 0.5 for ties,
     float64 (case)."""
-    return _compared([[-_gap(case.pronoun, span) for span in (case.correct, case.wrong)] for case in cases])
+    return correctness(np.array([[-max(case.pronoun[0] - end, start - case.pronoun[1])
+                                  for start, end in (case.correct, case.wrong)] for case in cases]))
 
 
 def first_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
     """Return 1 if the correct noun precedes the wrong one and 0 otherwise, float64 (case)."""
-    return _compared([[-case.correct[0], -case.wrong[0]] for case in cases])
-
-
-def _gap(one: Span, other: Span) -> int:
-    return max(one[0] - other[1], other[0] - one[1])
-
-
-def _compared(numbers: list[list[int]]) -> np.ndarray:
-    return correctness(np.array(numbers, float))
+    return correctness(np.array([[-case.correct[0], -case.wrong[0]] for case in cases]))
 
 
 CHANCE = 0.5
@@ -591,29 +582,23 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
     half of this set; both sets are answered by the same model.
     """
     cases, weights = answer.query.cases, getattr(answer, rows)
-    correct, frames, pairs = correctness(weights), frames_of(cases), pairs_of(cases)
-    scores = _scores(answer.heads, weights, correct, correctness(answer.received).mean(0), frames, pairs)
-    mass = weights.sum(-1)
-    best = best_column(correct, mass)
-    names = list(dict.fromkeys(case.frame or case.pair for case in cases))
-    held_out = (held_out_accuracy(correct, mass, frames, split_halves(frames, names)) if select is None
-                else _selected(getattr(select, rows), correct, frames))
-    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out,
+    correct, frames, pairs, mass = correctness(weights), frames_of(cases), pairs_of(cases), weights.sum(-1)
+    columns = zip(accuracy_intervals(correct, frames), mass.mean(0).tolist(), both_right(correct, pairs).tolist(),
+                  correctness(answer.received).mean(0).tolist(), strict=True)
+    scores = tuple(HeadScore(kind.value, layer, head, *numbers)
+                   for (kind, layer, head), numbers in zip(answer.heads, columns, strict=True))
+    best = scores[best_column(correct, mass)]
+    if select is None:
+        names = list(dict.fromkeys(case.frame or case.pair for case in cases))
+        held_out = held_out_accuracy(correct, mass, frames, split_halves(frames, names))
+    else:
+        other = getattr(select, rows)
+        chosen = best_column(correctness(other), other.sum(-1))
+        held_out = HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
+    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, best, held_out,
                   max_statistic_null(correct, pairs),
                   {"chance": CHANCE, "nearest": float(nearest_noun_baseline(cases).mean()),
-                   "first": float(first_noun_baseline(cases).mean()), "received": scores[best].received})
-
-
-def _scores(heads: tuple[KindHeadId, ...], weights: np.ndarray, correct: np.ndarray, received: np.ndarray,
-            frames: np.ndarray, pairs: np.ndarray) -> tuple[HeadScore, ...]:
-    mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), accuracy_intervals(correct, frames)
-    return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
-                 for i, (kind, layer, head) in enumerate(heads))
-
-
-def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> HeldOut:
-    chosen = best_column(correctness(weights), weights.sum(-1))
-    return HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
+                   "first": float(first_noun_baseline(cases).mean()), "received": best.received})
 
 
 def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -119,18 +119,16 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """Score a causal map whose last 2 · `length` tokens are a sequence and its repetition."""
-    begin = len(attention_map.queries) - 2 * length
-    previous, prefix, duplicate = [], [], []
+    begin, found = len(attention_map.queries) - 2 * length, []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token has no successor to match
     rows = np.arange(begin, begin + 2 * length)
+    cells = (rows, rows - 1), (second, second - length + 1), (second, second - length)
     for layer in attention_map.layers:
-        for head in range(layer.heads):
-            weights = heads.weights(layer, head)
-            previous.append(weights[rows, rows - 1].mean())
-            prefix.append(weights[second, second - length + 1].mean())
-            duplicate.append(weights[second, second - length].mean())
-    return InductionScores(heads.head_ids(attention_map), np.array(previous), np.array(prefix),
-                           float((1 / (second + 1)).mean()), duplicate=np.array(duplicate))
+        weights = heads.whole(layer)
+        found.append([weights[:, queries, keys].mean(1) for queries, keys in cells])
+    previous, prefix, duplicate = np.concatenate(found, 1)
+    return InductionScores(heads.head_ids(attention_map), previous, prefix, float((1 / (second + 1)).mean()),
+                           duplicate=duplicate)
 
 
 FORMED = 0.5   # minimum score of an induction head
@@ -151,6 +149,11 @@ class Film:
     def guessing(self) -> float:
         """The loss of uniform predictions, in nats."""
         return float(np.log(self.about["config"]["vocabulary"]))
+
+    @property
+    def smooth(self) -> np.ndarray:
+        """The loss averaged over SMOOTH points, nats (point)."""
+        return np.convolve(self.loss, np.ones(SMOOTH) / SMOOTH, "valid")
 
 
 def read_film(path: Path) -> Film:
@@ -183,7 +186,7 @@ def loss_drop_step(film: Film) -> int | None:
     curve is too short or does not fall."""
     if len(film.loss) < 2 * SMOOTH:
         return None
-    smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
+    smooth = film.smooth
     if not smooth[-1] < smooth[0]:   # also false for NaN
         return None
     return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2])

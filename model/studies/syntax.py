@@ -22,7 +22,7 @@ Details of the test:
 import functools
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -218,6 +218,16 @@ class Choices:
     not_found: int = 0          # number of sentences left out because a form is missing from their text
     too_long: int = 0           # number of sentences left out because they exceed the model's maximum length
 
+    @property
+    def starts(self) -> np.ndarray:
+        """The index of the first word of each word's sentence, int64 (word)."""
+        return np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+    @property
+    def places(self) -> np.ndarray:
+        """The index of each word in its sentence, int16 (word)."""
+        return (np.arange(len(self.tree)) - self.starts).astype(np.int16)
+
 
 def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
     """Return empty choices that only count sentences left out."""
@@ -321,61 +331,46 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The relations in some trees, sorted by name and half. Words are numbered across all sentences."""
+    """The relations in some trees whose two words both have tokens, sorted by `group`."""
 
-    dependent: np.ndarray       # word, int64 (pair)
-    head: np.ndarray            # word, int64 (pair)
-    dependent_place: np.ndarray   # index in the sentence, from 0, int16 (pair)
-    head_place: np.ndarray      # index in the sentence, from 0, int16 (pair)
-    group: np.ndarray           # 2 · index of the relation's name + half, int64 (pair)
+    # for each of DIRECTIONS the source words, numbered across all sentences, int64 (pair), and the correct target
+    # words' indices in their sentences, int16 (pair)
+    ends: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    group: np.ndarray   # 2 · index of the relation's name + half, int64 (pair)
 
     @property
-    def ends(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-        """The source word and the index of the correct target word for each of DIRECTIONS."""
-        return (self.dependent, self.head_place), (self.head, self.dependent_place)
+    def offsets(self) -> np.ndarray:
+        """The index of the head minus the index of the dependent, int16 (pair)."""
+        return self.ends[0][1] - self.ends[1][1]
+
+    def counted(self, outcomes: Iterable[np.ndarray], names: int) -> np.ndarray:
+        """Count the pairs for which each outcome, bool (pair), is true, int64 (relation, half, outcome)."""
+        bounds = np.searchsorted(self.group, np.arange(2 * names + 1))
+        counts = [np.diff(np.append(0, np.cumsum(outcome))[bounds]) for outcome in outcomes]
+        return np.array(counts, np.int64).T.reshape(names, 2, len(counts))
+
+    def right(self, looked: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield whether each attention head is correct, bool (pair), in the order of (direction, head). looked: int16
+        (head, word)."""
+        return (words[looking] == wanted for looking, wanted in self.ends for words in looked)
 
 
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """The trees of `Choices` as arrays, with the start of each sentence."""
-
-    starts: np.ndarray      # index of the first word, int64 (sentence)
-    sentence: np.ndarray    # index of the sentence, int64 (word)
-    place: np.ndarray       # index in the sentence from 0, int16 (word)
-    half: np.ndarray        # 1 if the sentence has an odd number in the file, else 0, int64 (word)
-    relation: np.ndarray    # index of the relation's name, or -1, int64 (word)
+def numbered(choices: Choices, names: tuple[str, ...]) -> np.ndarray:
+    """Return the index of each word's relation among these sorted names, or -1, int64 (word)."""
+    number = np.searchsorted(np.array(names, np.str_), choices.relations) if names else np.zeros(1, np.int64)
+    return np.where(np.array([*names, ""])[number] == choices.relations, number, -1)
 
 
-def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
-    """Return the trees with the relations that have these names."""
-    starts = np.cumsum(choices.lengths) - choices.lengths
-    sentence = np.repeat(np.arange(len(starts)), choices.lengths)
-    place = (np.arange(len(sentence)) - starts[sentence]).astype(np.int16)
-    number = np.searchsorted(np.array(names, np.str_), choices.relations) if names else np.zeros(len(place), np.int64)
-    known = np.array([*names, ""])[number] == choices.relations
-    return Forest(starts, sentence, place, (choices.numbers % 2)[sentence], np.where(known, number, -1))
-
-
-def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.ndarray) -> Pairs:
-    """Return the relations whose two words both have tokens. tree: index of each word's head in the sentence, int16
-    (word). relation: index of its name, int64 (word). placed: whether it has tokens, bool (word)."""
-    words = np.flatnonzero((tree != ROOT) & (relation >= 0) & placed)
-    above = trees.starts[trees.sentence[words]] + tree[words]
-    words, above = words[placed[above]], above[placed[above]]
-    group = 2 * relation[words] + trees.half[words]
+def pairs_of(choices: Choices, tree: np.ndarray, relation: np.ndarray) -> Pairs:
+    """Return the pairs in these trees. tree: index of each word's head in the sentence, int16 (word). relation: index
+    of its name, or -1, int64 (word)."""
+    dependent = np.flatnonzero((tree != ROOT) & (relation >= 0) & choices.placed)
+    head = choices.starts[dependent] + tree[dependent]
+    dependent, head = dependent[choices.placed[head]], head[choices.placed[head]]
+    group = 2 * relation[dependent] + np.repeat(choices.numbers % 2, choices.lengths)[dependent]
     order = np.argsort(group, kind="stable")
-    words, above = words[order], above[order]
-    return Pairs(words, above, trees.place[words], tree[words], group[order])
-
-
-def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
-    """Count correct answers, int64 (group, direction, head). looked: int16 (head, word)."""
-    there, starts = np.unique(pairs.group, return_index=True)
-    right = np.zeros((groups, len(DIRECTIONS), len(looked)), np.int64)
-    for head, words in enumerate(looked if len(there) else ()):
-        for direction, (looking, wanted) in enumerate(pairs.ends):
-            right[there, direction, head] = np.add.reduceat(words[looking] == wanted, starts, dtype=np.int64)
-    return right
+    dependent, head = dependent[order], head[order]
+    return Pairs(((dependent, tree[dependent]), (head, choices.places[dependent])), group[order])
 
 
 def names_of(choices: Choices) -> tuple[str, ...]:
@@ -388,23 +383,18 @@ def counts_of(choices: Choices) -> Counts:
     return _counted(choices, ())[0]
 
 
-def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Forest, Pairs]:
-    """Return the counts for these relations, by default for all in the trees, with the trees and the tested pairs."""
+def _counted(choices: Choices, relations: tuple[str, ...]) -> tuple[Counts, Pairs]:
+    """Return the counts for these relations, by default for all in the trees, and the tested pairs."""
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
-    trees, groups = forest(choices, names), 2 * len(names)
-    pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
-    n = np.bincount(pairs.group, minlength=groups)
-    offset = pairs.head_place.astype(np.int64) - pairs.dependent_place
-    near = np.zeros((groups, len(OFFSETS)), np.int64)
-    for column, wanted in enumerate(OFFSETS):
-        near[:, column] = np.bincount(pairs.group[offset == wanted], minlength=groups)
-    possible = np.stack([np.bincount(pairs.group[may[pairs.dependent]], minlength=groups) for may in choices.possible],
-                        axis=-1)
-    asked = int(((choices.tree != ROOT) & (trees.relation >= 0)).sum())
-    right = count_right(choices.looked, pairs, groups)
-    n, right, near, possible = (table.reshape(len(names), 2, *table.shape[1:]) for table in (n, right, near, possible))
-    return Counts(names, choices.heads, n, right, near, possible, len(choices.numbers), choices.not_found,
-                  choices.too_long, asked - len(pairs.group)), trees, pairs
+    relation, count = numbered(choices, names), len(names)
+    pairs = pairs_of(choices, choices.tree, relation)
+    asked = int(((choices.tree != ROOT) & (relation >= 0)).sum())
+    n = pairs.counted([np.ones(len(pairs.group), bool)], count)[..., 0]
+    right = pairs.counted(pairs.right(choices.looked), count).reshape(count, 2, len(DIRECTIONS), len(choices.looked))
+    near = pairs.counted((pairs.offsets == wanted for wanted in OFFSETS), count)
+    possible = pairs.counted((may[pairs.ends[0][0]] for may in choices.possible), count)
+    return Counts(names, choices.heads, n, right, near, possible, len(choices.numbers),
+                  choices.not_found, choices.too_long, asked - len(pairs.group)), pairs
 
 
 def merge(first: Counts, second: Counts) -> Counts:
@@ -461,16 +451,16 @@ def exchanged(lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return order
 
 
-def luck(choices: Choices, trees: Forest, names: int, report: Progress) -> list[Luck]:
-    """Compute the null distribution for each of `names` relations."""
-    rng, best = np.random.default_rng(SEED), np.full((EXCHANGES, names), np.nan)
+def luck(choices: Choices, names: tuple[str, ...], report: Progress) -> list[Luck]:
+    """Compute the null distribution for each of these relations."""
+    rng, best = np.random.default_rng(SEED), np.full((EXCHANGES, len(names)), np.nan)
+    relation, starts = numbered(choices, names), np.cumsum(choices.lengths) - choices.lengths
     for draw in range(EXCHANGES):
         report(draw / EXCHANGES, f"luck: trees exchanged {draw} of {EXCHANGES} times")
-        giver = exchanged(choices.lengths, rng)
-        words = trees.starts[giver][trees.sentence] + trees.place
-        pairs = pairs_of(trees, choices.tree[words], trees.relation[words], choices.placed)
-        right = count_right(choices.looked, pairs, 2 * names).reshape(names, 2, -1).sum(1)
-        n = np.bincount(pairs.group // 2, minlength=names)
+        words = np.repeat(starts[exchanged(choices.lengths, rng)], choices.lengths) + choices.places
+        pairs = pairs_of(choices, choices.tree[words], relation[words])
+        right = pairs.counted(pairs.right(choices.looked), len(names)).sum(1)
+        n = np.bincount(pairs.group // 2, minlength=len(names))
         best[draw, n > 0] = right[n > 0].max(1) / n[n > 0]
     there = np.isfinite(best)
     return [Luck(float(column[some].mean()), float(np.quantile(column[some], LEVEL))) if some.any()
@@ -581,17 +571,17 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
     if unknown or not there:
         raise UserError(f"No tree has the relation {unknown[0] if unknown else 'of a word to another'}; the trees have "
                         f"{', '.join(there) or 'none'}.")
-    counts, trees, pairs = _counted(choices, question.relations)
+    counts, pairs = _counted(choices, question.relations)
     if not len(pairs.group):
         raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no position in "
                         f"its text or the model has no piece for it; give other sentences.")
-    lucky = luck(choices, trees, len(counts.names), report)
-    scores = [_score(choices, trees, pairs, counts, relation, lucky[relation])
+    lucky = luck(choices, counts.names, report)
+    scores = [_score(choices, pairs, counts, relation, lucky[relation])
               for relation in np.argsort(-counts.n.sum(1), kind="stable").tolist() if counts.n[relation].any()]
     return SyntaxReport(question, tuple(scores), counts, choices, alone(choices.lengths))
 
 
-def _score(choices: Choices, trees: Forest, pairs: Pairs, counts: Counts, relation: int, luck: Luck) -> RelationScore:
+def _score(choices: Choices, pairs: Pairs, counts: Counts, relation: int, luck: Luck) -> RelationScore:
     some = pairs.group // 2 == relation
     right = np.concatenate([choices.looked[:, looking[some]] == wanted[some] for looking, wanted in pairs.ends]).T
     even, total = pairs.group[some] % 2 == 0, right.sum(0)
@@ -599,13 +589,12 @@ def _score(choices: Choices, trees: Forest, pairs: Pairs, counts: Counts, relati
     picked: tuple[Choice, ...] = ()
     offset: float | None = None
     if even.any() and not even.all():
-        scored, numbers = on_other_half(right, even, lambda part: int(right[part].sum(0).argmax()))
-        groups = np.unique(trees.sentence[pairs.dependent[some]], return_inverse=True)[1]
+        scored, numbers = on_other_half(right, even)
+        groups = np.unique(choices.starts[pairs.ends[0][0][some]], return_inverse=True)[1]
         draws = min(DRAWS, DRAWN // (int(groups.max()) + 1))
         held_out = accuracy_intervals(scored[:, None].astype(np.float64), groups, draws)[0]
         picked = tuple(choice(counts, number) for number in numbers)
-        near = (pairs.head_place[some].astype(np.int64) - pairs.dependent_place[some])[:, None] == OFFSETS
-        offset = float(on_other_half(near, even, lambda part: int(near[part].sum(0).argmax()))[0].mean())
+        offset = float(on_other_half(pairs.offsets[some, None] == OFFSETS, even)[0].mean())
     best = int(total.argmax())
     possible = counts.possible[relation].sum(0) / len(right)
     return RelationScore(counts.names[relation], len(right), held_out, offset, luck, picked, choice(counts, best),

@@ -57,7 +57,7 @@ from model.studies.induction import (
     repeated,
     scores,
 )
-from model.studies.predictions import sequence_likelihood
+from model.studies.predictions import LikelihoodQuery
 from model.studies.rollout import STAGES, Sublayer, contributions, sublayer, transformed_values
 from model.studies.syntax import Sentence, SyntaxQuery, shipped_treebank
 from model.studies.syntax import run as syntax_report
@@ -84,7 +84,7 @@ def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[
 def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
     """Return each text's value for the head that is best on the other half of the texts, float64 (text), and the best
     heads on the even and the odd texts. values: (text, head)."""
-    return on_other_half(values, np.arange(len(values)) % 2 == 0, lambda part: int(values[part].mean(0).argmax()))
+    return on_other_half(values, np.arange(len(values)) % 2 == 0)
 
 
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
@@ -220,9 +220,8 @@ def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
         attention = trace.attention(attention_map.kind, layer.index)
         around = sublayer(trace.block(attention_map.kind, layer.index), attention)
         values = transformed_values(layer, attention) if isinstance(layer, Layer) else np.zeros(0)
-        for token in range(weights.shape[1]):
-            weights_alone.append(1 - weights[:, token, token].mean())
-            with_norm.append(_ratio(weights, values, around, token))
+        weights_alone.append(1 - np.diagonal(weights, axis1=1, axis2=2).mean())
+        with_norm += [_ratio(weights, values, around, token) for token in range(weights.shape[1])]
     return np.array([np.mean(weights_alone), np.mean(with_norm)])
 
 
@@ -307,9 +306,8 @@ def together(film: Film, prefix: np.ndarray) -> Finding:
 def fall(film: Film, start: int, end: int) -> float:
     """Return the share of the total decrease in smoothed loss that occurs between two steps; negative if the loss
     rises."""
-    smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
-    steps = film.step[SMOOTH // 2:SMOOTH // 2 + len(smooth)]
-    before, after = np.interp([start, end], steps, smooth)
+    smooth = film.smooth
+    before, after = np.interp([start, end], film.step[SMOOTH // 2:SMOOTH // 2 + len(smooth)], smooth)
     return float((before - after) / (smooth[0] - smooth[-1]))
 
 
@@ -352,14 +350,7 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
     """Return the mean weight on the first token in the rows of all other tokens, float64 (layer)."""
-    found = []
-    for layer in attention_map.layers:
-        total = 0.0
-        for rows, keys, block in heads.weight_blocks(layer):
-            behind = slice(1 if rows.start == 0 else 0, None)   # the first token can only attend to itself
-            total += float(block[:, behind, 0].sum(dtype=np.float64)) if keys.start == 0 else 0.0
-        found.append(total / (layer.heads * (len(attention_map.queries) - 1)))
-    return np.array(found)
+    return np.array([heads.whole(layer)[:, 1:, 0].mean(dtype=np.float64) for layer in attention_map.layers])
 
 
 def received(attention_map: AttentionMap) -> np.ndarray:
@@ -367,25 +358,24 @@ def received(attention_map: AttentionMap) -> np.ndarray:
     (token)."""
     total, looked = np.zeros((2, len(attention_map.keys)))
     for layer in attention_map.layers:
-        for rows, keys, block in heads.weight_blocks(layer):
-            total[keys] += block.sum((0, 1))
-            allowed = layer.allowed.block(rows, keys)
-            looked[keys] += allowed.sum((0, 1)) if allowed.ndim == 3 else layer.heads * allowed.sum(0)
+        weights = heads.whole(layer)
+        total += weights.sum((0, 1), dtype=np.float64)
+        allowed = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
+        looked += np.broadcast_to(allowed, weights.shape).sum((0, 1))
     return total / np.maximum(looked, 1)
 
 
 def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure how much a sliding window raises the loss, and how much of this a window of the same size that keeps the
     first tokens recovers. The loss is in nats per token, from token WIDTH + SINKS on."""
-    opened, losses = models.open(asked, report), []
-    texts = passages()
+    losses, texts = [], passages()
     views = (frozenset[Window](), frozenset([Window(WIDTH + SINKS)]), frozenset([Window(WIDTH, SINKS)]))
     for number, text in enumerate(texts):
         rows = []
         for step, edits in enumerate(views):
             report((number + step / len(views)) / len(texts), f"passage {number + 1} of {len(texts)}")
             query = Query(asked.model, asked.revision, text, edits=frozenset(edits))
-            found = sequence_likelihood(opened, query, quiet)
+            found = LikelihoodQuery(query).answer(models, quiet)
             rows.append(-found.log_probabilities[WIDTH + SINKS:].mean())
         losses.append(rows)
     whole, without, with_sinks = np.array(losses).T

@@ -150,12 +150,12 @@ def test_own_row_of_first_token_does_not_count():
 def test_window(losses, expected, decides, monkeypatch):
     """losses: of the whole text, with a window, and with a window and sinks; slightly more with each letter of the
     text."""
-    def likelihood(_opened, query, _report):
+    def likelihood(asked, _models, _report):
         edits = {None: losses[0], Window(WIDTH + SINKS): losses[1], Window(WIDTH, SINKS): losses[2]}
-        loss = edits[next(iter(query.edits), None)]
-        return SimpleNamespace(log_probabilities=np.full(60, -loss - len(query.text) / 1e6))
+        loss = edits[next(iter(asked.query.edits), None)]
+        return SimpleNamespace(log_probabilities=np.full(60, -loss - len(asked.query.text) / 1e6))
 
-    monkeypatch.setattr(measured, "sequence_likelihood", likelihood)
+    monkeypatch.setattr(measured.LikelihoodQuery, "answer", likelihood)
     judged = judge(measured.window(ASKED, FakeModels(None), quiet).findings)
     assert (judged.reason, judged.finding.name) == (expected, decides)
 

@@ -19,7 +19,6 @@ from model.studies.syntax import (
     choices_of,
     counts_of,
     exchanged,
-    forest,
     join,
     left_out,
     looked_at_most,
@@ -185,5 +184,5 @@ def test_null_of_a_sentence_without_others(random_choices):
     single = Choices(THREE_HEADS, np.array([0]), np.array([3]), random_choices.looked[:, :3], np.ones(3, bool),
                      np.array([-1, 0, 0], np.int16), np.array(["root", "a", "b"]), np.ones((2, 3), bool))
     own = counts_of(single)
-    found = luck(single, forest(single, own.names), 2, quiet)
+    found = luck(single, own.names, quiet)
     assert [each.mean for each in found] == [accuracies(own, row).max() for row in (0, 1)] and counts.names == own.names
