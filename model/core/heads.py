@@ -182,6 +182,11 @@ def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]
     return {head: number for head, number in zip(heads, numbers.tolist(), strict=True) if not math.isnan(number)}
 
 
+def joined(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Concatenate the layers' arrays, (head, …) each, under the names of the first layer."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "DataFrame":
     """Build a frame with one row per head, indexed by (layer, head), and these columns, (head) each."""
     from pandas import DataFrame, MultiIndex
@@ -298,8 +303,8 @@ def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, squar
     counts = {name: counted.get(name, sees).sum(1) for name in totals}
     if sees.shape[1] == 1:   # a single token has neither a previous nor a next one
         counts |= {name: sees.sum(1) for name in counted}
-    return {name: np.divide(total, counts[name], out=np.full(len(total), np.nan), where=counts[name] > 0)
-            for name, total in totals.items()}
+    return {each.name: np.divide(totals[each.name], counts[each.name], out=np.full(len(totals["first"]), np.nan),
+                                 where=counts[each.name] > 0) for each in MEASURES if each.name in totals}
 
 
 def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[Block]:
@@ -317,10 +322,8 @@ def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | Non
 def measure(attention_map: AttentionMap) -> HeadMeasures:
     """Compute every measure that applies to this kind of attention, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind.base is not Kind.CROSS
-    values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
-    uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}
+    values, uniform, left_out = [], [], []
     baselines: dict[int, dict[str, np.ndarray]] = {}   # keyed by the mask's id, since layers share masks
-    left_out = []
     for layer in attention_map.layers:
         key, shape, sees = id(layer.allowed), layer.shape[1:], ~layer.sees_nothing
         if isinstance(layer, Reported) and not sees.all():
@@ -328,10 +331,8 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         elif key not in baselines:
             baselines[key] = _means(uniform_blocks(layer.allowed, shape), ~empty_rows(layer.allowed, *shape), special,
                                     square)
-        means = _means(weight_blocks(layer), sees, special, square)
+        values.append(_means(weight_blocks(layer), sees, special, square))
+        uniform.append({name: np.broadcast_to(numbers, layer.heads) for name, numbers in baselines[key].items()})
         left_out.append((~sees).sum(1))
-        for name in values:
-            values[name].append(means[name])
-            uniform[name].append(np.broadcast_to(baselines[key][name], layer.heads))
-    joined = [{name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)]
-    return HeadMeasures(attention_map.kind, head_ids(attention_map), joined[0], joined[1], np.concatenate(left_out))
+    return HeadMeasures(attention_map.kind, head_ids(attention_map), joined(values), joined(uniform),
+                        np.concatenate(left_out))

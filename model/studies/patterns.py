@@ -149,19 +149,18 @@ def fit(attention_map: AttentionMap) -> HeadFits:
     """Compute the fit of every head to every pattern that has keys in at least MIN_ROW_SHARE of the rows."""
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
-    found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
+    found = []
     for layer in attention_map.layers:
-        totals, counts = ({name: np.zeros(layer.heads) for name in found} for _ in range(2))
+        totals, counts = ({pattern.name: np.zeros(layer.heads) for pattern in patterns} for _ in range(2))
         for name, total, rows in _blocks(layer, info, patterns):
             totals[name] += total
             counts[name] += rows
         least = np.maximum(1, MIN_ROW_SHARE * (~layer.sees_nothing).sum(1))
-        for name, total in totals.items():
-            fits = np.divide(total, counts[name], out=np.full(layer.heads, np.nan), where=counts[name] >= least)
-            found[name].append(np.clip(1 - fits, 0, 1))
-    fits = {name: np.concatenate(each) for name, each in found.items()}
+        found.append({name: np.clip(1 - np.divide(total, counts[name], out=np.full(layer.heads, np.nan),
+                                                  where=counts[name] >= least), 0, 1)
+                      for name, total in totals.items()})
     return HeadFits(attention_map.kind, heads.head_ids(attention_map),
-                    {name: each for name, each in fits.items() if not np.isnan(each).all()})
+                    {name: each for name, each in heads.joined(found).items() if not np.isnan(each).all()})
 
 
 DRAWS = 400       # number of random heads

@@ -123,7 +123,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-PATTERN = {pattern.name: pattern for pattern in PATTERNS}
 DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
 
 
@@ -141,90 +140,79 @@ class _LayerSums:
     """Accumulate sums and strongest cells of one layer, block by block."""
 
     def __init__(self, heads: int, n: tuple[int, int], info: KeyInfo, kind: Kind, allowed: Mask) -> None:
-        self.n, self.info, self.allowed, self.heads = n, info, allowed, heads
-        self.patterns = [name for name in CELLS if name in PATTERN and (
-            kind.base is not Kind.CROSS or PATTERN[name].valid_for_cross)]
+        self.n, self.info, self.allowed, self.every = n, info, allowed, np.arange(heads)
         self.square = kind.base is not Kind.CROSS
-        self.total, self.confidence = np.zeros(heads), np.zeros(heads)
-        self.sums = {name: np.zeros(heads) for name in self.patterns}
-        self.counts = dict.fromkeys(self.patterns, 0)
+        self.patterns = [pattern for pattern in PATTERNS
+                         if pattern.name in CELLS and (self.square or pattern.valid_for_cross)]
+        self.total, self.confidence = np.zeros((2, heads))
+        self.sums = {pattern.name: np.zeros(heads) for pattern in self.patterns if pattern.name in DETECTOR}
+        self.counts = dict.fromkeys(self.sums, 0)
         self.sinks, self.lookers = np.zeros((len(POSITIONS), heads)), np.zeros(len(POSITIONS))
         self.best = np.full((len(CELLS), heads), -np.inf)
         self.cells = np.full((len(CELLS), heads, 2), -1, np.int32)
         self.weights = np.zeros((len(CELLS), heads), np.float32)
 
-    def add(self, rows: slice, keys: slice, block: np.ndarray, with_cells: bool) -> None:
-        """Add one block of weights, float32 (head, row, key). Cells are only taken from rows with at least two allowed
-        keys."""
+    def add(self, block: Block, with_cells: bool) -> None:
+        """Add one block of weights. Cells are only taken from rows with at least two allowed keys."""
+        rows, keys, weights = block
         allowed = allowed_cells(self.allowed, rows, keys)
+        free = allowed & (allowed.sum(1) > 1)[:, None]
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
-        self.total += block.sum((1, 2), dtype=np.float64)
-        self.confidence += block.max(2).sum(1, dtype=np.float64)
-        for name in self.patterns:
-            cells = PATTERN[name].keys(i, j, self.info) & allowed
-            self.counts[name] += int(cells.sum())
-            self.sums[name] += block[:, cells].sum(1, dtype=np.float64)
+        self.total += weights.sum((1, 2), dtype=np.float64)
+        self.confidence += weights.max(2).sum(1, dtype=np.float64)
+        for pattern in self.patterns:
+            cells = pattern.keys(i, j, self.info) & allowed
+            if pattern.name in self.sums:
+                self.counts[pattern.name] += int(cells.sum())
+                self.sums[pattern.name] += weights[:, cells].sum(1, dtype=np.float64)
             if with_cells:
-                self._keep(name, rows, keys, block, cells & (allowed.sum(1) > 1)[:, None])
-        self._add_sinks(rows, keys, block, allowed)
-        if with_cells:
-            self._add_cells(rows, keys, block, allowed & (allowed.sum(1) > 1)[:, None])
-
-    def _add_sinks(self, rows: slice, keys: slice, block: np.ndarray, allowed: np.ndarray) -> None:
+                self._keep(pattern.name, cells & free, weights, block)
         for at, position in enumerate(POSITIONS):
             key = position if position >= 0 else self.n[1] + position
             if keys.start <= key < keys.stop:
-                self.sinks[at] += block[:, :, key - keys.start].sum(1, dtype=np.float64)
+                self.sinks[at] += weights[:, :, key - keys.start].sum(1, dtype=np.float64)
                 self.lookers[at] += allowed[:, key - keys.start].sum()
+        if with_cells:
+            self._keep(SPECIAL, free & self.info.special[keys], weights, block)
+            self._keep(LARGEST, free, weights, block)
+            if self.square:
+                self._keep(FARTHEST, free, weights * np.abs(i - j), block)
+            entropy = np.where(free.any(1), -x_log_x(weights.astype(np.float64), base=2).sum(2), -np.inf)
+            row = entropy.argmax(1)
+            self._replace(WIDEST, entropy[self.every, row], row, weights[self.every, row].argmax(1), block)
 
-    def _add_cells(self, rows: slice, keys: slice, block: np.ndarray, free: np.ndarray) -> None:
-        self._keep(SPECIAL, rows, keys, block, free & self.info.special[keys])
-        self._keep(LARGEST, rows, keys, block, free)
-        if self.square:
-            apart = np.abs(np.arange(rows.start, rows.stop)[:, None] - np.arange(keys.start, keys.stop))
-            self._keep(FARTHEST, rows, keys, block, free, apart)
-        entropy = np.where(free.any(1), -x_log_x(block.astype(np.float64), base=2).sum(2), -np.inf)
-        row = entropy.argmax(1)
-        every = np.arange(self.heads)
-        key = block[every, row].argmax(1)
-        self._replace(WIDEST, entropy[every, row], rows.start + row, keys.start + key, block[every, row, key])
-
-    def _keep(self, name: str, rows: slice, keys: slice, block: np.ndarray, cells: np.ndarray,
-              factor: np.ndarray | None = None) -> None:
-        """Keep the strongest of these cells for each head if it exceeds the current one; the first wins a tie."""
+    def _keep(self, name: str, cells: np.ndarray, strength: np.ndarray, block: Block) -> None:
+        """Keep the strongest of these cells, by `strength` (head, row, key), for each head if it exceeds the current
+        one; the first wins a tie."""
         places = np.flatnonzero(cells)
         if len(places):
-            inside = block[:, cells]
-            strongest = (inside if factor is None else inside * factor[cells]).argmax(1)
-            weight = inside[np.arange(self.heads), strongest]
-            place = places[strongest]
-            row, key = np.divmod(place, cells.shape[1])
-            strength = weight if factor is None else weight * factor.ravel()[place]
-            self._replace(name, strength, rows.start + row, keys.start + key, weight)
+            row, key = np.divmod(places[strength[:, cells].argmax(1)], cells.shape[1])
+            self._replace(name, strength[self.every, row, key], row, key, block)
 
-    def _replace(self, name: str, strength: np.ndarray, query: np.ndarray, key: np.ndarray, weight: np.ndarray) -> None:
-        at = CELLS.index(name)
+    def _replace(self, name: str, strength: np.ndarray, row: np.ndarray, key: np.ndarray, block: Block) -> None:
+        at, (rows, keys, weights) = CELLS.index(name), block
         better = strength > self.best[at]
-        self.best[at] = np.where(better, strength, self.best[at])
-        self.cells[at] = np.where(better[:, None], np.stack([query, key], 1), self.cells[at])
-        self.weights[at] = np.where(better, weight, self.weights[at])
+        self.best[at, better] = strength[better]
+        self.cells[at, better] = np.stack([rows.start + row, keys.start + key], 1)[better]
+        self.weights[at, better] = weights[self.every, row, key][better]
 
-    def detected(self) -> dict[str, np.ndarray]:
-        """Return {detector: Σ w·P / Σ w}, float64 (head); NaN if the pattern has no cell in the text."""
-        return {DETECTOR[name]: self.sums[name] / np.maximum(self.total, 1e-30) if self.counts[name]
-                else np.full(self.heads, np.nan) for name in self.patterns if name in DETECTOR}
-
-    def received(self) -> np.ndarray:
-        """Return the mean weight that the token at each position receives from queries that may attend to it, float64
-        (position, head); NaN for positions beyond the text."""
-        return np.where(self.lookers > 0, self.sinks.T / np.maximum(self.lookers, 1), np.nan).T
+    def rows(self, prefix: str = "") -> dict[str, np.ndarray]:
+        """Return {prefix and name: (head)}: Σ w·P / Σ w of each detector, NaN if its pattern has no cell in the text,
+        and the mean weight that the token at each position receives from queries that may attend to it, NaN beyond the
+        text."""
+        nothing = np.full(len(self.every), np.nan)
+        found = {DETECTOR[name]: total / np.maximum(self.total, 1e-30) if self.counts[name] else nothing
+                 for name, total in self.sums.items()}
+        found |= {f"{SINK}{position}": row / count if count else nothing
+                  for position, row, count in zip(POSITIONS, self.sinks, self.lookers, strict=True)}
+        return {prefix + name: row for name, row in found.items()}
 
 
 def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, kind: Kind, cells: bool) -> _LayerSums:
     sums: _LayerSums | None = None
-    for rows, keys, block in blocks:
-        sums = sums or _LayerSums(len(block), layer.shape[1:], info, kind, layer.allowed)
-        sums.add(rows, keys, block, cells)
+    for block in blocks:
+        sums = sums or _LayerSums(len(block[2]), layer.shape[1:], info, kind, layer.allowed)
+        sums.add(block, cells)
     assert sums is not None, "a text has at least one token"
     return sums
 
@@ -233,31 +221,21 @@ def measure_text(attention_map: AttentionMap) -> MeasuredText:
     """Compute every head's numbers and example cells in the text of this map."""
     kind, info = attention_map.kind, KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     measured = heads.measure(attention_map)
-    parts: dict[str, list[np.ndarray]] = {}
-    cells, weights, even = [], [], {}
+    parts, cells, weights, even = [], [], [], dict[int, dict[str, np.ndarray]]()
     for layer in attention_map.layers:
         if id(layer.allowed) not in even:   # layers share masks
             even[id(layer.allowed)] = _gathered(layer, uniform_blocks(layer.allowed, layer.shape[1:]), info, kind,
-                                                False)
+                                                False).rows(UNIFORM)
         sums = _gathered(layer, heads.weight_blocks(layer), info, kind, True)
-        for name, row in _rows_of_layer(sums, even[id(layer.allowed)], layer.shape[1]).items():
-            parts.setdefault(name, []).append(np.broadcast_to(row, layer.heads))
+        own = {CONFIDENCE: sums.confidence / layer.shape[1]} | sums.rows() | even[id(layer.allowed)]
+        parts.append({name: np.broadcast_to(row, layer.heads) for name, row in own.items()})
         cells.append(sums.cells)
         weights.append(sums.weights)
     rows = measured.values | {UNIFORM + name: row for name, row in measured.uniform.items()}
-    rows |= {FIT + name: row for name, row in patterns.fit(attention_map).fits.items()}
-    rows |= {name: np.concatenate(row) for name, row in parts.items()}
+    rows |= {FIT + name: row for name, row in patterns.fit(attention_map).fits.items()} | heads.joined(parts)
     nothing = np.full(len(measured.heads), np.nan)
     return MeasuredText(heads.head_ids(attention_map), np.array([rows.get(name, nothing) for name in rows_of(kind)]),
                         np.concatenate(cells, 1), np.concatenate(weights, 1))
-
-
-def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str, np.ndarray]:
-    """Compute the rows of `rows_of` that are based on sums, {name: (head) or (1)}."""
-    rows = {CONFIDENCE: sums.confidence / queries} | sums.detected()
-    rows |= {UNIFORM + name: row for name, row in even.detected().items()}
-    rows |= {f"{SINK}{position}": row for position, row in zip(POSITIONS, sums.received(), strict=True)}
-    return rows | {f"{UNIFORM}{SINK}{position}": row for position, row in zip(POSITIONS, even.received(), strict=True)}
 
 
 def standardised(table: "DataFrame") -> "DataFrame":
