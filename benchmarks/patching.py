@@ -8,6 +8,7 @@ import json
 import platform
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from model.core.limits import one_thread
 from model.core.query import Kind, Query, UserError, quiet
 from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
-from model.studies.patching import PatchEffects, PatchQuery, patch_heads
+from model.studies.patching import PatchEffects, PatchQuery
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
@@ -45,7 +46,7 @@ def pairs(name: str, count: int) -> list[tuple[str, str]]:
 
 def ask(opened, kind: Kind, texts: tuple[str, str]) -> PatchEffects:
     first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
-    return patch_heads(opened, PatchQuery(first, second, kind), quiet)
+    return PatchQuery(first, second, kind).answer(SimpleNamespace(open=lambda *_: opened), quiet)
 
 
 def parts(found: PatchEffects) -> dict[str, float]:

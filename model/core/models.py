@@ -196,7 +196,7 @@ class Unembedding:
 
     def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
         """Compute logits of vectors x (…, d_model) for all words or for these ids, float64 (…, id)."""
-        found = x.astype(np.float64) @ self.weight[ids].T.astype(np.float64) * self.scale
+        found = x.astype(np.float64) @ self.weight[ids].T * self.scale
         return found if self.bias is None else found + self.bias[ids]
 
 

@@ -294,7 +294,12 @@ class TokenRankingQuery:
 
     def answer(self, models: Models, report: Progress) -> "TokenRanking":
         """Rank the heads in the query's record."""
-        return token_ranking(models.record(self.query, report)[self.kind], self.token)
+        attention_map = models.record(self.query, report)[self.kind]
+        if attention_map.kind.base is Kind.CROSS:
+            return TokenRanking(links_from(attention_map, self.token), ())
+        columns = ((layer.index, _column(layer, self.token)) for layer in attention_map.layers)
+        return TokenRanking(links_from(attention_map, self.token),
+                            _largest(columns, _partners(attention_map.queries, self.token)))
 
 
 @dataclass(frozen=True)
@@ -313,16 +318,6 @@ class TokenRanking:
 
     from_token: tuple[Link, ...]
     at_token: tuple[Link, ...]   # empty for cross-attention, whose queries cannot be attended to
-
-
-def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
-    """Rank the heads by their strongest link at one token. Links to the token itself, its neighbours, special tokens
-    and, in causal models, the first token are ignored, because most heads attend to these. Heads without any other
-    weight are left out."""
-    if attention_map.kind.base is Kind.CROSS:
-        return TokenRanking(links_from(attention_map, token), ())
-    columns = ((layer.index, _column(layer, token)) for layer in attention_map.layers)
-    return TokenRanking(links_from(attention_map, token), _largest(columns, _partners(attention_map.queries, token)))
 
 
 def links_from(attention_map: AttentionMap, token: int) -> tuple[Link, ...]:

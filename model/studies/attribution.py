@@ -47,12 +47,31 @@ class AttributionQuery:
     def answer(self, models: Models, report: Progress) -> "Attribution":
         """Compute every measure. Raises UserError if the model has no answer to explain."""
         explained = self.explained(models, report)
-        trace: Trace | str
+        trace, missing = None, dict[str, str]()
         try:
             trace = models.trace(explained.query, report).plain()
         except UserError as error:
-            trace = str(error)
-        return attribute(self, explained, models.record(explained.query, report), trace, report)
+            missing["norm"] = str(error)
+        record = models.record(explained.query, report)
+        kind = kind_of(record)
+        attention_map, count = record[kind], len(explained.tokens)
+        report(0.02, "the model's answer")
+        removed = explained.removal_effects(lambda share: report(0.02 + 0.5 * share, "removing each token"))
+        scores = {"gradient": explained.gradient()}
+        report(0.55, "attention over all layers")
+        weights = [heads.whole(layer)[:, :len(explained.rows), :count] for layer in attention_map.layers]
+        scores |= _over_layers(self, attention_map, weights, explained.rows, missing,
+                               lambda share: report(0.55 + 0.4 * share, "attention flow"))
+        by_head = {"weight": tuple(np.einsum("q,hqk->hk", explained.rows, weight) for weight in weights)}
+        by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
+        if trace is not None:
+            _add_norms(attention_map, weights, trace, explained.rows, by_head, by_layer)
+        missing |= _missing_stages(kind, by_layer)
+        layers = tuple(layer.index for layer in attention_map.layers)
+        return Attribution(self, explained.query, kind, explained.tokens, explained.answer, explained.place, layers,
+                           {name: frozen_array(effect) for name, effect in removed.items()},
+                           _frozen(by_head), _frozen(by_layer),
+                           {name: frozen_array(score) for name, score in scores.items()}, missing)
 
     def explained(self, models: Models, report: Progress) -> ExplainedAnswer:
         """Return the prepared answer."""
@@ -125,33 +144,6 @@ def ceiling(attribution: Attribution) -> np.ndarray:
     """Return how well the ways of removing a token agree: each one's mean ρ with the two others (removal)."""
     both = rank_agreement(list(attribution.effects), attribution.effects)
     return np.array([np.delete(row, one).mean() for one, row in enumerate(both)])
-
-
-def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
-              report: Progress) -> Attribution:
-    """Compute every measure for one answer. trace: the trace, or a sentence saying why there is none."""
-    kind = kind_of(record)
-    attention_map, count = record[kind], len(explained.tokens)
-    missing: dict[str, str] = {}
-    report(0.02, "the model's answer")
-    removed = explained.removal_effects(lambda share: report(0.02 + 0.5 * share, "removing each token"))
-    scores = {"gradient": explained.gradient()}
-    report(0.55, "attention over all layers")
-    weights = [heads.whole(layer)[:, :len(explained.rows), :count] for layer in attention_map.layers]
-    scores |= _over_layers(question, attention_map, weights, explained.rows, missing,
-                           lambda share: report(0.55 + 0.4 * share, "attention flow"))
-    by_head = {"weight": tuple(np.einsum("q,hqk->hk", explained.rows, weight) for weight in weights)}
-    by_layer = {"weight": tuple(each.mean(0) for each in by_head["weight"])}
-    if isinstance(trace, Trace):
-        _add_norms(attention_map, weights, trace, explained.rows, by_head, by_layer)
-    else:
-        missing["norm"] = trace
-    missing |= _missing_stages(kind, by_layer)
-    layers = tuple(layer.index for layer in attention_map.layers)
-    return Attribution(question, explained.query, kind, explained.tokens, explained.answer, explained.place, layers,
-                       {name: frozen_array(effect) for name, effect in removed.items()},
-                       _frozen(by_head), _frozen(by_layer),
-                       {name: frozen_array(score) for name, score in scores.items()}, missing)
 
 
 def _frozen(values: ByLayer) -> ByLayer:

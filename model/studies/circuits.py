@@ -59,9 +59,11 @@ class Stream:
         """The residual stream, (token, d_model)."""
         return self.parts.sum(0)
 
-    def add(self, name: str, vectors: np.ndarray) -> "Stream":
-        """Return the stream plus a writer's vectors (token, d_model), or one vector for all tokens."""
-        return self.join(Stream((name,), np.broadcast_to(vectors, self.parts.shape[1:])[None]))
+    def add(self, name: str, vectors: np.ndarray | None) -> "Stream":
+        """Return the stream plus a writer's vectors (token, d_model), or one vector for all tokens, if there are
+        any."""
+        return self if vectors is None else self.join(
+            Stream((name,), np.broadcast_to(vectors, self.parts.shape[1:])[None]))
 
     def join(self, other: "Stream") -> "Stream":
         """Return the sum of two streams."""
@@ -73,10 +75,9 @@ class Stream:
                 parts[names.index(name)] += part
         return Stream(names, parts)
 
-    def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
-        """Apply a norm with frozen scale to every contribution; the norm's bias becomes a writer."""
-        scaled = Stream(self.names, apply_norm(norm, tokens, self.parts))
-        return scaled if norm.bias is None else scaled.add(BIAS, norm.bias.astype(np.float64))
+    def through(self, norm: Norm | None, tokens: np.ndarray) -> "Stream":
+        """Apply a norm, if there is one, with frozen scale to every contribution; the norm's bias becomes a writer."""
+        return self if norm is None else Stream(self.names, apply_norm(norm, tokens, self.parts)).add(BIAS, norm.bias)
 
 
 class Walk:
@@ -109,9 +110,8 @@ class Walk:
         start = self.trace.start(self.stack)
         wanted = start.output[self.tokens].astype(np.float64)
         if start.parts:
-            stream = Stream(tuple(name for name, _ in start.parts),
-                            np.stack([part[self.tokens].astype(np.float64) for _, part in start.parts]))
-            stream = stream if start.norm is None else stream.through(start.norm, self.tokens)
+            names, parts = zip(*start.parts, strict=True)
+            stream = Stream(names, np.array(parts, np.float64)[:, self.tokens]).through(start.norm, self.tokens)
             if same_numbers(stream.total, wanted):
                 return stream
         first = next(block.index for block in self.trace.blocks if block.kind is self.stack)
@@ -121,25 +121,18 @@ class Walk:
         """Return the stream after a block. The attention layers add their heads; the feed-forward layer adds the
         remainder."""
         for attention in block.attentions:
-            added = self.heads(attention)
-            stream = self.added(block, stream, added, attention.output)
+            stream = self.added(block, stream, self.heads(attention), attention.output)
         norm = None if block.norm_first else next(
             norm for norm in block.norms if same_numbers(norm.output, block.after))
-        target = (block.after if norm is None else norm.input)[self.tokens].astype(np.float64)
-        stream = stream.add(f"mlp {block.index}", target - stream.total)
-        return stream if norm is None else stream.through(norm, self.tokens)
+        target = (block.after if norm is None else norm.input)[self.tokens]
+        return stream.add(f"mlp {block.index}", target - stream.total).through(norm, self.tokens)
 
     def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
         """Add an attention layer's heads to the stream, through the norm of the layer's output if there is one (Gemma
         2). In a post-LN block, also apply the norm of the sum."""
-        after = norm_of(block.norms, output)
-        if after is not None:
-            added = added.through(after, self.tokens)
-        stream = stream.join(added)
-        if not block.norm_first:
-            norm = next((norm for norm in block.norms if same_numbers(norm.input[self.tokens], stream.total)), None)
-            stream = stream if norm is None else stream.through(norm, self.tokens)
-        return stream
+        stream = stream.join(added.through(norm_of(block.norms, output), self.tokens))
+        norms = (norm for norm in block.norms if same_numbers(norm.input[self.tokens], stream.total))
+        return stream if block.norm_first else stream.through(next(norms, None), self.tokens)
 
     def heads(self, attention: AttentionTrace) -> Stream:
         """Return each head's output at these tokens after W_O, and the output bias."""
@@ -151,13 +144,11 @@ class Walk:
         mixed = np.asarray(layer.mix(weights), np.float64)
         if attention.gate is not None:
             mixed *= attention.gate[self.tokens].swapaxes(0, 1)
-        out = np.einsum("htv,hvd->htd", mixed, attention.w_output.astype(np.float64))
+        out = mixed @ attention.w_output
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
-        added = Stream(names, out)
-        if attention.b_output is not None:
-            added = added.add(BIAS, attention.b_output.astype(np.float64))
-        gap = total.astype(np.float64) - added.total
+        added = Stream(names, out).add(BIAS, attention.b_output)
+        gap = total - added.total
         return added if np.abs(gap).max() <= 1e-3 * np.abs(total).max() else added.add(REST, gap)
 
 
@@ -174,8 +165,33 @@ class WhyQuery:
 
     def answer(self, models: Models, report: Progress) -> "Why":
         """Decompose the score. Raises UserError if the cell is masked or the model cannot be traced."""
-        record = models.record(self.query, report)
-        return why(record, models.trace(self.query, report), self)
+        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        block, attention = trace.find(self.kind, self.layer)
+        layer = record[self.kind].layer(self.layer)
+        if not isinstance(layer, Layer):
+            raise UserError("The model only reports its weights, so no score can be split; choose a verified model.")
+        row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
+        if not allowed_cells(layer.allowed, row, column, self.head).all():
+            raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
+        group = self.head // (layer.heads // len(layer.key))
+        queries = _side(record, trace, self.kind, block, attention.x, self.looking)
+        keys = (_memory(record, trace, attention.memory, self.looked_at) if self.kind is Kind.CROSS
+                else _side(record, trace, self.kind, block, attention.memory, self.looked_at))
+        query = _projected(queries, attention.query, attention.query_scale, self.looking, self.head,
+                           layer.query[self.head, self.looking], attention.pairs)
+        key = _projected(keys, attention.key, attention.key_scale, self.looked_at, group,
+                         layer.key[group, self.looked_at], attention.pairs)
+        parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
+        own = float(layer.scores(slice(self.head, self.head + 1), row, column)[0, 0, 0])
+        raw = float(layer.query[self.head, self.looking].astype(np.float64) @ layer.key[group, self.looked_at]
+                    * layer.scale)
+        terms = []
+        if layer.softcap is not None:
+            terms.append(("soft cap", float(layer.softcap * np.tanh(raw / layer.softcap) - raw)))
+        if layer.bias is not None:
+            bias = layer.bias.block(row, column)
+            terms.append(("position bias", float(bias[self.head if bias.ndim == 3 else ...].reshape(-1)[0])))
+        return Why(own, query.names, key.names, parts, tuple(terms))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,36 +232,6 @@ class Why:
                              "value": self.parts.ravel()}, "value")
 
 
-def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
-    """Decompose one cell's score by the writers of its query and key."""
-    block, attention = trace.find(asked.kind, asked.layer)
-    layer = record[asked.kind].layer(asked.layer)
-    if not isinstance(layer, Layer):
-        raise UserError("The model only reports its weights, so no score can be split; choose a verified model.")
-    row, column = slice(asked.looking, asked.looking + 1), slice(asked.looked_at, asked.looked_at + 1)
-    if not allowed_cells(layer.allowed, row, column, asked.head).all():
-        raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
-    group = asked.head // (layer.heads // len(layer.key))
-    queries = _side(record, trace, asked.kind, block, attention.x, asked.looking)
-    keys = (_memory(record, trace, attention.memory, asked.looked_at) if asked.kind is Kind.CROSS
-            else _side(record, trace, asked.kind, block, attention.memory, asked.looked_at))
-    query = _projected(queries, attention.query, attention.query_scale, asked.looking, asked.head,
-                       layer.query[asked.head, asked.looking], attention.pairs)
-    key = _projected(keys, attention.key, attention.key_scale, asked.looked_at, group,
-                     layer.key[group, asked.looked_at], attention.pairs)
-    parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
-    own = float(layer.scores(slice(asked.head, asked.head + 1), row, column)[0, 0, 0])
-    raw = float(layer.query[asked.head, asked.looking].astype(np.float64)
-                @ layer.key[group, asked.looked_at].astype(np.float64) * layer.scale)
-    terms = []
-    if layer.softcap is not None:
-        terms.append(("soft cap", float(layer.softcap * np.tanh(raw / layer.softcap) - raw)))
-    if layer.bias is not None:
-        bias = layer.bias.block(row, column)
-        terms.append(("position bias", float(bias[asked.head if bias.ndim == 3 else ...].reshape(-1)[0])))
-    return Why(own, query.names, key.names, parts, tuple(terms))
-
-
 def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
     """Return the contributions to read[token], the input of a block's projection at one token."""
     walk = Walk(record, trace, kind, [token])
@@ -255,11 +241,8 @@ def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read:
 
 def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: int) -> Stream | None:
     """Return the stream, after a norm if necessary, if it equals read[token]; otherwise None."""
-    if same_numbers(stream.total, read[[token]].astype(np.float64)):
-        return stream
-    norm = norm_giving(norms, read)
-    normed = None if norm is None else stream.through(norm, np.array([token]))
-    return normed if normed is not None and same_numbers(normed.total, read[[token]].astype(np.float64)) else None
+    tried = stream, stream.through(norm_giving(norms, read), np.array([token]))
+    return next((each for each in tried if same_numbers(each.total, read[[token]])), None)
 
 
 def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
@@ -287,8 +270,8 @@ def _projected(stream: Stream, projection: Projection, scale: np.ndarray | None,
                seen: np.ndarray, pairs: Pairs) -> Stream:
     """Project the stream at a token to a head's query or key, parts (writer, 1, d_k). Each part is scaled and rotated
     as the norm and RoPE did with the whole. seen: the rotated query or key, (d_k)."""
-    made = Stream(stream.names, stream.parts @ projection.weight[head].astype(np.float64))
+    made = Stream(stream.names, stream.parts @ projection.weight[head])
     if projection.bias is not None:
-        made = made.add(BIAS, projection.bias[head].astype(np.float64))
+        made = made.add(BIAS, projection.bias[head])
     parts = made.parts if scale is None else made.parts * scale[token, head]
-    return Stream(made.names, turned(parts, parts.sum(0), seen.astype(np.float64), pairs))
+    return Stream(made.names, turned(parts, parts.sum(0), seen, pairs))

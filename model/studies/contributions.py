@@ -4,7 +4,6 @@
 Every answer is a sum over the writers of `model.studies.circuits`, with all scales frozen at their values in this pass.
 A masked-word model's activation before the unembedding is frozen too, at its ratio of output to input.
 """
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,7 +41,28 @@ class AddsQuery:
         """Measure the vector's length, its share of the stream and its effect on logits. Raises UserError if the model
         cannot be traced."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
-        return adds(record, trace, self, models.open(self.query, report).vocabulary.name)
+        name_of = models.open(self.query, report).vocabulary.name
+        wanted, _ = trace.find(self.kind, self.layer)
+        walk = Walk(record, trace, self.kind, [self.position])
+        stream = next(entering for block, entering in walk if block is wanted)
+        for attention in wanted.attentions:
+            added = walk.heads(attention)
+            if (attention.kind, attention.index) == (self.kind, self.layer):
+                break
+            stream = walk.added(wanted, stream, added, attention.output)
+        added = added.through(norm_of(wanted.norms, attention.output), walk.tokens)
+        whole, own = stream.total[0] + added.total[0], added.parts[self.head, 0]
+        promoted: tuple[tuple[str, float], ...] = ()
+        demoted = promoted
+        if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
+            last = last_stream(record, trace, self.position)
+            name = ("cross " if self.kind is Kind.CROSS else "") + head_label(self.layer, self.head)
+            changes = trace.unembedding.weight @ last.parts[last.names.index(name), 0] * trace.unembedding.scale
+            ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
+            promoted, demoted = (tuple((name_of(number), float(changes[number])) for number in numbers)
+                                 for numbers in (ranked[:MOVED_TOKENS], ranked[:-MOVED_TOKENS - 1:-1]))
+        return Adds(float(np.linalg.norm(own)), float(np.linalg.norm(whole)), float(own @ whole / (whole @ whole)),
+                    promoted, demoted)
 
 
 @dataclass(frozen=True)
@@ -54,36 +74,6 @@ class Adds:
     share: float                              # projection on the stream, relative to it; all writers' shares sum to 1
     promoted: tuple[tuple[str, float], ...]   # tokens with the largest change in logit; () without an unembedding
     demoted: tuple[tuple[str, float], ...]    # tokens with the smallest (most negative) change in logit
-
-
-def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Callable[[int], str]) -> Adds:
-    """Compare a head's vector with the residual stream, and compute its direct contribution to the logits.
-
-    Logits are relative to their mean over the vocabulary, because a constant added to all does not change any
-    probability.
-    """
-    wanted, _ = trace.find(asked.kind, asked.layer)
-    walk = Walk(record, trace, asked.kind, [asked.position])
-    stream = next(entering for block, entering in walk if block is wanted)
-    for attention in wanted.attentions:
-        added = walk.heads(attention)
-        if (attention.kind, attention.index) == (asked.kind, asked.layer):
-            break
-        stream = walk.added(wanted, stream, added, attention.output)
-    after = norm_of(wanted.norms, attention.output)
-    added = added if after is None else added.through(after, walk.tokens)
-    whole, own = stream.total[0] + added.total[0], added.parts[asked.head, 0]
-    promoted: tuple[tuple[str, float], ...] = ()
-    demoted = promoted
-    if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
-        last = last_stream(record, trace, asked.position)
-        name = ("cross " if asked.kind is Kind.CROSS else "") + head_label(asked.layer, asked.head)
-        changes = trace.unembedding.weight @ last.parts[last.names.index(name), 0] * trace.unembedding.scale
-        ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
-        promoted, demoted = (tuple((name_of(number), float(changes[number])) for number in numbers)
-                             for numbers in (ranked[:MOVED_TOKENS], ranked[:-MOVED_TOKENS - 1:-1]))
-    return Adds(float(np.linalg.norm(own)), float(np.linalg.norm(whole)), float(own @ whole / (whole @ whole)),
-                promoted, demoted)
 
 
 @dataclass(frozen=True)
@@ -185,9 +175,9 @@ def final_stream(record: AttentionRecord, trace: Trace, tokens: list[int]) -> St
     """Return the contributions to the final vectors at these tokens, after the last norm."""
     kind = trace.blocks[-1].kind
     stream, (block, norm) = Walk(record, trace, kind, tokens).whole(), trace.last(kind)
-    if not same_numbers(stream.total, block.after[tokens].astype(np.float64)):
+    if not same_numbers(stream.total, block.after[tokens]):
         stream = stream.add(REST, block.after[tokens] - stream.total)
-    return stream if norm is None else stream.through(norm, np.array(tokens))
+    return stream.through(norm, np.array(tokens))
 
 
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
@@ -197,8 +187,7 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     stream, transform = final_stream(record, trace, [position]), trace.transform
     if transform is None:
         return stream
-    stream = Stream(stream.names, stream.parts @ transform.weight.astype(np.float64))
-    stream = stream if transform.bias is None else stream.add(BIAS, transform.bias)
+    stream = Stream(stream.names, stream.parts @ transform.weight).add(BIAS, transform.bias)
     return Stream(stream.names, stream.parts * transform.slope[position]).through(transform.norm, np.array([position]))
 
 
@@ -213,7 +202,7 @@ def writes(record: AttentionRecord, trace: Trace, position: int, ids: list[int])
         raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, so there is no id {max(ids):,}; "
                         f"choose another.")
     signs = np.array([1.0, -1.0])[:len(ids)]
-    direction = signs @ unembedding.weight[ids].astype(np.float64) * unembedding.scale
+    direction = signs @ unembedding.weight[ids] * unembedding.scale
     values = dict(zip(stream.names, (stream.parts[:, 0] @ direction).tolist(), strict=True))
     if unembedding.bias is not None:
         values[BIAS] = values.get(BIAS, 0.0) + float(signs @ unembedding.bias[ids])
@@ -242,8 +231,22 @@ class LensQuery:
 
     def answer(self, models: Models, report: Progress) -> "Lens":
         """Compute the logit lens. Raises UserError if the logits are not a linear function of the final vectors."""
-        opened, trace = models.open(self.query, report), models.trace(self.query, report)
-        return lens(trace, self.position, opened.vocabulary.name)
+        trace, name_of = models.trace(self.query, report), models.open(self.query, report).vocabulary.name
+        if trace.unembedding is None:
+            raise UserError(NO_LOGITS)
+        kind = trace.blocks[-1].kind
+        blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
+        vectors = np.stack([blocks[0].before[self.position], *(block.after[self.position] for block in blocks)])
+        vectors = vectors if norm is None else norm.apply(vectors)
+        logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors))
+        chances = softmax(logits)
+        best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
+        final = chances[-1]
+        ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
+        return Lens((-1, *(block.index for block in blocks)), tuple(map(tuple, best.tolist())),
+                    tuple(tuple(name_of(number) for number in row) for row in best.tolist()),
+                    tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
+                    entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,25 +270,6 @@ class Lens:
         return DataFrame({"layer": self.layers, "tokens": list(map(list, self.tokens)),
                           "probabilities": list(map(list, self.probabilities)), "entropy": self.entropy,
                           "divergence": self.divergence})
-
-
-def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
-    """Apply the final norm, with its scale recomputed, and the unembedding to the stream after every block."""
-    if trace.unembedding is None:
-        raise UserError(NO_LOGITS)
-    kind = trace.blocks[-1].kind
-    blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
-    vectors = np.stack([blocks[0].before[position], *(block.after[position] for block in blocks)]).astype(np.float64)
-    vectors = vectors if norm is None else norm.apply(vectors)
-    logits = trace.unembedding.logits(vectors if trace.transform is None else trace.transform.apply(vectors))
-    chances = softmax(logits)
-    best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
-    final = chances[-1]
-    ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
-    return Lens((-1, *(block.index for block in blocks)), tuple(map(tuple, best.tolist())),
-                tuple(tuple(name_of(number) for number in row) for row in best.tolist()),
-                tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
-                entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
 
 
 def token_id(opened: OpenModel, word: int | str) -> int:

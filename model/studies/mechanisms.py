@@ -42,7 +42,34 @@ class MechanismsQuery:
 
     def answer(self, models: Models, report: Progress) -> "Mechanisms":
         """Compute the measures and all pairs' composition. Raises UserError if the model cannot be traced."""
-        return mechanisms(models.open(self, report), report)
+        opened = models.open(self, report)
+        trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
+        kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
+        kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
+        blocks = [block for block in trace.blocks if block.kind is kind]
+        found = [(block, attention) for block in blocks for attention in block.attentions if attention.kind is kind]
+        heads = tuple((attention.index, head) for _, attention in found for head in range(len(attention.w_output)))
+        sizes = {(attention.query.weight.shape[1:], attention.value.weight.shape[1:]) for _, attention in found}
+        if len(sizes) > 1:
+            raise UserError(f"The layers of {opened.card.title} have heads of different sizes, so their weights do not "
+                            f"fit into one table; choose another model.")
+        weights = _weights(found)
+        embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
+        copying = None
+        if trace.transform is None and trace.unembedding and embedding.shape == trace.unembedding.weight.shape:
+            read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
+            mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
+            copying = np.array([leaning(out @ mixed @ value)
+                                for out, value in zip(weights.output, weights.value, strict=True)])
+        report(0.3, "matching queries and keys")
+        same = embedding.T.astype(np.float64) @ embedding
+        matching = np.array([leaning(key.T @ same @ query) if same.shape[0] == len(query) else np.nan
+                             for query, key in zip(weights.query, weights.key, strict=True)])
+        report(0.4, "repeating random tokens")
+        detected = detectors(opened) if kind is Kind.CAUSAL and len(kinds) == 1 else {}
+        composition = composed(weights, np.array([layer for layer, _ in heads]),
+                               lambda done: report(0.5 + 0.5 * done, "composing pairs of heads"))
+        return Mechanisms(heads, copying, matching, detected, composition, null_of(weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,37 +114,6 @@ class _Weights:
     key: np.ndarray
     value: np.ndarray
     output: np.ndarray
-
-
-def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
-    """Measure every head of the decoder, or of the encoder if there is no decoder."""
-    trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
-    kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
-    kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
-    blocks = [block for block in trace.blocks if block.kind is kind]
-    found = [(block, attention) for block in blocks for attention in block.attentions if attention.kind is kind]
-    heads = tuple((attention.index, head) for _, attention in found for head in range(len(attention.w_output)))
-    sizes = {(attention.query.weight.shape[1:], attention.value.weight.shape[1:]) for _, attention in found}
-    if len(sizes) > 1:
-        raise UserError(f"The layers of {opened.card.title} have heads of different sizes, so their weights do not fit "
-                        f"into one table; choose another model.")
-    weights = _weights(found)
-    embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
-    copying = None
-    if trace.transform is None and trace.unembedding and embedding.shape == trace.unembedding.weight.shape:
-        read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
-        mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
-        copying = np.array([leaning(out @ mixed @ value)
-                            for out, value in zip(weights.output, weights.value, strict=True)])
-    report(0.3, "matching queries and keys")
-    same = embedding.T.astype(np.float64) @ embedding
-    matching = np.array([leaning(key.T @ same @ query) if same.shape[0] == len(query) else np.nan
-                         for query, key in zip(weights.query, weights.key, strict=True)])
-    report(0.4, "repeating random tokens")
-    detected = detectors(opened) if kind is Kind.CAUSAL and len(kinds) == 1 else {}
-    composition = composed(weights, np.array([layer for layer, _ in heads]),
-                           lambda done: report(0.5 + 0.5 * done, "composing pairs of heads"))
-    return Mechanisms(heads, copying, matching, detected, composition, null_of(weights))
 
 
 def detectors(opened: OpenModel) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ import numpy as np
 from model.core import heads
 from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query, UserError
-from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import entropy
 from model.studies.rollout import rollout, with_residual
 
@@ -35,7 +35,14 @@ class PatchHeadsQuery:
 
     def answer(self, models: Models, report: Progress) -> "PatchHeads":
         """Measure every head. Raises UserError for a text."""
-        return measure(models.record(self.query, report), self.kind)
+        record = models.record(self.query, report)
+        attention_map = record[self.kind]
+        tokens, apart = attention_map.keys, distances(middles(record, attention_map.keys))
+        patches, count = list(tokens.patches), len(tokens)
+        found = np.array([_of_head(weights.astype(np.float64), patches, apart)
+                          for layer in attention_map.layers for weights in heads.whole(layer)])
+        even = dict(zip(MEASURES, _of_head(np.full((count, count), 1 / count), patches, apart), strict=True))
+        return PatchHeads(heads.head_ids(attention_map), found[:, 0], found[:, 1], found[:, 2], even)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,23 +76,6 @@ def distances(places: np.ndarray) -> np.ndarray:
     return cdist(places, places)
 
 
-def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
-    """Compute the measures of every head. Raises UserError for a text."""
-    attention_map = record[kind]
-    tokens, apart = attention_map.keys, distances(middles(record, attention_map.keys))
-    patches = list(tokens.patches)
-    columns: dict[str, list[float]] = {name: [] for name in MEASURES}
-    for layer in attention_map.layers:
-        for head in range(layer.heads):
-            found = _of_head(heads.weights(layer, head).astype(np.float64), patches, apart)
-            for name, value in zip(MEASURES, found, strict=True):
-                columns[name].append(value)
-    count = len(tokens)
-    even = dict(zip(MEASURES, _of_head(np.full((count, count), 1 / count), patches, apart), strict=True))
-    return PatchHeads(heads.head_ids(attention_map), np.array(columns["distance"]), np.array(columns["entropy"]),
-                      np.array(columns["special"]), even)
-
-
 def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:
     """Return attention distance, entropy and weight on special tokens for one head's weights (query, key)."""
     between = weights[np.ix_(patches, patches)]
@@ -105,7 +95,17 @@ class PatchRolloutQuery:
 
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
         """Compute both variants."""
-        return roll_out(models.record(self.query, report)[self.kind], self.discard)
+        attention_map = models.record(self.query, report)[self.kind]
+        if attention_map.kind is Kind.CROSS:
+            raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
+        right, copied = [], []
+        for layer in attention_map.layers:
+            mean = heads.whole(layer).astype(np.float64).mean(0)
+            kept = with_residual(without_smallest(mean, self.discard)[None])
+            right.append(kept / kept.sum(1, keepdims=True))
+            # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j
+            copied.append(kept / kept.sum(1)[np.newaxis])
+        return PatchRollout(rollout(right), rollout(copied))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,20 +114,6 @@ class PatchRollout:
 
     right: np.ndarray    # with rows rescaled to sum to 1 after discarding
     copied: np.ndarray   # as in the program, whose rescaling does not make rows sum to 1
-
-
-def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
-    """Compute rollout of the heads' mean weights, after discarding a share of the cells in each layer."""
-    if attention_map.kind is Kind.CROSS:
-        raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
-    right, copied = [], []
-    for layer in attention_map.layers:
-        mean = heads.whole(layer).astype(np.float64).mean(0)
-        kept = with_residual(without_smallest(mean, discard)[None])
-        right.append(kept / kept.sum(1, keepdims=True))
-        # the program broadcasts the row sums along the wrong axis: it divides cell (i, j) by the sum of row j
-        copied.append(kept / kept.sum(1)[np.newaxis])
-    return PatchRollout(rollout(right), rollout(copied))
 
 
 def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
@@ -144,7 +130,7 @@ def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
 
 def lengths(vectors: np.ndarray) -> np.ndarray:
     """Return the Euclidean lengths of vectors (token, d), float64 (token)."""
-    return np.sqrt((vectors.astype(np.float64) ** 2).sum(1))
+    return np.linalg.norm(vectors.astype(np.float64), axis=1)
 
 
 def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models, OpenModel, PassAnswer, check_lengths
+from model.core.models import Models, PassAnswer, check_lengths
 from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.statistics import cosine
 
@@ -36,7 +36,36 @@ class PatchQuery:
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
         """Compute each patch's effect. Raises UserError if the texts differ in length or the model has no answer."""
-        return patch_heads(models.open(self.first, report), self, report)
+        opened = models.open(self.first, report)
+        asked, other = opened.tokens(self.first), opened.tokens(self.second)
+        plain, taken = opened.run(asked), opened.run(other)
+        first, second = plain.answer(0), taken.answer(0)
+        outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is self.kind}
+        if not outputs or (self.kind, min(outputs)) not in plain.heads:
+            raise UserError(f"{opened.card.title} has no {self.kind} attention in both texts that can be patched here; "
+                            f"give both a target or neither, choose another kind, or choose a verified model.")
+        looking = len(next(iter(outputs.values())))
+        check_lengths(self.second, looking, len(plain.heads[self.kind, min(outputs)]))
+        if min(len(first.numbers), len(second.numbers)) == 0:
+            raise UserError("This model has no answer to this text (no mask, no “it”) that could change; "
+                            "choose a text with one.")
+        measure, words, row = measure_of(first, second)
+        heads = [(layer, head) for layer, mixed in outputs.items() for head in range(mixed.shape[1])]
+        trials = [*([head] for head in heads), *([head for head in heads if head[0] == layer] for layer in outputs),
+                  heads]
+        size, numbers = max(1, TOKENS // max(looking, len(asked.source))), []
+        for start in range(0, len(trials), size):
+            report(start / len(trials), f"patched head {min(start, len(heads))} of {len(heads)}")
+            rows = [{(self.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
+                    for chosen in trials[start:start + size]]
+            patched = opened.run(asked, rows=rows)
+            numbers += [measure(patched.answer(number)) for number in range(len(rows))]
+        name = opened.vocabulary.name
+        return PatchEffects(words and (name(words[0]), name(words[1])),
+                            words is not None and bool(first.numbers[row].argmax() == second.numbers[row].argmax()),
+                            None if row is None else first.positions[row], measure(first), measure(second),
+                            tuple(heads), np.array(numbers[:len(heads)]), dict(zip(outputs, numbers[len(heads):])),
+                            numbers[-1])
 
 
 TOKENS = 256   # maximum number of tokens in all rows of a pass; each row has one head patched
@@ -88,35 +117,3 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
     if one == other:
         other = int(np.argsort(first.numbers[row])[-2])
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
-
-
-def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> PatchEffects:
-    """Patch every head of one kind alone, every whole layer, and all heads. Raises UserError if the texts differ in
-    length or the model has no answer."""
-    asked, other = opened.tokens(question.first), opened.tokens(question.second)
-    plain, taken = opened.run(asked), opened.run(other)
-    first, second = plain.answer(0), taken.answer(0)
-    outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is question.kind}
-    if not outputs or (question.kind, min(outputs)) not in plain.heads:
-        raise UserError(f"{opened.card.title} has no {question.kind} attention in both texts that can be patched here; "
-                        f"give both a target or neither, choose another kind, or choose a verified model.")
-    looking = len(next(iter(outputs.values())))
-    check_lengths(question.second, looking, len(plain.heads[question.kind, min(outputs)]))
-    if min(len(first.numbers), len(second.numbers)) == 0:
-        raise UserError("This model has no answer to this text (no mask, no “it”) that could change; "
-                        "choose a text with one.")
-    measure, words, row = measure_of(first, second)
-    heads = [(layer, head) for layer, mixed in outputs.items() for head in range(mixed.shape[1])]
-    trials = [*([head] for head in heads), *([head for head in heads if head[0] == layer] for layer in outputs), heads]
-    size, numbers = max(1, TOKENS // max(looking, len(asked.source))), []
-    for start in range(0, len(trials), size):
-        report(start / len(trials), f"patched head {min(start, len(heads))} of {len(heads)}")
-        rows = [{(question.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
-                for chosen in trials[start:start + size]]
-        patched = opened.run(asked, rows=rows)
-        numbers += [measure(patched.answer(number)) for number in range(len(rows))]
-    name = opened.vocabulary.name
-    return PatchEffects(words and (name(words[0]), name(words[1])),
-                        words is not None and bool(first.numbers[row].argmax() == second.numbers[row].argmax()),
-                        None if row is None else first.positions[row], measure(first), measure(second), tuple(heads),
-                        np.array(numbers[:len(heads)]), dict(zip(outputs, numbers[len(heads):])), numbers[-1])

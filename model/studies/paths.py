@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.heads import head_frame, head_ids, ranked_frame
-from model.core.models import Models, OpenModel, Pass, Trace, check_lengths, norm_giving, norm_of, turned
+from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
 from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, head_label, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.studies.circuits import Walk
@@ -40,9 +40,37 @@ class PathsQuery:
 
     def answer(self, models: Models, report: Progress) -> "Paths":
         """Compute every path's effect. Raises UserError if the texts differ in length or the model is not a decoder."""
+        opened = models.open(self.query, report)
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet).plain() for each in (self.query, self.twin)]
-        return paths(models.open(self.query, report), self, records, traces, report)
+        trace, kind = traces[0], Kind.CAUSAL
+        if kind not in records[0].kinds or trace.unembedding is None:
+            raise UserError(f"Path patching needs a decoder whose logits can be traced, and {opened.card.title} is "
+                            f"none; choose one such as SmolLM2.")
+        check_lengths(self.twin, *(len(record[kind].queries) for record in records[::-1]))
+        ids = [token_id(opened, each) for each in (self.token, self.rival)]
+        heads, receiver = head_ids(records[0][kind]), self.receiver
+        earlier = tuple(head for head in heads if receiver is None or head[0] < receiver[0])
+        senders = self.senders or earlier
+        if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
+            raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} "
+                            f"to {head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
+        given = opened.tokens(self.query)
+        plain, twin = (float(_differences(opened.run(opened.tokens(each), every=True), ids, self.position)[0])
+                       for each in (self.query, self.twin))
+        outputs: dict[int, np.ndarray] = {}
+        patched = np.empty(len(senders))
+        for number, (layer, head) in counted(senders, report, "path"):
+            if layer not in outputs:
+                outputs[layer] = _change(kind, layer, records, traces)
+            change = _carried(trace, kind, layer, self.receiver, outputs[layer][head])
+            if self.receiver is None:
+                patched[number] = plain + _to_logits(trace, kind, change, ids, self.position)
+                continue
+            made = _received(records[0], trace, self.receiver, self.reads, change)
+            done = opened.run(given, rows=[{(kind, *self.receiver): tensor_of(made.astype(np.float32))}], every=True)
+            patched[number], = _differences(done, ids, self.position)
+        return Paths(plain, twin, senders, patched)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,39 +90,6 @@ class Paths:
         of the effect in descending order."""
         layers, heads = np.array(self.senders).reshape(-1, 2).T
         return ranked_frame({"layer": layers, "head": heads, "effect": self.patched - self.plain}, "effect")
-
-
-def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], traces: list[Trace],
-          report: Progress) -> Paths:
-    """Patch every path alone."""
-    trace, kind = traces[0], Kind.CAUSAL
-    if kind not in records[0].kinds or trace.unembedding is None:
-        raise UserError(f"Path patching needs a decoder whose logits can be traced, and {opened.card.title} is none; "
-                        f"choose one such as SmolLM2.")
-    check_lengths(asked.twin, *(len(record[kind].queries) for record in records[::-1]))
-    ids = [token_id(opened, each) for each in (asked.token, asked.rival)]
-    heads, receiver = head_ids(records[0][kind]), asked.receiver
-    earlier = tuple(head for head in heads if receiver is None or head[0] < receiver[0])
-    senders = asked.senders or earlier
-    if receiver not in (None, *heads) or not senders or not {*senders} <= {*earlier}:
-        raise UserError(f"There is no such path in {opened.card.title}; choose heads from {head_label(*heads[0])} to "
-                        f"{head_label(*heads[-1])}, and a receiver in a later layer than the sender.")
-    given = opened.tokens(asked.query)
-    plain, twin = (float(_differences(opened.run(opened.tokens(each), every=True), ids, asked.position)[0])
-                   for each in (asked.query, asked.twin))
-    outputs: dict[int, np.ndarray] = {}
-    patched = np.empty(len(senders))
-    for number, (layer, head) in counted(senders, report, "path"):
-        if layer not in outputs:
-            outputs[layer] = _change(kind, layer, records, traces)
-        change = _carried(trace, kind, layer, asked.receiver, outputs[layer][head])
-        if asked.receiver is None:
-            patched[number] = plain + _to_logits(trace, kind, change, ids, asked.position)
-            continue
-        made = _received(records[0], trace, asked.receiver, asked.reads, change)
-        done = opened.run(given, rows=[{(kind, *asked.receiver): tensor_of(made.astype(np.float32))}], every=True)
-        patched[number], = _differences(done, ids, asked.position)
-    return Paths(plain, twin, senders, patched)
 
 
 def _differences(done: Pass, ids: Sequence[int], position: int) -> np.ndarray:

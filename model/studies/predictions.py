@@ -19,7 +19,20 @@ class NextWordQuery:
 
     def answer(self, models: Models, report: Progress) -> "NextWord":
         """Compute the prediction. Raises NoNextWord for a model that is not a decoder."""
-        return next_word(models.open(self.query, report), self.query, report)
+        import torch
+
+        opened = models.open(self.query, report)
+        if opened.task != "next" and not (opened.task == "target" and opened.ours):
+            raise NoNextWord(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
+        asked = opened.tokens(self.query, report)
+        if self.query.edits:
+            logits = opened.run(asked, self.query.edits, report).outputs()[0, -1]
+        else:
+            with torch.inference_mode():
+                logits = opened.forward(asked.tensors)[0, -1]
+        ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
+        words = opened.vocabulary
+        return NextWord(logits.numpy(), tuple(ids), tuple(map(words.name, ids)), words.ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +74,22 @@ class LikelihoodQuery:
 
     def answer(self, models: Models, report: Progress) -> "SequenceLikelihood":
         """Compute the factors. Raises UserError for a model that does not predict the next token."""
-        return sequence_likelihood(models.open(self.query, report), self.query, report)
+        import torch
+
+        opened = models.open(self.query, report)
+        asked, title = opened.tokens(self.query, report), opened.card.title
+        if not (opened.task == "next" or (opened.ours and asked.target is not None)):
+            raise UserError(f"{title} does not predict the next token of a text; choose a decoder such as SmolLM2, or "
+                            f"the translator.")
+        tokens = asked.target or asked.source
+        if len(tokens) < 2:
+            raise UserError("A single token has no context to be predicted from; type another word.")
+        ids, texts = tokens.ids[1:], tokens.texts[1:]
+        if opened.task == "target":
+            ids, texts = (*ids, opened.vocabulary.ends[0]), (*texts, opened.vocabulary.name(opened.vocabulary.ends[0]))
+        logits = opened.run(asked, self.query.edits, report, every=True).outputs()[0, :len(ids)].double()
+        logs = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
+        return SequenceLikelihood(texts, ids, logs.numpy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,45 +114,6 @@ class SequenceLikelihood:
     def perplexity(self) -> float:
         """Perplexity, exp(mean −ln P): the number of equally likely tokens with the same uncertainty."""
         return float(np.exp(-self.log_probabilities.mean()))
-
-
-def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
-    """Compute all logits at the last position, with the query's edits. Without edits, the pass uses the model's own
-    attention kernel. Raises NoNextWord for a model without next-token predictions."""
-    import torch
-
-    if opened.task != "next" and not (opened.task == "target" and opened.ours):
-        raise NoNextWord(f"{opened.card.title} does not predict a next token; choose a decoder such as SmolLM2.")
-    asked = opened.tokens(query, report)
-    if query.edits:
-        logits = opened.run(asked, query.edits, report).outputs()[0, -1]
-    else:
-        with torch.inference_mode():
-            logits = opened.forward(asked.tensors)[0, -1]
-    ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
-    words = opened.vocabulary
-    return NextWord(logits.numpy(), tuple(ids), tuple(map(words.name, ids)), words.ends)
-
-
-def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> SequenceLikelihood:
-    """Compute the probability of every token: of a decoder's text from the second token on, or of our translator's
-    target including its end token. A start token does not count as part of the text. Raises UserError if the model does
-    not predict the next token or the text has only one token."""
-    import torch
-
-    asked, title = opened.tokens(query, report), opened.card.title
-    if not (opened.task == "next" or (opened.ours and asked.target is not None)):
-        raise UserError(f"{title} does not predict the next token of a text; choose a decoder such as SmolLM2, or the "
-                        f"translator.")
-    tokens = asked.target or asked.source
-    if len(tokens) < 2:
-        raise UserError("A single token has no context to be predicted from; type another word.")
-    ids, texts = tokens.ids[1:], tokens.texts[1:]
-    if opened.task == "target":
-        ids, texts = (*ids, opened.vocabulary.ends[0]), (*texts, opened.vocabulary.name(opened.vocabulary.ends[0]))
-    logits = opened.run(asked, query.edits, report, every=True).outputs()[0, :len(ids)].double()
-    logs = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
-    return SequenceLikelihood(texts, ids, logs.numpy())
 
 
 def log_probability(opened: OpenModel, query: Query, span: Span) -> float:

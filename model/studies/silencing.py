@@ -1,5 +1,5 @@
 """Silence every head of one kind in turn and measure how much the answer changes. Runs the model once per head."""
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
@@ -9,7 +9,7 @@ import numpy as np
 from model.core import heads
 from model.core.models import Models
 from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
-from model.core.record import AttentionRecord, Prediction
+from model.core.record import Prediction
 from model.core.statistics import cosine, jensen_shannon
 
 if TYPE_CHECKING:
@@ -26,8 +26,18 @@ class SilencingQuery:
 
     def answer(self, models: Models, report: Progress) -> "Silencing":
         """Silence each head alone. Raises UserError for a model without an answer."""
-        opened = models.open(self.query, report)
-        return run(self, models.record(self.query, report), lambda query: opened.record(query, quiet), report)
+        opened, record = models.open(self.query, report), models.record(self.query, report)
+        before = record.prediction
+        if before is None or (before.vector is None and not before.ids):
+            raise UserError(f"{record.card.title} has no answer to this text that silencing a head could change; "
+                            f"choose a model that predicts.")
+        places, changes = heads.head_ids(record[self.kind]), []
+        for done, (layer, head) in enumerate(places):
+            report(done / len(places), f"silencing layer {layer} head {head}")
+            edits = self.query.edits | {Silence(self.kind, layer, head, self.mode)}
+            after = opened.record(replace(self.query, edits=edits), quiet).prediction
+            changes.append(change(before, cast(Prediction, after)))
+        return Silencing("answer" if before.vector is None else "vector", places, np.array(changes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,22 +75,3 @@ def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
     rows = np.array([[each[answer] for answer in shared] for each in (p, q)]).reshape(2, len(shared))
     rows = np.concatenate([rows, np.clip(1 - rows.sum(1, keepdims=True), 0, None)], 1)
     return float(jensen_shannon(*rows))
-
-
-def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord],
-        report: Progress) -> Silencing:
-    """Silence every head in turn. record: the record without silencing. ask: function that returns a query's record.
-
-    Raises UserError for a model without an answer.
-    """
-    if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
-        raise UserError(f"{record.card.title} has no answer to this text that silencing a head could change; choose "
-                        f"a model that predicts.")
-    places = heads.head_ids(record[question.kind])
-    changes = []
-    for done, (layer, head) in enumerate(places):
-        report(done / len(places), f"silencing layer {layer} head {head}")
-        edits = record.query.edits | {Silence(question.kind, layer, head, question.mode)}
-        after = ask(replace(record.query, edits=edits)).prediction
-        changes.append(change(record.prediction, cast(Prediction, after)))
-    return Silencing("answer" if record.prediction.vector is None else "vector", places, np.array(changes))

@@ -1,7 +1,8 @@
 """Measure how removing tokens changes a model's answer. torch is only imported in the functions that need it."""
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,6 @@ from model.studies.predictions import pronoun_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
-    from torch.utils.hooks import RemovableHandle
 
 # decimals of effects in nats and in cosines; further digits are float32 rounding errors
 DIGITS = {"word": 5, "vector": 6}
@@ -85,6 +85,14 @@ class ExplainedAnswer:
         d)."""
         return self._answers(self.opened.forward(self._with_target(tensors)), place)
 
+    @cached_property
+    def plain(self) -> "Tensor":
+        """The outputs of the model without a change: logits (1, vocabulary), or the sentence vector (1, d)."""
+        import torch
+
+        with torch.inference_mode():
+            return self.forward(self.tensors, self.place)
+
     def forward_hidden(self, token: int) -> "Tensor":
         """Run a pass with this token masked for every query. Raises UserError if a query would have no key left."""
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
@@ -109,21 +117,16 @@ class ExplainedAnswer:
         count, effects = len(self.tokens), {}
         free = [token for token in range(count) if token != self.place]
         with torch.inference_mode():
-            here = float(self.value(self.forward(self.tensors, self.place))[0])
+            here = self.answer.value
             effects["deleted"] = self._effects(here, free, self._deleted, lambda share: report(share / 4))
             effects["replaced"] = self._effects(here, free, self._replaced, lambda share: report(0.25 + share / 4))
             effects["hidden"] = np.full(count, np.nan)
             for done, token in enumerate(free):
                 report(0.5 + done / (2 * count))
-                effects["hidden"][token] = here - self._without_key(token)
+                with suppress(UserError):   # a query would have no key left, as for the first token of a decoder
+                    effects["hidden"][token] = here - float(self.value(self.forward_hidden(token))[0])
         digits = DIGITS["word" if self.other is None else "vector"]
         return {name: np.round(effect, digits) for name, effect in effects.items()}
-
-    def _without_key(self, token: int) -> float:
-        try:
-            return float(self.value(self.forward_hidden(token))[0])
-        except UserError:   # a query would have no key left, as for the first token of a decoder
-            return float("nan")
 
     def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
         """Return the effect of each variant, (token). Variants with the same length and position share a pass of up to
@@ -164,19 +167,17 @@ class ExplainedAnswer:
             leaves.append(output.detach().requires_grad_())
             return leaves[-1]
 
-        with torch.enable_grad(), _hooked(self._embeddings().register_forward_hook(for_this_thread(watch))):
+        network = self.opened.network if self.target is None else self.opened.network.get_encoder()
+        with (torch.enable_grad(),
+              network.get_input_embeddings().register_forward_hook(for_this_thread(watch))):
             value = self.value(self.forward(self.tensors, self.place))[0]
         slope, = torch.autograd.grad(value, leaves[0])
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
 
-    def _embeddings(self) -> "nn.Module":
-        """Return the module that embeds the tokens."""
-        network = self.opened.network if self.target is None else self.opened.network.get_encoder()
-        return network.get_input_embeddings()
-
     def with_head_values(self, head: KindHeadId, mixes: np.ndarray, report: Progress) -> np.ndarray:
         """Replace a head's output by `mixes` (variant, token, d_v) and return the distance between the model's old and
-        new output, float64 (variant)."""
+        new output, float64 (variant): 1 − cosine of sentence vectors, or the total variation distance of
+        probabilities."""
         import torch
 
         size, others = max(1, CELLS // len(self.tokens)), []
@@ -185,25 +186,10 @@ class ExplainedAnswer:
             report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
             rows = [{head: mix} for mix in torch.tensor(mixes[start:start + size], dtype=torch.float32)]
             others.append(self._answers(self.opened.run(asked, rows=rows).outputs(), self.place))
-        with torch.inference_mode():
-            return self._distances(self.forward(self.tensors, self.place), torch.cat(others))
-
-    def _distances(self, plain: "Tensor", others: "Tensor") -> np.ndarray:
-        """Return 1 − cosine of sentence vectors, or the total variation distance of probabilities, (variant)."""
+        after, plain = torch.cat(others).double(), self.plain.double()
         if self.other is not None:
-            from torch.nn.functional import cosine_similarity
-
-            return (1 - cosine_similarity(others.double(), plain.double())).numpy()
-        return ((others.double().softmax(-1) - plain.double().softmax(-1)).abs().sum(-1) / 2).numpy()
-
-
-@contextmanager
-def _hooked(*hooks: "RemovableHandle") -> Iterator[None]:
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
+            return (1 - torch.nn.functional.cosine_similarity(after, plain)).numpy()
+        return ((after.softmax(-1) - plain.softmax(-1)).abs().sum(-1) / 2).numpy()
 
 
 def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tuple[str, str, str],
@@ -306,10 +292,7 @@ def _compare(explained: ExplainedAnswer, other: str) -> None:
 def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str) -> tuple[int, ...]:
     """Return the ids of the word and its rival. The default word is the one in the text, or else the most probable one.
     The default rival is the most probable other word for our own models, and none for others."""
-    import torch
-
-    with torch.inference_mode():
-        best = explained.forward(explained.tensors, explained.place)[0].topk(2).indices.tolist()
+    best = explained.plain[0].topk(2).indices.tolist()
     first = _number(explained.opened, word) if word.strip() else best[0] if original is None else original
     if rival.strip():
         return first, _number(explained.opened, rival)
@@ -331,17 +314,13 @@ def _token_at(tokens: Tokens, at: int) -> int | None:
 
 def _answer_of(explained: ExplainedAnswer) -> Answer:
     """Compute the answer. Needs its ids."""
-    import torch
-
     words, kind = explained.opened.vocabulary.name, explained.opened.task
-    with torch.inference_mode():
-        outputs = explained.forward(explained.tensors, explained.place)
-        value = float(explained.value(outputs)[0])
+    outputs, neutral = explained.plain, words(explained.neutral)
+    value = float(explained.value(outputs)[0])
     if kind == "vector":
-        return Answer(kind, "", "", value, 0, words(explained.neutral))
+        return Answer(kind, "", "", value, 0, neutral)
     names = [*map(words, explained.ids), ""]
-    rank = int((outputs[0] > outputs[0, explained.ids[0]]).sum()) + 1
-    return Answer(kind, names[0], names[1], value, rank, words(explained.neutral))
+    return Answer(kind, names[0], names[1], value, int((outputs[0] > outputs[0, explained.ids[0]]).sum()) + 1, neutral)
 
 
 def first_tokens(tokens: Tokens, count: int) -> Tokens:

@@ -7,10 +7,9 @@ import numpy as np
 from model.core import heads, statistics
 from model.core.models import Models
 from model.core.query import Progress, UserError
-from model.core.record import AttentionRecord, Layer
+from model.core.record import Layer
 from model.studies.attribution import AttributionQuery, kind_of
 from model.studies.rollout import uniform_rows
-from model.studies.token_removal import ExplainedAnswer
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,19 @@ class SwapQuery:
     def answer(self, models: Models, report: Progress) -> "Swapped":
         """Compute the distances. Raises UserError for a model that only reports its weights."""
         explained = self.attribution.explained(models, report)
-        return swap_weights(self, explained, models.record(explained.query, report), report)
+        record = models.record(explained.query, report)
+        kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
+        layer = record[kind].layer(self.layer)
+        if not isinstance(layer, Layer):
+            raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
+        weights = heads.weights(layer, self.head)[:size[0], :size[1]].astype(np.float64)
+        may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), self.head)
+        rng = np.random.default_rng(statistics.SEED)
+        others = [uniform_rows(may), *(permute_rows(weights, may, rng) for _ in range(self.draws))]
+        value = layer.value[self.head * len(layer.value) // layer.heads][:size[1]]
+        distances = explained.with_head_values((kind, self.layer, self.head), np.stack(others) @ value, report)
+        row = explained.rows @ weights
+        return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,26 +48,6 @@ class Swapped:
     permuted: np.ndarray          # distances with permuted weights, float64 (draw)
     largest: float                # the head's largest weight in the row of the answer
     entropy: float                # entropy of that row in bits
-
-
-def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord,
-                 report: Progress) -> Swapped:
-    """Run the model with uniform and with permuted weights in all rows of one head, within the mask.
-
-    Raises UserError for a model that only reports its weights.
-    """
-    kind, size = kind_of(record), (len(explained.rows), len(explained.tokens))
-    layer = record[kind].layer(question.layer)
-    if not isinstance(layer, Layer):
-        raise UserError(f"{record.card.title} only reports its weights; choose a verified model.")
-    weights = heads.weights(layer, question.head)[:size[0], :size[1]].astype(np.float64)
-    may = heads.allowed_cells(layer.allowed, slice(0, size[0]), slice(0, size[1]), question.head)
-    rng = np.random.default_rng(statistics.SEED)
-    others = [uniform_rows(may), *(permute_rows(weights, may, rng) for _ in range(question.draws))]
-    value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
-    distances = explained.with_head_values((kind, question.layer, question.head), np.stack(others) @ value, report)
-    row = explained.rows @ weights
-    return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 
 
 def permute_rows(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:

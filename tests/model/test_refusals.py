@@ -8,10 +8,11 @@ import pytest
 from model.ask import sources
 from model.core.query import Hide, Kind, Query, Silence, UserError, quiet
 from model.studies.attribution import LONGEST
-from model.studies.patching import PatchQuery, patch_heads
-from model.studies.predictions import next_word
+from model.studies.patching import PatchQuery
+from model.studies.predictions import NextWordQuery
 from model.studies.token_removal import explained_answer
 from tests.model import tiny
+from tests.model.only import Only
 
 TEXT = "the cat sat on a mat"
 
@@ -44,11 +45,11 @@ def record(model: Any, query: Query) -> Any:
 
 
 def patch(model: Any, question: PatchQuery) -> Any:
-    return patch_heads(model, question, quiet)
+    return question.answer(Only(model), quiet)
 
 
 def following(model: Any, query: Query) -> Any:
-    return next_word(model, query, quiet)
+    return NextWordQuery(query).answer(Only(model), quiet)
 
 
 def explain(model: Any, query: Query) -> Any:

@@ -121,4 +121,4 @@ def _board(page: PageContext, words: Section) -> None:
         words.figure(matrix, why.parts, why.query_writers, why.key_writers, height=330,
                      axes=(words("key", token=characters[copy]), words("query", token=characters[-1])),
                      style=CellStyle("signed", square=False), key="two-heads-board")
-        words.explain(circuits.why)
+        words.explain(circuits.WhyQuery.answer)

@@ -6,10 +6,11 @@ import torch
 from model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
 from model.pretrained import load
 from model.studies.attribution import LONGEST
-from model.studies.patching import PatchQuery, patch_heads
-from model.studies.predictions import log_probability, next_word, sequence_likelihood
+from model.studies.patching import PatchQuery
+from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
 from model.studies.token_removal import explained_answer
 from tests.model import tiny
+from tests.model.only import Only
 
 TEXT, OTHER = "the animal didn ' t cross the street", "a cat sat on mat of two the"
 BAD = (float("nan"), float("inf"), float("-inf"))
@@ -35,10 +36,10 @@ def all_questions(model):
     yield lambda: model.record(asked(model), quiet)
     yield lambda: model.trace(asked(model), quiet)
     yield lambda: log_probability(model, asked(model), (11, 15))
-    yield lambda: next_word(model, asked(model), quiet)
-    yield lambda: sequence_likelihood(model, asked(model), quiet)
+    yield lambda: NextWordQuery(asked(model)).answer(Only(model), quiet)
+    yield lambda: LikelihoodQuery(asked(model)).answer(Only(model), quiet)
     yield lambda: explained_answer(model, asked(model), None, ("", "", ""), LONGEST)
-    yield lambda: patch_heads(model, PatchQuery(asked(model), asked(model, OTHER), kind), quiet)
+    yield lambda: PatchQuery(asked(model), asked(model, OTHER), kind).answer(Only(model), quiet)
 
 
 @pytest.mark.parametrize("part", ["attn.c_attn.weight", "mlp.c_proj.bias", "ln_f.weight"])

@@ -6,10 +6,9 @@ from model.core.query import Kind, Patch, Query, quiet
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.scratch import source
 from model.studies.atlas.build import Item, ShardWorker, Task
-from model.studies.attribution import LONGEST, AttributionQuery, attribute
-from model.studies.patching import PatchQuery, patch_heads
-from model.studies.predictions import log_probability, next_word, sequence_likelihood
-from model.studies.token_removal import explained_answer
+from model.studies.attribution import AttributionQuery
+from model.studies.patching import PatchQuery
+from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
 from tests.model.only import Only
 
 TEXT = "the animal didn ' t cross the street because it was too tired"
@@ -39,13 +38,11 @@ def questions(kind):
         "patched record": lambda model: model.record(
             query(model, edits=frozenset([Patch(kind, 0, 0, query(model, OTHER))])), quiet),
         "trace": lambda model: model.trace(query(model), quiet),
-        "next word": lambda model: next_word(model, query(model), quiet),
+        "next word": lambda model: NextWordQuery(query(model)).answer(Only(model), quiet),
         "span": lambda model: log_probability(model, query(model), (4, 10)),
-        "likelihood": lambda model: sequence_likelihood(model, query(model), quiet),
-        "patching": lambda model: patch_heads(model, PatchQuery(query(model), query(model, OTHER), kind), quiet),
-        "attribution": lambda model: attribute(
-            AttributionQuery(query(model)), explained_answer(model, query(model), None, ("", "", ""), LONGEST),
-            model.record(query(model), quiet), "", quiet),
+        "likelihood": lambda model: LikelihoodQuery(query(model)).answer(Only(model), quiet),
+        "patching": lambda model: PatchQuery(query(model), query(model, OTHER), kind).answer(Only(model), quiet),
+        "attribution": lambda model: AttributionQuery(query(model)).answer(Only(model), quiet),
         "corpus": lambda model: ShardWorker(Task(model.card.id, model.card.revision), model)(
             (Item(0, "a.txt", 1, TEXT), Item(1, "a.txt", 2, OTHER))),
         "decision": lambda model: DecisionQuery(

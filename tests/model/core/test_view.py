@@ -1,13 +1,14 @@
 """A head after filters, and the heads that look most from a token."""
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from model.core import heads
 from model.core.attention import Causal, Full, Window
-from model.core.query import Kind, UserError
-from model.core.view import View, displayed_head, keep_mass, telling_token, token_ranking
+from model.core.query import Kind, UserError, quiet
+from model.core.view import TokenRankingQuery, View, displayed_head, keep_mass, telling_token
 from tests.fabricate import SENTENCE, record
 
 N = 7
@@ -78,7 +79,7 @@ def matrices(attention_map):
 def test_each_head_has_its_largest_weight_beyond_neighbours(kind, token):
     attention_map = record(SENTENCE, kind)[kind]
     others = [place for place in range(1, 15) if abs(place - token) > 1]
-    found = token_ranking(attention_map, token)
+    found = TokenRankingQuery(None, kind, token).answer(SimpleNamespace(record=lambda *_: {kind: attention_map}), quiet)
     for links, line in ((found.from_token, lambda weights: weights[token]),
                         (found.at_token, lambda weights: weights[:, token])):
         wanted = {head: line(weights)[others] for head, weights in matrices(attention_map).items()}

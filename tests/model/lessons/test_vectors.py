@@ -12,6 +12,7 @@ from model.core.query import Query, UserError
 from model.lessons import vectors
 from model.lessons.vectors import ContextsQuery, TableQuery
 from model.pretrained.tokens import bytes_by_sign
+from tests.model.only import Only
 
 TEXTS = ("Unbelievable! The café's tokenizer isn't naïve.", "今天天气怎么样？", "x_1 ** 2  # ok", "👩‍🚀 ≈ π\tü", "")
 BOOK = "low low low low low lower lower newest newest newest newest newest newest widest widest widest"
@@ -94,7 +95,7 @@ def test_chance_is_the_expected_largest_cosine(vocabulary, d_model):
 def test_rows_and_neighbours_equal_the_network(minilm, report):
     weight = minilm.network.get_input_embeddings().weight.detach()
     ids = tuple(minilm.tokenizer("the cat")["input_ids"])
-    found = vectors.look_up(minilm, TableQuery("minilm", "r", "bank", ids), report)
+    found = TableQuery("minilm", "r", "bank", ids).answer(Only(minilm), report)
     assert np.array_equal(found.rows, weight[list(ids)].numpy()) and found.piece == "bank"
     bank = minilm.tokenizer.convert_tokens_to_ids("bank")
     wanted = torch.nn.functional.cosine_similarity(weight[bank:bank + 1], weight, dim=-1)
@@ -103,7 +104,7 @@ def test_rows_and_neighbours_equal_the_network(minilm, report):
     assert [each for _, each in found.nearest[:3]] == pytest.approx(wanted[best].tolist(), abs=1e-5)
     for word, why in (("unbelievably", "is 5 pieces"), ("样", "does not know")):
         with pytest.raises(UserError, match=why):
-            vectors.look_up(minilm, TableQuery("minilm", "r", word, ()), report)
+            TableQuery("minilm", "r", word, ()).answer(Only(minilm), report)
 
 
 def test_layers_are_the_hidden_states_of_the_network(minilm, report):

@@ -7,9 +7,10 @@ from model.capture import forward_pass
 from model.core import heads
 from model.core.query import Kind, Query, Temper
 from model.studies import rollout
-from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, attribute
+from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery
 from model.studies.token_removal import explained_answer
-from model.studies.weight_swap import SwapQuery, swap_weights
+from model.studies.weight_swap import SwapQuery
+from tests.model.only import Only
 
 TEXT = "the animal didn't cross the street because it was too tired."
 OTHER = "a cat sat on the mat in the garden"
@@ -31,7 +32,7 @@ def parts(model, question, report):
 
 def answered(model, report, **more):
     question = asked(model, **more)
-    return attribute(question, *parts(model, question, report), report)
+    return question.answer(Only(model), report)
 
 
 def close(one, other, share=1e-5):
@@ -135,7 +136,7 @@ def test_equal_weights_equal_a_high_temperature(opened, report):
     hooks = lambda: [(len(module._forward_pre_hooks), len(module._forward_hooks)) for module in model.network.modules()]
     before, question = hooks(), asked(model, at=TEXT.index("tired"))
     explained, record, _ = parts(model, question, report)
-    swapped = swap_weights(SwapQuery(question, 1, 2, draws=5), explained, record, report)
+    swapped = SwapQuery(question, 1, 2, draws=5).answer(Only(model), report)
     session = forward_pass.Session(model.names, model.wiring.slots, frozenset([Temper(Kind.CAUSAL, 1, 2, 1e6)]))
     even = forward_pass.run(session, lambda: model.network(**explained.tensors).logits[0, -1].softmax(-1))
     plain = log_chances(model, list(explained.tokens.ids), -1).exp()

@@ -6,10 +6,11 @@ import torch
 from model.core import heads
 from model.core.query import Kind, Query, Silence, UserError, quiet
 from model.pretrained.load import SUFFIX, open_model, revision
-from model.studies.predictions import log_probability, next_word, sequence_likelihood
+from model.studies.predictions import LikelihoodQuery, NextWordQuery, log_probability
 from tests import headline
 from tests.headline import TIRED, near
 from tests.model import tiny
+from tests.model.only import Only
 
 TEXT = "the animal sat on mat because it was wide ."
 
@@ -45,8 +46,8 @@ def test_next_word_comes_from_the_edited_pass(opened):
     model = opened("llama")
     plain = Query(model.card.id, model.card.revision, TEXT)
     edited = Query(model.card.id, model.card.revision, TEXT, edits=frozenset({Silence(Kind.CAUSAL, 1, 2)}))
-    assert next_word(model, edited, quiet).ids[0] == model.record(edited, quiet).prediction.ids[0][0]
-    logits = {query: next_word(model, query, quiet).logits for query in (plain, edited)}
+    assert NextWordQuery(edited).answer(Only(model), quiet).ids[0] == model.record(edited, quiet).prediction.ids[0][0]
+    logits = {query: NextWordQuery(query).answer(Only(model), quiet).logits for query in (plain, edited)}
     best = model.record(edited, quiet).prediction
     shares = np.exp(logits[edited] - np.log(np.exp(logits[edited].astype(np.float64)).sum()))
     assert np.abs(logits[plain] - logits[edited]).max() > 1e-3
@@ -118,7 +119,7 @@ def query(model, text: str = CAT) -> Query:
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_likelihood_equals_transformers_loss(opened, family):
     model = opened(family)
-    found = sequence_likelihood(model, query(model), quiet)
+    found = LikelihoodQuery(query(model)).answer(Only(model), quiet)
     ids = model.tokenizer(CAT, return_tensors="pt")["input_ids"]
     with torch.no_grad():
         loss = model.network(input_ids=ids, labels=ids).loss

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from model.core.query import Kind, Patch, Query, UserError, quiet
-from model.studies.patching import PatchQuery, patch_heads
+from model.studies.patching import PatchQuery
+from tests.model.only import Only
 
 TEXT = "the animal didn ' t cross the street because [MASK] was too tired"
 TWIN = TEXT.replace("tired", "wide")
@@ -91,7 +92,7 @@ def test_effect_of_each_head_is_that_of_the_edit(opened, name, kind):
     """The map of all heads equals asking the model again with each edit: ln P of the two words, from the record."""
     model = opened(name)
     side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}
-    found = patch_heads(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)
+    found = PatchQuery(query(TEXT, **side), query(TWIN, **side), kind).answer(Only(model), quiet)
 
     def read(record):
         row = record.prediction.positions.index(found.place)

@@ -9,8 +9,9 @@ from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
 from model.scratch.transformer import Transformer
-from model.studies.patching import PatchQuery, patch_heads
-from model.studies.predictions import next_word
+from model.studies.patching import PatchQuery
+from model.studies.predictions import NextWordQuery
+from tests.model.only import Only
 
 HEADLINE = "The animal didn't cross the street because it was too tired."
 
@@ -75,7 +76,7 @@ def test_induction_reads_single_characters_and_continues(induction):
     side = record[Kind.CAUSAL].queries
     assert side.texts == ("[BOS]", "q", "7", "q", induction.tokenizer.words[30])
     assert record.prediction.kind == "next" and record.prediction.positions == (0, 1, 2, 3, 4)
-    following = next_word(induction, Query("m", "r", "q7 q", continuation=(30,)), quiet)
+    following = NextWordQuery(Query("m", "r", "q7 q", continuation=(30,))).answer(Only(induction), quiet)
     assert following.ids[:20] == record.prediction.ids[-1] and len(following.logits) == len(induction.tokenizer)
     assert any(side.unknown) is False and ask(induction, "é").notes
 
@@ -100,7 +101,7 @@ def test_patched_resolver_as_asked_head_by_head(name):
     opened = source.open_model(name)
     frame, *ends = NOUNS
     first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
-    found = patch_heads(opened, PatchQuery(first, second, Kind.SELF), quiet)
+    found = PatchQuery(first, second, Kind.SELF).answer(Only(opened), quiet)
 
     def read(edits=()):
         query = Query(name, opened.card.revision, first.text, edits=frozenset(edits))

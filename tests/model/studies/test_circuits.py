@@ -22,7 +22,7 @@ def asked(request, tmp_path_factory):
 
 
 def test_parts_of_a_score_sum_to_it(asked):
-    record, trace = (sources.ask(question).result() for question in (asked, TraceQuery(asked)))
+    record = sources.ask(asked).result()
     rng, tried = np.random.default_rng(37), set()
     for attention_map in record.maps:
         for layer in attention_map.layers:
@@ -32,9 +32,9 @@ def test_parts_of_a_score_sum_to_it(asked):
                 rows = slice(looking, looking + 1), slice(looked_at, looked_at + 1)
                 if not layer.allowed.block(*rows).any():
                     with pytest.raises(UserError, match="is masked"):
-                        circuits.why(record, trace, where)
+                        sources.ask(where).result()
                     continue
-                found = circuits.why(record, trace, where)
+                found = sources.ask(where).result()
                 assert found.total == pytest.approx(found.score, abs=1e-4)
                 assert found.score == pytest.approx(
                     float(layer.scores(slice(head, head + 1), *rows)[0, 0, 0]), abs=1e-6)

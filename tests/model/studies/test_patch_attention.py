@@ -1,13 +1,19 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.query import Kind
+from model.core.query import Kind, quiet
 from model.studies import patch_attention as study
 from tests import fabricate
 
 MADE = fabricate.pictured(rows=4, columns=6, size=10)
 MAP = MADE[Kind.SELF]
+
+
+def holding(record):
+    return SimpleNamespace(record=lambda *_: record)
 
 
 def test_distance_equals_its_definition():
@@ -21,7 +27,7 @@ def test_distance_equals_its_definition():
             down = (a.top + a.bottom - b.top - b.bottom) / 2 * high
             far, total = far + weights[query, key] * (across ** 2 + down ** 2) ** 0.5, total + weights[query, key]
         rows.append(far / total)
-    found = study.measure(MADE, Kind.SELF)
+    found = study.PatchHeadsQuery(None, Kind.SELF).answer(holding(MADE), quiet)
     assert found.frame().loc[(1, 2), "distance"] == pytest.approx(np.mean(rows), rel=1e-6)
     assert found.frame().loc[(1, 2), "special"] == pytest.approx(weights[1:, 0].mean(), rel=1e-5)
 
@@ -29,13 +35,13 @@ def test_distance_equals_its_definition():
 def test_uniform_row_looks_half_a_side_away():
     square = fabricate.pictured(rows=16, columns=16, size=14)
     side = square.picture.shape[0]
-    even = study.measure(square, Kind.SELF).even
+    even = study.PatchHeadsQuery(None, Kind.SELF).answer(holding(square), quiet).even
     assert even["distance"] / side == pytest.approx(0.521, abs=0.015)
     assert even["entropy"] == pytest.approx(np.log2(257)) and even["special"] == pytest.approx(1 / 257)
 
 
 def test_rollouts_are_equal_if_nothing_is_dropped():
-    found = study.roll_out(MAP, 0.0)
+    found = study.PatchRolloutQuery(None, MAP.kind, 0.0).answer(holding({MAP.kind: MAP}), quiet)
     np.testing.assert_allclose(found.right, found.copied, atol=1e-6)
     step = [np.mean([heads.weights(layer, head) for head in range(layer.heads)], 0) / 2 + np.eye(25) / 2
             for layer in MAP.layers]

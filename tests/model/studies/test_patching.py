@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from model.core.query import Kind, Query, UserError, quiet
-from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, measure_of, patch_heads
+from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, measure_of
+from tests.model.only import Only
 
 FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
@@ -53,7 +54,7 @@ class OfThreeHeads:
 
 def test_each_head_each_layer_and_all_are_run_once():
     model = OfThreeHeads()
-    found = patch_heads(model, PatchQuery(FROM, TO, Kind.SELF), quiet)
+    found = PatchQuery(FROM, TO, Kind.SELF).answer(Only(model), quiet)
     assert model.patched == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
@@ -67,4 +68,4 @@ def test_text_of_another_length_is_refused():
     model, longer = OfThreeHeads(), Query("m", "r", "b b b")
     model.answers[longer] = SECOND
     with pytest.raises(UserError, match="3 tokens in “b b b” and 2 here"):
-        patch_heads(model, PatchQuery(FROM, longer, Kind.SELF), quiet)
+        PatchQuery(FROM, longer, Kind.SELF).answer(Only(model), quiet)

@@ -100,4 +100,4 @@ def _proof() -> tuple[Callable, ...]:
     from model.core import heads
     from model.studies import silencing
 
-    return x_log_x, patterns.divergences, patterns.fit, heads.measure, silencing.change, silencing.run
+    return x_log_x, patterns.divergences, patterns.fit, heads.measure, silencing.change, silencing.SilencingQuery.answer
