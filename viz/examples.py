@@ -1,14 +1,14 @@
 """The sentences of the Examples menu, and where their words are among a model's tokens."""
 import functools
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from model.core.query import frozen
 from model.core.record import Tokens
 from viz.text import strings
 
 
-@dataclass(frozen=True)
+@frozen
 class Example:
     """An entry of the menu, read from examples.toml."""
 

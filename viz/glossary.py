@@ -4,14 +4,14 @@ The texts are in assets/text/LANGUAGE/glossary/PAGE.toml, one file per page that
 removed together with the page. Measures in model/core/heads.py provide their own equation, unit and paper.
 """
 import functools
-from dataclasses import dataclass
 
 from model.core.heads import BY_NAME
+from model.core.query import frozen
 from viz.page import pages
 from viz.text import FOLDER, strings
 
 
-@dataclass(frozen=True)
+@frozen
 class Term:
     """An entry of the glossary."""
 

@@ -7,7 +7,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.sources import Entry
-from model.core.query import Edit, Query, UserError
+from model.core.query import Edit, Query, UserError, frozen
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import waiting
@@ -45,7 +45,7 @@ def refuse_unknown(record: AttentionRecord) -> None:
 LONG_TEXTS = Kept[dict[str, str]]({})   # {short name: text} of the last texts too long for a URL
 
 
-@dataclass(frozen=True)
+@frozen
 class Page:
     """The declaration of a page."""
 

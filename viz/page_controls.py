@@ -7,8 +7,9 @@ ignored.
 # ruff: noqa: D102, as clean, read and write are described once, in Control
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from model.core.query import frozen
 
 _FLOAT = r"-?\d{1,9}(\.\d{1,9})?(e[+-]?\d{1,3})?"
 _WHOLE = r"-?\d{1,9}"
@@ -33,7 +34,7 @@ class Control:
         return str(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class Number(Control):
     """A number with six significant digits."""
 
@@ -70,7 +71,7 @@ def position(name: str, most: int) -> Number:
     return Number(name, -1, -1, most, whole=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice(Control):
     """One of a few strings, or the default, which need not be one of them."""
 
@@ -82,7 +83,7 @@ class Choice(Control):
         return value if isinstance(value, str) and value in (*self.options, self.start) else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Switch(Control):
     """On or off."""
 
@@ -99,7 +100,7 @@ class Switch(Control):
         return str(int(value))
 
 
-@dataclass(frozen=True)
+@frozen
 class Numbers(Control):
     """A row of numbers, each rounded to hundredths, set by dragging."""
 
@@ -126,7 +127,7 @@ class Numbers(Control):
         return ",".join(f"{number:g}" for number in value)
 
 
-@dataclass(frozen=True)
+@frozen
 class Steps(Control):
     """A sequence of at most `longest` non-negative integers less than `below`: the tokens generated so far."""
 
@@ -150,7 +151,7 @@ class Steps(Control):
         return ",".join(map(str, value)) or "none"
 
 
-@dataclass(frozen=True)
+@frozen
 class Places(Steps):
     """A set of at most `longest` non-negative integers less than `below`: a matrix's cells (row · columns + column), or
     masked tokens."""
@@ -160,7 +161,7 @@ class Places(Steps):
         return None if places is None else tuple(sorted(set(places)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Words(Control):
     """A few words or a sentence, at most `longest` characters."""
 

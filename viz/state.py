@@ -1,11 +1,11 @@
 """What a page stores between runs: the question, the view, and which parts of the view the user chose."""
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from model.core import heads, pictures
-from model.core.query import HeadId, Kind
+from model.core.query import HeadId, Kind, frozen
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import SCALES, View, links_from, telling_token
 from viz import glow
@@ -19,7 +19,7 @@ VIEW = {each.name for each in fields(View)}
 LECTURE = {"present", "screen", "show"}
 
 
-@dataclass(frozen=True)
+@frozen
 class State:
     """The question, the view of its answer, and the pages' controls."""
 

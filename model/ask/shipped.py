@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_type_hints
 
@@ -20,7 +19,7 @@ from model.core.files import ASSETS
 from model.core.files import write as write_file
 from model.core.limits import parse_json
 from model.core.models import NamesModel
-from model.core.query import UserError
+from model.core.query import UserError, frozen
 from model.core.record_file import Reader
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ ASKED = "the question"   # placeholder for the question itself
 COMMAND = "python -m benchmarks.shipped"
 
 
-@dataclass(frozen=True)
+@frozen
 class Shipped:
     """An answer that was measured in advance."""
 

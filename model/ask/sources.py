@@ -7,7 +7,7 @@ import difflib
 import os
 import threading
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -16,7 +16,7 @@ from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.ask.shipped import find as shipped
 from model.core.limits import LIMITS, byte_cache, home
 from model.core.models import NamesModel, OpenModel, Trace, TraceQuery
-from model.core.query import Edit, Progress, Query, UnknownModel, UserError, pictures_only, text_only
+from model.core.query import Edit, Progress, Query, UnknownModel, UserError, frozen, pictures_only, text_only
 from model.core.record import AttentionRecord
 from model.imported import source as imported_source
 from model.pretrained import catalogue as pretrained_catalogue
@@ -144,7 +144,7 @@ def text_set(model: str, kind: str, chosen: str) -> str:
 NEAREST = 3   # number of models suggested for an unknown name
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """A catalogue model as shown in a menu."""
 
@@ -182,7 +182,7 @@ def catalogue() -> tuple[Entry, ...]:
     return tuple(sorted((*pretrained, *own), key=lambda entry: not entry.on_disk))
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchQuery:
     """A request to download a model; the answer is its folder."""
 
@@ -247,7 +247,7 @@ REPLACED = ("The picture that was kept of this text on this machine differed fro
             "replaced.")
 
 
-@dataclass(frozen=True)
+@frozen
 class CheckQuery:
     """A request for the live record of a query, which replaces the cached one."""
 

@@ -19,7 +19,7 @@ from model.capture.transformers_internals import eager_attention, every_fused_ma
 from model.core.attention import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
 from model.core.limits import on_own_pages, release_free_pages
 from model.core.models import check_lengths
-from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, quiet
+from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
 from model.core.record import Attends, Layer
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ HOLES = 5   # number of large calls after which free heap pages are returned to 
 ROWS = 256  # query rows per step when equation (1) replaces the kernel, to avoid n² memory for an edit
 
 
-@dataclass(frozen=True)
+@frozen
 class Slot:
     """One attention layer of the model."""
 

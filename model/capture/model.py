@@ -2,7 +2,7 @@
 pass."""
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from model.core.query import (
     Window,
     no_last_keys,
     quiet,
+    with_arrays,
 )
 from model.core.record import CANDIDATES, AttentionMap, AttentionRecord, Card, Prediction, Verification
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class NetworkModel:
     """A network and its card. Immutable once opened, so several threads may share it.
 

@@ -3,7 +3,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import recompute
 from model.core.limits import seeded
+from model.core.query import with_arrays
 from model.core.record import Layer
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 FUSED = "sdpa"   # transformers' name for torch's fused attention
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Observation:
     """The attention observed in a module."""
 

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from model.core.query import frozen
+
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
 PROJECTIONS = frozenset({"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
                          "embedding", "__matmul__", "__rmatmul__"})
@@ -47,7 +49,7 @@ def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
             yield from (each for each in value if isinstance(each, Tensor))
 
 
-@dataclass(frozen=True)
+@frozen
 class Derived:
     """Positions derived from others by an operation."""
 

@@ -8,7 +8,7 @@ output. Everything found is therefore verified, and everything else is refused w
 import itertools
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -29,7 +29,7 @@ from model.core.models import (
     Unembedding,
 )
 from model.core.models import same_numbers as close
-from model.core.query import Kind, Progress, Query, UserError
+from model.core.query import Kind, Progress, Query, UserError, with_arrays
 from model.core.record import AttentionRecord, Layer
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def pairs_of(before: np.ndarray, after: np.ndarray) -> Pairs:
 LARGEST = 2**29     # bytes of activations that a trace may hold
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Call:
     """The last call of a module in a pass."""
 

@@ -2,7 +2,7 @@
 model's real output."""
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from model.capture.forward_pass import Call, Unsupported
 from model.core import heads
 from model.core.attention import Causal, Full, empty_rows
 from model.core.limits import Shape
-from model.core.query import Kind, first_line, largest
+from model.core.query import Kind, first_line, frozen, largest
 from model.core.record import Layer, Reported, Verification
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ TOLERANCE = 1e-4  # for float32; summing in another order changes the tested mod
 CallId = tuple[str, int]   # module name, and number of earlier calls to it in the pass
 
 
-@dataclass(frozen=True)
+@frozen
 class Wiring:
     """The result of probing a model: the place of each attention layer in the model, and the difference of the capture
     from the model's own eager weights."""

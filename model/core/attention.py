@@ -14,14 +14,13 @@ keys) or (head, rows, keys). Rows are always queries, columns keys.
 """
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from model.core.query import Edit, Hide, Kind
+from model.core.query import Edit, Hide, Kind, frozen, with_arrays
 from model.core.query import Window as WindowEdit
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _positions(rows: slice, keys: slice) -> tuple[np.ndarray, np.ndarray]:
     return np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
 
 
-@dataclass(frozen=True)
+@frozen
 class Full:
     """Every query may attend to every key."""
 
@@ -117,7 +116,7 @@ class Full:
         return np.ones((len(i), j.shape[1]), bool)
 
 
-@dataclass(frozen=True)
+@frozen
 class Causal:
     """A query may attend to itself and to earlier positions: the look-ahead mask of Vaswani et al. 2017, section
     3.2.3."""
@@ -132,7 +131,7 @@ class Causal:
         return j <= i
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """A query at i may attend to keys i - back to i + ahead (Beltagy et al. 2020); `ahead` is 0 in decoders."""
 
@@ -153,7 +152,7 @@ class Window:
         return (j >= i - self.back) & (j <= i + self.ahead)
 
 
-@dataclass(frozen=True)
+@frozen
 class Chunk:
     """Causal attention inside consecutive chunks of `size` tokens (Llama 4)."""
 
@@ -173,7 +172,7 @@ class Chunk:
         return (j <= i) & (j // self.size == i // self.size)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Dense:
     """A mask (bool) or bias (float32) that follows no known rule and is stored as n² values."""
 
@@ -194,7 +193,7 @@ class Dense:
         return self.values[..., rows, keys]
 
 
-@dataclass(frozen=True)
+@frozen
 class Hidden:
     """Another mask with some keys hidden from every query (the edit `Hide`)."""
 
@@ -210,7 +209,7 @@ class Hidden:
         return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
 
 
-@dataclass(frozen=True)
+@frozen
 class Narrowed:
     """Another mask restricted to each query's last `width` keys, including its own, and the text's `first` keys (the
     edit `Window`; Xiao et al. 2024)."""
@@ -230,7 +229,7 @@ class Narrowed:
         return self.base.block(rows, keys) & ((j > i - self.width) | (j < self.first))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Relative:
     """A bias that depends on the distance only: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022)."""
 

@@ -6,14 +6,13 @@ same mask.
 """
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.attention import Mask, empty_rows
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query
+from model.core.query import HeadId, Kind, Progress, Query, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, which fits into the processor's
@@ -22,7 +21,7 @@ ROWS = 128
 THUMBNAIL = 64    # maximum number of cells per side of a thumbnail
 
 
-@dataclass(frozen=True)
+@frozen
 class OverviewQuery:
     """A request for thumbnails of every head of one kind."""
 
@@ -34,7 +33,7 @@ class OverviewQuery:
         return overview(models.record(self.query, report)[self.kind])
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Overview:
     """Thumbnails of every head of one kind of attention."""
 
@@ -212,7 +211,7 @@ def as_csv(frame: "DataFrame", provenance: str) -> str:
 Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)
 
 
-@dataclass(frozen=True)
+@frozen
 class Measure:
     """A quantity that describes a head by one number."""
 
@@ -237,7 +236,7 @@ MEASURES = (
 BY_NAME = {measure.name: measure for measure in MEASURES}
 
 
-@dataclass(frozen=True)
+@frozen
 class MeasuresQuery:
     """A request for the measures of every head of one kind."""
 
@@ -249,7 +248,7 @@ class MeasuresQuery:
         return measure(models.record(self.query, report)[self.kind])
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadMeasures:
     """Every measure of every head of one kind."""
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 from cachetools import LRUCache
 
-from model.core.query import UserError
+from model.core.query import UserError, frozen
 
 if TYPE_CHECKING:
     from torch import nn
@@ -31,7 +31,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """The limits in force."""
 
@@ -199,7 +199,7 @@ SLOWEST = 5e9  # operations per second that any machine with torch reaches; a lo
 CONTAINER = Path("/sys/fs/cgroup")   # where Linux states a container's limits
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """The sizes of one attention layer."""
 
@@ -210,7 +210,7 @@ class Shape:
     quadratic: float = 0.0   # numbers per (head, query, key) held at once; 0 with the fused kernel
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """The sizes that determine an answer's memory and time."""
 

@@ -9,13 +9,23 @@ Rows are tokens and vectors are rows, y = x · W + b; layers and heads count fro
 model's memory; `nbytes` counts only what belongs to the trace.
 """
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from model.core.attention import frozen_array
-from model.core.query import Edit, Kind, KindHeadId, Progress, Query, UserError, check_finite, quiet
+from model.core.query import (
+    Edit,
+    Kind,
+    KindHeadId,
+    Progress,
+    Query,
+    UserError,
+    check_finite,
+    frozen,
+    quiet,
+    with_arrays,
+)
 from model.core.record import AttentionRecord, Card, Omission, Tokens
 
 if TYPE_CHECKING:
@@ -45,7 +55,7 @@ def _freeze(owner: object, **axes: int) -> None:
         object.__setattr__(owner, name, frozen_array(array))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Projection:
     """A projection matrix, split by head."""
 
@@ -60,7 +70,7 @@ class Projection:
         return x @ self.weight[head] + (0 if self.bias is None else self.bias[head])
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class AttentionTrace:
     """The projections around equation (1) in one layer, with their inputs and outputs."""
 
@@ -96,7 +106,7 @@ def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Norm:
     """One normalisation of t vectors."""
 
@@ -127,7 +137,7 @@ class Norm:
         return np.asarray(1 / np.sqrt((x.var(-1) if self.kind == "layer" else (x * x).mean(-1)) + self.epsilon))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class FeedForwardTrace:
     """One feed-forward layer over t vectors."""
 
@@ -141,7 +151,7 @@ class FeedForwardTrace:
         _freeze(self, before=2, active=2, hidden=2, output=2)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Block:
     """One layer of a stack."""
 
@@ -169,7 +179,7 @@ def norm_giving(norms: Iterable[Norm], given: np.ndarray) -> Norm | None:
     return next((norm for norm in norms if same_numbers(norm.output, given)), None)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Embedded:
     """A stack's embedding layer."""
 
@@ -185,7 +195,7 @@ class Embedded:
         object.__setattr__(self, "parts", tuple((name, frozen_array(part, np.float32)) for name, part in self.parts))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Unembedding:
     """The map from the final vectors to the logits: x · weightᵀ · scale + bias. Checked against the logits of the
     pass."""
@@ -200,7 +210,7 @@ class Unembedding:
         return found if self.bias is None else found + self.bias[ids]
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Transform:
     """The layer before the unembedding of a masked-word model: a norm of activation(x · W + b)."""
 
@@ -216,7 +226,7 @@ class Transform:
         return self.norm.apply(self.activation(made))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Trace:
     """The answer to a TraceQuery: one `Embedded` per stack, every block, the final norms and the unembedding."""
 
@@ -278,7 +288,7 @@ class Trace:
         return sum({array.__array_interface__["data"][0]: array.nbytes for array in arrays}.values())
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class ModelInput:
     """A query as the network's input."""
 
@@ -295,7 +305,7 @@ class ModelInput:
         return len(self.source), None if self.target is None else len(self.target)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PassAnswer:
     """A model's answer in one pass."""
 
@@ -307,7 +317,7 @@ class PassAnswer:
         check_finite("in its answer", self.numbers.max(-1))   # a logit of −∞ marks a word that is never predicted
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Pass:
     """The result of one pass."""
 
@@ -429,7 +439,7 @@ class Models(Protocol):
         """Return the answer to its TraceQuery."""
 
 
-@dataclass(frozen=True)
+@frozen
 class TraceQuery:
     """A request for everything from the embeddings to the last block in one query's pass."""
 

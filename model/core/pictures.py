@@ -4,7 +4,6 @@ import hashlib
 import io
 import threading
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from model.core.files import ASSETS
 from model.core.limits import LIMITS
-from model.core.query import UserError, first_line
+from model.core.query import UserError, first_line, with_arrays
 from model.core.session_store import SessionStore
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ GONE = ("That picture is no longer in this server's memory, which takes {session
         "{total} MB of everybody's; open it again, or choose one that is shipped.")
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Picture:
     """A stored picture: upright, RGB, without the file's metadata (location, camera, date)."""
 

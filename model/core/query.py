@@ -5,18 +5,32 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 
 Record = TypeVar("Record", covariant=True)
 Item = TypeVar("Item")
+Made = TypeVar("Made")
 MOST_STREAMS = 16  # per kind of attention in a record
 # upper bound of an edit's window: longer than any text, and small enough that no mask index overflows
 MOST_KEYS = 10**9
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(made: type[Made]) -> type[Made]:
+    """Make the class an immutable dataclass. Objects with equal fields are equal, so they can be keys."""
+    return dataclass(frozen=True)(made)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def with_arrays(made: type[Made]) -> type[Made]:
+    """Make the class an immutable dataclass that holds arrays. Each object is only equal to itself, because comparing
+    arrays gives an array."""
+    return dataclass(frozen=True, eq=False)(made)
 
 
 class Reads(Protocol[Record]):
@@ -162,7 +176,7 @@ class Window:
                             f"{self.width} and {self.first}; choose numbers in that range.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Patch:
     """Replace this head's slice of the attention output by the one from the pass of `from_query`, at every position;
     biases added later still apply.
@@ -202,7 +216,7 @@ def pictures_only(title: str) -> UserError:
     return UserError(f"{title} reads pictures, not text; choose or open a picture, or choose a text model.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Query:
     """A question to a model. It is a cache key and can be encoded in a URL, so it only contains primitives."""
 

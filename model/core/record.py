@@ -9,7 +9,6 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex
@@ -18,7 +17,7 @@ import numpy as np
 
 from model.core import record_file
 from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
-from model.core.query import Box, Kind, Query, Span, UserError, check_finite, quoted
+from model.core.query import Box, Kind, Query, Span, UserError, check_finite, frozen, quoted, with_arrays
 
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
 
@@ -31,7 +30,7 @@ def special_ids(tokenizer: object) -> frozenset[int]:
     return frozenset(marks - {getattr(tokenizer, name, None) for name in ("unk_token_id", "mask_token_id")})
 
 
-@dataclass(frozen=True)
+@frozen
 class Tokens:
     """The tokens of one side; every field has one entry per token.
 
@@ -283,7 +282,7 @@ class Attends:
         return _additive(self.allowed, rows, keys)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Layer(Attends):
     """The inputs of equation (1) of Vaswani et al. 2017 in one layer, with the additions of later models.
 
@@ -345,7 +344,7 @@ class Layer(Attends):
         return self.heads, self.query.shape[1], self.key.shape[1]
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Reported:
     """One layer's weights as the model itself reported them: a fallback that is never shown as verified."""
 
@@ -393,7 +392,7 @@ class Reported:
         return self.weights.shape
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class AttentionMap:
     """All attention layers of one kind, over the same queries and keys."""
 
@@ -428,7 +427,7 @@ class AttentionMap:
         return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Prediction:
     """A model's answer at p positions: the best CANDIDATES for each, or one vector. Full logits are never kept."""
 
@@ -457,7 +456,7 @@ class Prediction:
         return f"<Prediction: {self.kind} " + ", ".join(f"{text!r} {share:.3f}" for text, share in best) + ">"
 
 
-@dataclass(frozen=True)
+@frozen
 class Card:
     """A description of the model, for pages and provenance."""
 
@@ -480,7 +479,7 @@ class Card:
     changed: str = ""        # a sentence if the model changed since it was first opened here
 
 
-@dataclass(frozen=True)
+@frozen
 class Verification:
     """The result of verifying a record, with the measured errors; NaN for an error that was not measured."""
 
@@ -496,7 +495,7 @@ class Verification:
     reasons: tuple[str, ...] = ()        # sentences on why it is not verified
 
 
-@dataclass(frozen=True)
+@frozen
 class Omission:
     """The end of a text that exceeded the model's maximum length."""
 
@@ -505,7 +504,7 @@ class Omission:
     limit: int   # tokens that fit
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class AttentionRecord:
     """The complete answer to a Query."""
 

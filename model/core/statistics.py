@@ -7,9 +7,10 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
+
+from model.core.query import frozen
 
 LOGARITHMS = {2: np.log2, math.e: np.log}
 DRAWS = 2_000      # per bootstrap, and per permutation test
@@ -93,7 +94,7 @@ def critical_rho(count: int, draws: int = 20_000) -> float:
     return float(sizes[np.argmax(reached <= 1 - LEVEL)])
 
 
-@dataclass(frozen=True)
+@frozen
 class MeanInterval:
     """A mean over texts with its 95 % interval. NaN if no text has a value; low and high are also NaN for a single
     group of texts."""
@@ -172,7 +173,7 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
             for value, least, most in zip(values, low, high, strict=True)]
 
 
-@dataclass(frozen=True)
+@frozen
 class HeldOut:
     """The accuracy of a column that was chosen without the texts it is scored on."""
 
@@ -205,7 +206,7 @@ def held_out_accuracy(correct: np.ndarray, weight: np.ndarray, groups: np.ndarra
     return HeldOut(accuracy_intervals(scored[:, None].astype(np.float64), groups)[0], chosen)
 
 
-@dataclass(frozen=True)
+@frozen
 class Luck:
     """The null distribution of the best column's accuracy when right and wrong are swapped at random per group, jointly
     over all columns."""

@@ -1,13 +1,13 @@
 """Display settings for a record: head, token and filters. A view only selects from its record and never requests
 another."""
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from model.core import heads
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
@@ -25,7 +25,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows from the first letter's text, columns from the second letter's
 
 
-@dataclass(frozen=True)
+@frozen
 class View:
     """A way to display a record. Tokens are positions in the map's queries and keys."""
 
@@ -65,7 +65,7 @@ BLIND_NAMED = 6      # maximum number of rows without an allowed key in a note
 MAX_UNPOOLED = 2048  # heads with more tokens are shown pooled, with exact tiles
 
 
-@dataclass(frozen=True)
+@frozen
 class AxisItem:
     """A row or column: one token, or the tokens of one word."""
 
@@ -76,7 +76,7 @@ class AxisItem:
     joined: bool              # whether it continues the previous token's word
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class DisplayedHead:
     """One head as displayed."""
 
@@ -284,7 +284,7 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True)
+@frozen
 class TokenRankingQuery:
     """A request to rank the heads of one kind by their weights at one token."""
 
@@ -302,7 +302,7 @@ class TokenRankingQuery:
                             _largest(columns, _partners(attention_map.queries, self.token)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Link:
     """One head's largest weight between a token and any other."""
 
@@ -312,7 +312,7 @@ class Link:
     weight: float   # 0 to 1
 
 
-@dataclass(frozen=True)
+@frozen
 class TokenRanking:
     """The strongest link of each head in either direction, largest weight first, ties in model order."""
 

@@ -14,14 +14,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 import numpy as np
 
 from model.core.attention import Causal, Full
 from model.core.limits import LIMITS
-from model.core.query import Kind, NotFinite, UserError, first_line
+from model.core.query import Kind, NotFinite, UserError, first_line, with_arrays
 from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens, tokens_of_texts
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
@@ -116,7 +115,7 @@ class Arrays:
                     for text in values.tolist()]
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class ImportedFile:
     """The content of an imported file."""
 

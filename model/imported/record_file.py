@@ -4,14 +4,14 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from model.core import pictures
 from model.core.limits import LIMITS, parse_json
-from model.core.query import Kind, Query, UserError, first_line
+from model.core.query import Kind, Query, UserError, first_line, with_arrays
 from model.core.record import (
     AttentionMap,
     AttentionRecord,
@@ -72,7 +72,7 @@ class Tensors:
         return values
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class RecordFile(ImportedFile):
     """The content of a record file."""
 

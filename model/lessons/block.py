@@ -1,7 +1,6 @@
 """Examine one Transformer block: its parts, normalisation step by step, inactive units and the nonlinearity of the
 feed-forward layer, dropout, and the effect of depth at initialisation."""
 import json
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import cast
 
@@ -10,14 +9,14 @@ import numpy as np
 from model.core.files import ASSETS
 from model.core.limits import seeded
 from model.core.models import Block, Norm
-from model.core.query import Kind
+from model.core.query import Kind, with_arrays
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # sizes of the small model of varying depth
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
 RUNS = ASSETS / "lessons" / "block.json"                 # written by python -m benchmarks.depth
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Box:
     """A box in the drawing of a block.
 
@@ -63,7 +62,7 @@ def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
     return None
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Steps:
     """The steps of normalising a vector x; arrays are float64 (d)."""
 
@@ -140,7 +139,7 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     return np.array(stream), np.array(gradient)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class DepthRuns:
     """Results at one depth, averaged over seeds, float64 (layer)."""
 

@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from model.core.limits import FLOAT, LIMITS, seeded
 from model.core.models import Models
-from model.core.query import Progress
+from model.core.query import Progress, frozen, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +38,7 @@ BLOCK = 256 * 640
 FITTED = 4                               # number of lengths, the longest ones, to fit the power law to
 
 
-@dataclass(frozen=True)
+@frozen
 class Cost:
     """The time of one computation in seconds, and its peak memory in bytes, without its inputs."""
 
@@ -47,7 +46,7 @@ class Cost:
     peak: int
 
 
-@dataclass(frozen=True)
+@frozen
 class CostsQuery:
     """How expensive is every method of WAYS, in a layer of one width, at every length that is not too slow?"""
 
@@ -238,7 +237,7 @@ def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | No
     return float(lengths[last] * (lengths[last + 1] / lengths[last]) ** share)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Step:
     """The running values of tiled attention after one tile."""
 

@@ -1,5 +1,4 @@
 """Treat pictures as sequences of patches: train small networks on digits, and reorder the patches of a picture."""
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -7,7 +6,7 @@ import numpy as np
 
 from model.core.limits import seeded
 from model.core.models import Models
-from model.core.query import Progress, quiet
+from model.core.query import Progress, frozen, quiet, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -25,7 +24,7 @@ CHANNELS = (16, 32, 32)                              # channels of the convoluti
 SEEDS = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class DigitRunQuery:
     """How does one network learn to classify digits?"""
 
@@ -38,7 +37,7 @@ class DigitRunQuery:
         return run(self, report)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class DigitRun:
     """The curves of a training run, float64 (step) or (test)."""
 

@@ -1,11 +1,10 @@
 """Compare encoders, decoders and encoder–decoders: masks and wiring, derived from a record and its trace."""
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from model.core.models import Trace
-from model.core.query import Kind
+from model.core.query import Kind, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer
 
 
@@ -18,7 +17,7 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
     return np.broadcast_to(block if block.ndim == 2 else block.any(0), (queries, keys))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Wiring:
     """The inputs of the decoder in an encoder–decoder."""
 

@@ -3,14 +3,14 @@ r"""Recompute every step of one head for one token, from its query to the head's
 Computes equation (1) of Vaswani et al. 2017 for one query i in float64: products q_c k_jc, their sum over c, scale,
 soft cap, bias, temperature, mask, softmax, and the mix Σ_j w_ij v_j. Arrays are (key, …); vectors are rows.
 """
-from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.query import with_arrays
 from model.core.record import Layer
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadSteps:
     """All steps of one head for one token, float64."""
 
@@ -125,7 +125,7 @@ def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SmallHead:
     """One token's row in a small head, float64."""
 

@@ -6,14 +6,14 @@ distribution of query and attended position, whose mutual information is I = H(m
 et al. 2019, section 6, apply it to the heads of a model.
 """
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from model.core import heads
 from model.core.limits import one_thread
 from model.core.models import AttentionTrace, Models, Projection, turned
-from model.core.query import HeadId, Kind, Progress, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
 from model.core.view import MAX_UNPOOLED
@@ -26,7 +26,7 @@ NAMES = ("entropy", "mutual", "distance")   # names of the measures
 TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 
-@dataclass(frozen=True)
+@frozen
 class InformationQuery:
     """What are the information measures of the heads of one kind on one text?"""
 
@@ -38,7 +38,7 @@ class InformationQuery:
         return measure_text(models.record(self.query, report)[self.kind], report)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Information:
     """The information measures of the heads of one kind, float64 (head)."""
 
@@ -141,7 +141,7 @@ def within_and_between(measured: Information, distances: np.ndarray) -> tuple[fl
     return mean(above & same), mean(above & ~same)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Bound:
     """The mutual information I(X;Y) of a joint distribution, and its lower bound H(Y) − cross-entropy from a model
     q(y|x), for every share that the model has learned."""
@@ -223,7 +223,7 @@ DRAWS = 30      # number of pairs of random subspaces for comparison
 SEED = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class SubspacesQuery:
     """Do the heads of one layer read separate subspaces? Compares their ranges with each other and with slices of
     d_model, to which it also restricts each head on a text."""
@@ -243,7 +243,7 @@ class SubspacesQuery:
             return measure(models.trace(self.query, report).plain().attention(self.kind, self.layer), layer)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Ranges:
     """The ranges of one matrix in all heads of a layer, float64."""
 
@@ -259,7 +259,7 @@ class Ranges:
         return (np.cos(self.angles) ** 2).mean(-1)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Subspaces:
     """What the heads of one layer read, and how much of it is within their slices of d_model."""
 

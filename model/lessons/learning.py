@@ -2,7 +2,7 @@
 minimise."""
 import math
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from model.core.limits import seeded
 from model.core.models import Models
-from model.core.query import Progress, quiet
+from model.core.query import Progress, frozen, quiet, with_arrays
 from model.core.statistics import entropy
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FRAME = "cross"   # "the animal didn't cross the street because it was too ..."
 TARGETS = ("word", "smooth", "teacher", "other")
 
 
-@dataclass(frozen=True)
+@frozen
 class RunQuery:
     """How does a short training run proceed? The defaults are the paper's optimiser (section 5.3), with rate and
     warm-up scaled to 300 steps.
@@ -52,7 +52,7 @@ class RunQuery:
         return run(self, report)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class ShortRun:
     """The curves of a training run, float64 (step) or (test). Tests use sentences with held-out pairs of nouns."""
 

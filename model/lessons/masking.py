@@ -3,12 +3,11 @@ after the softmax with or without renormalisation.
 
 Scores are float64 (query, key) and masks bool (query, key), True where allowed.
 """
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core import attention, heads
-from model.core.query import HeadId
+from model.core.query import HeadId, frozen
 from model.core.record import AttentionMap
 
 METHODS = ("before", "finite", "after", "renormalised")
@@ -83,7 +82,7 @@ def _in_words(row: np.ndarray) -> str:
 NAMES = ("full", "window", "dilated", "global", "random", "bigbird")
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """The parameters of the patterns."""
 

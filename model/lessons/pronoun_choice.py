@@ -1,13 +1,12 @@
 """Locate where our translator decides between "il" and "elle": silence heads, and replace the encoder's output at one
 word by its twin's."""
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, KindHeadId, Progress, Silence, UserError
+from model.core.query import Kind, KindHeadId, Progress, Silence, UserError, frozen, with_arrays
 from model.studies.predictions import PRONOUNS
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ WORDS = {   # words whose encoder output is replaced: {name: positions in the En
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class DecisionQuery:
     """What does the pronoun in one translation depend on? The twin, if any, has the same number of words."""
 
@@ -59,7 +58,7 @@ class DecisionQuery:
                         patched)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Decision:
     """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) at the position of the pronoun, after the
     same French words."""
@@ -77,7 +76,7 @@ class Decision:
     # empty without a twin of the same length
 
 
-@dataclass(frozen=True)
+@frozen
 class DecisionSetQuery:
     """What do the pronouns in many translations depend on? Uses test twins with held-out pairs of nouns."""
 
@@ -108,7 +107,7 @@ class DecisionSetQuery:
         return DecisionSet(moved, points, len(sentences))
 
 
-@dataclass(frozen=True)
+@frozen
 class DecisionSet:
     """What the choice of the pronoun depends on, over many sentences."""
 

@@ -9,7 +9,6 @@ Uses gated recurrent units, cross-entropy, Adam with a one-cycle learning rate, 
 """
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 
 from model.core.limits import one_thread, seeded
 from model.core.models import Models
-from model.core.query import Progress
+from model.core.query import Progress, frozen
 from model.lessons.kernels import LENGTHS, TRAINED
 
 SYMBOLS = 12                       # alphabet size; one additional id starts every output
@@ -29,7 +28,7 @@ SHORT = 250                        # training steps on the page
 Copied = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@frozen
 class CopyQuery:
     """What do the copiers "fixed" and "attention" learn in SHORT steps?"""
 

@@ -11,14 +11,13 @@ Because symbols are one-hot, these vectors are W_q and W_k.
 """
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from model.core.limits import one_thread
 from model.core.models import Models
-from model.core.query import Progress
+from model.core.query import Progress, frozen
 from model.core.statistics import entropy
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Scored(NamedTuple):
     seconds: float      # to score TIMED queries with TIMED keys
 
 
-@dataclass(frozen=True)
+@frozen
 class ScoresQuery:
     """How do the three kinds of scores learn from the same data and the same start?"""
 

@@ -1,7 +1,6 @@
 """Compute what has changed since 2017: cached decoding, block designs, mixture of experts and scaling laws."""
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from model.core.attention import softmax
 from model.core.files import ASSETS
+from model.core.query import frozen, with_arrays
 from model.lessons.positions import rates
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Path = tuple[int, ...]                                  # word ids
 STRATEGIES = ("greedy", "beam", "top_k", "top_p")
 
 
-@dataclass(frozen=True)
+@frozen
 class Node:
     """A node of the decoding tree: one word."""
 
@@ -119,7 +119,7 @@ SWITCHES = ("pre", "rms", "swiglu", "rotary", "bare")
 BYTES = 2                         # bytes per number in float16 or bfloat16
 
 
-@dataclass(frozen=True)
+@frozen
 class Design:
     """A block design; the defaults are those of Vaswani et al. 2017."""
 
@@ -135,7 +135,7 @@ PAPER = Design()
 TODAY = Design(True, True, True, True, True, 2)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Outcome:
     """The result of a block for one text, float64."""
 
@@ -256,7 +256,7 @@ def run(design: Design, start: int = 0) -> Outcome:
     return Outcome(x if design.pre else norm(x), first, shares, keys, values, inner)
 
 
-@dataclass(frozen=True)
+@frozen
 class Numbers:
     """Summary numbers of a block."""
 
@@ -357,7 +357,7 @@ def trainings() -> dict:
     return {name: json.loads(about[name]) for name in ("shares", "nats", "busiest")}
 
 
-@dataclass(frozen=True)
+@frozen
 class RealModel:
     """The sizes of a model, from its config.json, and the parameters that follow from them."""
 
@@ -394,7 +394,7 @@ PER_TOKEN = 6                       # approximate floating-point operations per 
 PETAFLOP_DAY = 1e15 * 24 * 3600     # floating-point operations
 
 
-@dataclass(frozen=True)
+@frozen
 class Law:
     """A scaling law: loss(N, D) = E + A / N^α + B / D^β in nats per token, for N parameters and D tokens."""
 

@@ -1,7 +1,6 @@
 """Show why scores are divided by √d_k, with random vectors, real heads and three training runs."""
 import functools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from model.core import attention, heads
 from model.core.limits import one_thread
 from model.core.models import Models
-from model.core.query import Progress, quiet
+from model.core.query import Progress, frozen, quiet, with_arrays
 from model.core.record import Layer
 from model.core.statistics import entropy
 from model.lessons import cost, scores, softmax
@@ -77,7 +76,7 @@ def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.
     return np.sqrt((weights**2 * np.maximum(squares, 0)).sum(-1)) / divisor
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Survey:
     """The measurements at each width, float64 (width, draw), or at one width, (draw). The keys are "plain" (without the
     division) and "scaled" (with it)."""
@@ -174,7 +173,7 @@ def numbers_at(d_k: int, n_keys: int, seed: int, kind: str = "normal") -> dict[s
     return numbers
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadScale:
     """The effect of the division by √d_k in one head."""
 
@@ -208,7 +207,7 @@ STEPS, EVERY = scores.STEPS, 10     # training steps; steps averaged per point o
 LAST = 20                           # number of steps averaged for the final value
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingQuery:
     """How does a model learn with each of DIVISORS?"""
 
@@ -221,7 +220,7 @@ class TrainingQuery:
             return run(self, report)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Trainings:
     """The training runs by divisor, all with the same initial parameters, float64."""
 

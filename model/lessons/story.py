@@ -3,18 +3,17 @@
 All numbers are taken from the record, trace and answer of one pass, without fitting or rounding. Vectors are rows;
 layers and heads count from 0. T is the number of tokens.
 """
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core import heads
 from model.core.models import Block, FeedForwardTrace, Models, Trace
-from model.core.query import HeadId, Kind, Progress, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.record import Card, Tokens
 from model.studies.predictions import NextWord, NextWordQuery, distribution
 
 
-@dataclass(frozen=True)
+@frozen
 class StoryQuery:
     """What does a decoder compute on the way from a text to its next word?"""
 
@@ -37,7 +36,7 @@ class StoryQuery:
                      tuple(_feed_forward(block).hidden[-1] for block in trace.blocks), word)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Story:
     """The stages of one pass at the last token."""
 
@@ -61,7 +60,7 @@ class Story:
         return distribution(self.word.logits)
 
 
-@dataclass(frozen=True)
+@frozen
 class Lengths:
     """Euclidean lengths of the last token's vectors, one per layer."""
 

@@ -1,12 +1,11 @@
 """Examine two heads of our induction decoder that implement one rule together: what each head attends to and writes,
 and how silencing one changes the answer (Elhage et al. 2021; Olsson et al. 2022)."""
 import random
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core.models import AttentionTrace, Models
-from model.core.query import HeadId, Kind, Progress, Query, Silence
+from model.core.query import HeadId, Kind, Progress, Query, Silence, frozen, with_arrays
 
 MODEL = "induction"
 PREVIOUS: HeadId = (0, 1)                      # attends to the previous token
@@ -32,7 +31,7 @@ def silenced(broken: str) -> frozenset[Silence]:
     return frozenset(Silence(Kind.CAUSAL, *head) for head in BROKEN[broken])
 
 
-@dataclass(frozen=True)
+@frozen
 class TwoHeadsQuery:
     """What do the two heads do, according to their weights and over SEQUENCES sequences?"""
 
@@ -62,7 +61,7 @@ class TwoHeadsQuery:
                         {name: float(np.mean(each)) for name, each in chances.items()})
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class TwoHeads:
     """Three maps between characters without norms, float64 (character, character), and the effect of silencing."""
 

@@ -4,13 +4,12 @@ import itertools
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from model.core.models import Models, Trace
-from model.core.query import Progress, Query, UserError
+from model.core.query import Progress, Query, UserError, frozen, with_arrays
 from model.core.record import Tokens
 from model.core.statistics import cosines
 from model.pretrained.inputs import plain_ids
@@ -25,7 +24,7 @@ LARGEST = 512      # maximum number of merges for a user's text
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class Cut:
     """The stages of tokenizing a text. All sequences over pieces have the same length."""
 
@@ -44,7 +43,7 @@ class Cut:
         return len(self.pieces) - sum(self.special)
 
 
-@dataclass(frozen=True)
+@frozen
 class Merges:
     """BPE trained on one text. Pieces use GPT-2's byte alphabet.
 
@@ -181,7 +180,7 @@ DRAWN = 10_000     # number of random pairs of pieces for the baseline
 TABLES = 50        # number of random tables for the null value
 
 
-@dataclass(frozen=True)
+@frozen
 class TableQuery:
     """Which words are nearest in a model's embedding table? Also returns the rows of `ids`."""
 
@@ -214,7 +213,7 @@ class TableQuery:
                      pairs, luck(*rows.shape))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Table:
     """A word's nearest neighbours in an embedding table."""
 
@@ -226,7 +225,7 @@ class Table:
     luck: float                              # expected largest cosine in a table of random directions
 
 
-@dataclass(frozen=True)
+@frozen
 class ContextsQuery:
     """How similar are a word's vectors in different contexts?"""
 
@@ -245,7 +244,7 @@ class ContextsQuery:
                        [layers(models.trace(query, report)) for query in asked])
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Contexts:
     """Cosines by layer: 0 is the embedding table, 1 the first block's input, 2 its output, and so on."""
 

@@ -1,12 +1,11 @@
 """Arrange a module's attention calls into maps (kind, layer, tokens) and name their positions."""
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.attention import Causal, Full
-from model.core.query import MOST_STREAMS, Kind, UserError
+from model.core.query import MOST_STREAMS, Kind, UserError, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported, Tokens, tokens_of_texts
 
 
@@ -24,7 +23,7 @@ ROUNDED = 1e-4   # above this type tolerance, rows of rounded weights no longer 
 NAMED = 6      # maximum number of layers whose modules a note names
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Arranged:
     """The layers that can be shown, and notes for the reader."""
 
@@ -58,7 +57,7 @@ def _looks_ahead(attention: "Attention") -> bool:
     return False
 
 
-@dataclass(frozen=True)
+@frozen
 class Positions:
     """The positions of one side of an attention call: the rows or columns of a map."""
 

@@ -1,9 +1,8 @@
 """Prepare a module's inputs: tensors, moved to its device."""
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from model.core.query import UserError
+from model.core.query import UserError, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -12,7 +11,7 @@ WANTED = ("inputs are a tensor, a tuple of tensors or a dictionary of keyword ar
           "returns with return_tensors=\"pt\"")
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Inputs:
     """The arguments of a module call."""
 

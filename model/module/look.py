@@ -3,12 +3,11 @@ import hashlib
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.query import Query, UserError, first_line
+from model.core.query import Query, UserError, first_line, frozen
 from model.core.record import (
     ROW_SUM_TOLERANCE,
     AttentionRecord,
@@ -135,7 +134,7 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
                     f"in it; look reads nothing else.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Proof:
     """The differences between one attention call and the module's real output."""
 

@@ -5,13 +5,13 @@ merged exactly are reported or refused.
 """
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.capture.transformers_internals import head_of
-from model.core.query import NotOnDisk, UnknownModel, UserError, quoted
+from model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
 from model.pretrained import catalogue, files
 from model.pretrained.catalogue import check_id
 from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, Weights, blame
@@ -59,7 +59,7 @@ def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], M
     return replace(place, unapplied=place.unapplied + tuple(unapplied))
 
 
-@dataclass(frozen=True)
+@frozen
 class Adapter:
     """An adapter in a folder. Its properties raise UserError for a damaged file."""
 

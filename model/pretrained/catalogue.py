@@ -4,12 +4,11 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from model.core.files import ASSETS, no_device
 from model.core.limits import expanded, home
-from model.core.query import NotOnDisk, UnknownModel, UserError, quoted
+from model.core.query import NotOnDisk, UnknownModel, UserError, frozen, quoted
 
 WEIGHTS = "model.safetensors"
 MARK = "clearhead.json"   # written last into a downloaded folder, with its origin and the weights' checksums
@@ -31,7 +30,7 @@ def check_id(hub_id: str) -> str:
     return hub_id
 
 
-@dataclass(frozen=True)
+@frozen
 class Package:
     """A package whose files provide the model when the hub is unreachable; its code is never run."""
 
@@ -41,7 +40,7 @@ class Package:
     note: str                              # a sentence for the resulting model's card
 
 
-@dataclass(frozen=True)
+@frozen
 class Entry:
     """One model in the catalogue."""
 

@@ -11,14 +11,13 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core.files import make_folder, write
 from model.core.limits import home, keeps
-from model.core.query import UserError, first_line, quoted
+from model.core.query import UserError, first_line, frozen, quoted
 from model.pretrained import catalogue
 from model.pretrained.catalogue import check_id
 
@@ -40,7 +39,7 @@ KEPT, LARGE = 200, 2**20   # most hashes to cache on disk; the bytes above which
 SETTLED = 2.0   # seconds after which another change to a file is sure to change its times
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelFiles:
     """The location of a model's files."""
 
@@ -59,7 +58,7 @@ class ModelFiles:
         return (self.folder,) if self.adapter in (None, self.folder) else (self.folder, self.adapter)
 
 
-@dataclass(frozen=True)
+@frozen
 class Weights:
     """The safetensors files of a model; headers are read once, on first use."""
 

@@ -5,13 +5,13 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.models import ModelInput
-from model.core.query import Progress, Query, UserError
+from model.core.query import Progress, Query, UserError, frozen, with_arrays
 from model.core.record import Omission, special_ids
 from model.pretrained.files import in_one_line, is_fault
 from model.pretrained.tokens import Piece, align, continuation, readable
@@ -31,7 +31,7 @@ GREEDY = 128  # maximum number of tokens that an encoder–decoder generates if 
 _tokenizing = threading.Lock()
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Encoding:
     """A tokenizer's output for one side."""
 
@@ -153,7 +153,7 @@ def parameters_of(kind: "type[Network]") -> frozenset[str]:
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
-@dataclass(frozen=True)
+@frozen
 class Unnamed:
     """A stand-in tokenizer for a vocabulary that is in none of the model's files."""
 

@@ -1,7 +1,6 @@
 """A loaded model of transformers: tokenize a query, call the network and read its answer. Records keep only an answer's
 best candidates, never full logits."""
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -12,7 +11,7 @@ from model.capture.forward_pass import Unsupported
 from model.capture.model import NetworkModel, maps_of
 from model.core import limits
 from model.core.models import ModelInput, PassAnswer
-from model.core.query import Progress, Query, UserError, largest, quiet, text_only
+from model.core.query import Progress, Query, UserError, frozen, largest, quiet, text_only, with_arrays
 from model.core.record import AttentionMap, Prediction, Tokens, Verification
 from model.pretrained import files
 from model.pretrained.accounting import MODULES
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 Numbers = TypeVar("Numbers", np.ndarray, "Tensor")
 
 
-@dataclass(frozen=True)
+@frozen
 class Pooling:
     """The way a sentence model combines its tokens' vectors into one (Reimers and Gurevych 2019)."""
 
@@ -102,7 +101,7 @@ def label_of(config: "Config", number: int) -> str:
     return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PretrainedModel(NetworkModel):
     """A transformers network with its tokenizer."""
 
@@ -194,7 +193,7 @@ class PretrainedModel(NetworkModel):
         return logits[None], [0]
 
 
-@dataclass(frozen=True)
+@frozen
 class Pieces:
     """The words that a transformers model can answer with: its vocabulary's pieces, or its classes."""
 

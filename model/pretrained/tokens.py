@@ -7,12 +7,11 @@ import functools
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.capture.transformers_internals import vocabulary_files
-from model.core.query import JOINER, NON_JOINER, Span, UserError, word_numbers
+from model.core.query import JOINER, NON_JOINER, Span, UserError, frozen, word_numbers
 from model.core.record import Tokens
 from model.pretrained.files import blame
 
@@ -159,7 +158,7 @@ LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """A token before it is made readable."""
 

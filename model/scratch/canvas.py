@@ -8,13 +8,14 @@ never occur in training.
 import gzip
 import hashlib
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.files import ASSETS
+from model.core.query import frozen, with_arrays
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +28,7 @@ VARIANTS = 16                        # versions per training digit: the original
 TURN, SCALE, SLANT, MOVE = 0.2, 0.12, 0.2, 0.6   # maxima: radians, fraction, fraction, pixels
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Digits:
     """The digits of one split, in a fixed random order."""
 
@@ -94,7 +95,7 @@ DOT = 2                              # width and height in pixels
 DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # possible offsets of the dot in its patch
 
 
-@dataclass(frozen=True)
+@frozen
 class Canvas:
     """A picture and its ground truth. Patches are numbered from 0, row by row."""
 

@@ -8,8 +8,8 @@ import hashlib
 import itertools
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from model.core.query import frozen
 from model.scratch import lexicon
 from model.scratch.lexicon import Adjective, Frame, Noun
 
@@ -18,7 +18,7 @@ SPLITS = ("train", "validation", "test", "nouns", "adjectives", "frames")
 VOWELS = "aeiouyhéèêâîôàù"
 
 
-@dataclass(frozen=True)
+@frozen
 class Sentence:
     """A sentence and its ground truth. Positions count words from 0."""
 
@@ -85,7 +85,7 @@ def _adjectives(rng: random.Random, frame: Frame, split: str) -> list[Adjective]
     return [lexicon.ADJECTIVES[rng.choice(each.split())] for each in (frame.actor, frame.place)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Draft:
     """A sentence without its adjective. Phrases are (English, French)."""
 

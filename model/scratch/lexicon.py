@@ -4,15 +4,15 @@ for this project.
 The words are in assets/lexicon. Those in tables named held_out… never occur in training.
 """
 import tomllib
-from dataclasses import dataclass
 
 from model.core.files import ASSETS
+from model.core.query import frozen
 
 NOUNS, PHRASES = (tomllib.loads((ASSETS / "lexicon" / f"{name}.toml").read_text(encoding="utf-8"))
                   for name in ("nouns", "phrases"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Noun:
     """A noun in both languages."""
 
@@ -21,7 +21,7 @@ class Noun:
     feminine: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Adjective:
     """An adjective with its two French forms."""
 
@@ -30,7 +30,7 @@ class Adjective:
     feminine: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Frame:
     """A situation in which an adjective decides between two nouns, called actor and place. Verbs are (past,
     present)."""

@@ -1,7 +1,7 @@
 """Our own models: their inputs and answers, and storage of their weights."""
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from model.capture.verify import Wiring
 from model.core import files, pictures
 from model.core.limits import Plan, Shape, seeded, stop_between_layers
 from model.core.models import Embedded, ModelInput, Trace
-from model.core.query import Progress, Query, UserError, quiet
+from model.core.query import Progress, Query, UserError, frozen, quiet
 from model.core.record import Card, Omission, Tokens, patch_tokens
 from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
@@ -125,7 +125,7 @@ Result = TypeVar("Result")
 Reading = tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Words:
     """The closed vocabulary of one of our models."""
 

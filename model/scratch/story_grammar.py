@@ -9,13 +9,13 @@ by pairs of animals: a tested pair never occurs in training.
 """
 import random
 from collections.abc import Generator
-from dataclasses import dataclass
 from functools import cache
 
+from model.core.query import frozen
 from model.scratch.grammar import bucket
 
 
-@dataclass(frozen=True)
+@frozen
 class Animal:
     """A noun and the facts about it."""
 
@@ -66,7 +66,7 @@ ENDINGS = (("waits", "wait"), ("runs", "run"), ("smiles", "smile"), ("leaves", "
 END = "[EOS]"
 
 
-@dataclass(frozen=True)
+@frozen
 class Story:
     """All choices that determine one story."""
 

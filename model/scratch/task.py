@@ -3,20 +3,19 @@ import importlib
 import pkgutil
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import torch
 from torch import Tensor, nn
 
-from model.core.query import UserError
+from model.core.query import UserError, frozen, with_arrays
 from model.scratch.tokens import PADDING
 from model.scratch.transformer import Config, Transformer
 
 NO_TARGET = -100  # marks positions without a target
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Batch:
     """A training batch. inputs: ids (b, t), of the source or of source and target. targets (b, q): the correct id, or
     NO_TARGET if there is none."""
@@ -25,7 +24,7 @@ class Batch:
     targets: Tensor
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """A task to learn. Training uses Adam with linear warm-up and linear decay to 0 at the last step."""
 

@@ -3,10 +3,9 @@
 Spans count code points of the typed text. Text is not normalised, so a token's text is always `text[start:end]`.
 """
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 
-from model.core.query import APOSTROPHES, Span, sort_of, word_spans
+from model.core.query import APOSTROPHES, Span, frozen, sort_of, word_spans
 from model.core.record import Tokens
 
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3
@@ -15,7 +14,7 @@ SPECIALS = ("[PAD]", "[UNK]", "[BOS]", "[EOS]")
 ELISIONS = frozenset(("l", "d", "n", "qu", "puisqu", "lorsqu", "jusqu", "s", "c", "j", "m", "t"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """One token."""
 
@@ -26,7 +25,7 @@ class Piece:
     special: bool = False   # whether it was added rather than typed
 
 
-@dataclass(frozen=True)
+@frozen
 class HashTokenizer:
     """A tokenizer for untrained models that numbers words by a stable hash. No word is unknown, but two may share an
     id."""
@@ -43,7 +42,7 @@ class HashTokenizer:
         return self.first + int.from_bytes(digest) % (self.vocabulary - self.first)
 
 
-@dataclass(frozen=True)
+@frozen
 class WordTokenizer:
     """A tokenizer with a closed, case-insensitive vocabulary. Any other word becomes [UNK]. `words` starts with
     SPECIALS."""
@@ -89,7 +88,7 @@ class WriterTokenizer(WordTokenizer):
         return len(self.words)
 
 
-@dataclass(frozen=True)
+@frozen
 class SignTokenizer:
     """A tokenizer with one token per character, without spaces. Characters outside the alphabet become [UNK]. `words`
     is SPECIALS and the alphabet."""

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from model.core import files
 from model.core.limits import one_thread, seeded
+from model.core.query import frozen
 from model.scratch import models
 from model.scratch import task as task_module
 from model.scratch.source import film_path
@@ -25,7 +26,7 @@ CHECKPOINT_EVERY = 250  # steps
 DRAWS = 1_000_000       # dropout seeds per training seed; more than the steps of any training
 
 
-@dataclass(frozen=True)
+@frozen
 class TrainingStep:
     """The progress of a training: steps done and in total, and the loss in nats and share of correct rows of the last
     recorded batch."""

@@ -9,14 +9,13 @@ k). All attention passes through one hook, where it is captured and edited like 
 """
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from model.capture.forward_pass import Slot, attend
 from model.core import attention
-from model.core.query import Kind
+from model.core.query import Kind, frozen
 from model.scratch.tokens import PADDING
 
 POSITIONS = {
@@ -127,7 +126,7 @@ ADDED = {"sinusoidal": Sinusoidal, "learned": Learned}
 INSIDE = {"rotary": Rotary, "alibi": Alibi}
 
 
-@dataclass(frozen=True)
+@frozen
 class Config:
     """A model's configuration; defaults are the base model of table 3 unless stated."""
 

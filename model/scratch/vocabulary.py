@@ -2,8 +2,8 @@
 import re
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from model.core.query import frozen
 from model.scratch import lexicon, story_grammar
 from model.scratch.grammar import join_words
 from model.scratch.source import SNAPSHOT, is_scratch
@@ -32,7 +32,7 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
             "reasons": reasons, "adjectives": tuple(lexicon.ADJECTIVES)}
 
 
-@dataclass(frozen=True)
+@frozen
 class Swap:
     """A sentence and the adjectives that can replace its own."""
 

@@ -5,11 +5,10 @@ import itertools
 import operator
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.query import Kind, Span
+from model.core.query import Kind, Span, frozen
 from model.core.record import AttentionRecord, Tokens
 
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each character is compared on its own
@@ -18,7 +17,7 @@ ALIKE = 0.6   # Ratcliff and Obershelp's ratio above which a changed word is mat
 TokenGroups = tuple[list[int], list[int]]   # tokens of the first text, and of the second
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """Corresponding tokens of two texts: the same characters, or the two forms of a changed word. One side is empty for
     an inserted word."""

@@ -4,7 +4,6 @@ The answer to explain is one number: a log-probability, the difference of two lo
 sentence vectors. This module only needs numpy; `ExplainedAnswer` (model/studies/token_removal.py) runs the model.
 """
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from model.core import heads, statistics
 from model.core.attention import frozen_array
 from model.core.models import Models, Trace
-from model.core.query import Kind, Progress, Query, UserError
+from model.core.query import Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
 from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
@@ -27,7 +26,7 @@ LONGEST = 64      # maximum number of tokens, because each is removed three time
 FLOW_LONGEST = 32  # maximum number of tokens for attention flow unless it is requested
 
 
-@dataclass(frozen=True)
+@frozen
 class AttributionQuery:
     """Which tokens mattered for the word at `at`?
 
@@ -80,7 +79,7 @@ class AttributionQuery:
                                 (self.word, self.rival, self.other), LONGEST)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Attribution:
     """The importance of each token by every method. All arrays are indexed by `tokens`."""
 

@@ -14,7 +14,6 @@ Because the scales are frozen, the parts describe this pass; they do not predict
 would also change the scales.
 """
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +33,7 @@ from model.core.models import (
     same_numbers,
     turned,
 )
-from model.core.query import Kind, Progress, Query, UserError, head_label
+from model.core.query import Kind, Progress, Query, UserError, frozen, head_label, with_arrays
 from model.core.record import AttentionRecord, Layer
 from model.studies.rollout import apply_norm
 
@@ -47,7 +46,7 @@ REST = "rest"        # the remainder that no named writer accounts for
 OTHERS = "others"    # the sum of all smaller writers in a grouped matrix
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Stream:
     """The contributions to the residual stream at some tokens."""
 
@@ -152,7 +151,7 @@ class Walk:
         return added if np.abs(gap).max() <= 1e-3 * np.abs(total).max() else added.add(REST, gap)
 
 
-@dataclass(frozen=True)
+@frozen
 class WhyQuery:
     """Why does one cell of a head have its score?"""
 
@@ -194,7 +193,7 @@ class WhyQuery:
         return Why(own, query.names, key.names, parts, tuple(terms))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Why:
     """An attention score before the softmax as a sum over pairs of writers."""
 

@@ -5,14 +5,25 @@ A row of weights is a distribution over keys. Rows over different tokens are com
 that holds the remaining weight. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1
 for rows without overlap. """
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted, quiet, quoted
+from model.core.query import (
+    HeadId,
+    Kind,
+    KindHeadId,
+    Progress,
+    Query,
+    UserError,
+    counted,
+    frozen,
+    quiet,
+    quoted,
+    with_arrays,
+)
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import interval_columns, jensen_shannon, mean_intervals
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
@@ -24,7 +35,7 @@ if TYPE_CHECKING:
 LONGEST = MAX_UNPOOLED   # maximum number of tokens, because every head's full matrix is computed
 
 
-@dataclass(frozen=True)
+@frozen
 class AlignmentQuery:
     """Which queries and keys of two records correspond?"""
 
@@ -37,7 +48,7 @@ class AlignmentQuery:
         return align_texts(self, models.record(self.first, report), models.record(self.second, report))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Alignment:
     """The corresponding tokens of two records."""
 
@@ -45,7 +56,7 @@ class Alignment:
     columns: tuple[Group, ...]   # groups of keys
 
 
-@dataclass(frozen=True)
+@frozen
 class ComparisonQuery:
     """How much does each head differ between two records?"""
 
@@ -59,7 +70,7 @@ class ComparisonQuery:
         return compare(self, models.record(self.first, report), models.record(self.second, report), report)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Comparison:
     """How much every head of the first record differs from its counterpart."""
 
@@ -189,7 +200,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
     return Comparison(heads.head_ids(one), np.array(changed))
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelsQuery:
     """How much do corresponding heads of two models differ over the same texts? See `same_heads`."""
 
@@ -217,7 +228,7 @@ class ModelsQuery:
         return Divergences(ids, np.array(changed))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Divergences:
     """How much every head differs between two models, over some texts."""
 

@@ -4,7 +4,6 @@
 Every answer is a sum over the writers of `model.studies.circuits`, with all scales frozen at their values in this pass.
 A masked-word model's activation before the unembedding is frozen too, at its ratio of output to input.
 """
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from model.core.attention import softmax
 from model.core.heads import ranked_frame
 from model.core.models import Models, OpenModel, Trace, norm_of, same_numbers
-from model.core.query import Kind, Progress, Query, UserError, head_label
+from model.core.query import Kind, Progress, Query, UserError, frozen, head_label, with_arrays
 from model.core.record import AttentionRecord
 from model.core.statistics import entropy
 from model.studies.circuits import BEFORE, BIAS, REST, Stream, Walk
@@ -27,7 +26,7 @@ NO_LOGITS = ("This model predicts no tokens, or computes their logits in a way t
              " choose a decoder such as SmolLM2.")
 
 
-@dataclass(frozen=True)
+@frozen
 class AddsQuery:
     """What does one head add to the residual stream at one position?"""
 
@@ -65,7 +64,7 @@ class AddsQuery:
                     promoted, demoted)
 
 
-@dataclass(frozen=True)
+@frozen
 class Adds:
     """The vector that a head adds at one position, compared with the residual stream."""
 
@@ -76,7 +75,7 @@ class Adds:
     demoted: tuple[tuple[str, float], ...]    # tokens with the smallest (most negative) change in logit
 
 
-@dataclass(frozen=True)
+@frozen
 class WritesQuery:
     """What does each component add to a logit, or to the difference of two logits, at one position?"""
 
@@ -96,7 +95,7 @@ class WritesQuery:
         return Writes(tuple(map(opened.vocabulary.name, ids)), float(logits[ids[0]]) - rival, *found)
 
 
-@dataclass(frozen=True)
+@frozen
 class CosineQuery:
     """What does each component add to the cosine of two texts' vectors? The other text's vector and the length of this
     one are frozen."""
@@ -138,7 +137,7 @@ def _sentence_vector(record: AttentionRecord) -> np.ndarray:
     return np.asarray(vector / np.linalg.norm(vector), np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Writes:
     """Direct attribution: each writer's contribution to a logit, a logit difference or a cosine."""
 
@@ -222,7 +221,7 @@ def _by_writer(record: AttentionRecord, trace: Trace, values: dict[str, float]) 
     return sum(values.values()), layers, grids[0], grids[1], feed_forward, bias, rest, others
 
 
-@dataclass(frozen=True)
+@frozen
 class LensQuery:
     """What would the model predict if the stream after each block were unembedded directly, at one position?"""
 
@@ -249,7 +248,7 @@ class LensQuery:
                     entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Lens:
     """The logit lens (nostalgebraist 2020) at one position, layer by layer; the last row is the model's own answer."""
 

@@ -9,7 +9,6 @@ import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -29,9 +28,11 @@ from model.core.query import (
     Span,
     UserError,
     counted,
+    frozen,
     head_label,
     quiet,
     quoted,
+    with_arrays,
 )
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import (
@@ -57,7 +58,7 @@ REQUIRED = ("sentence", "pronoun", "correct", "wrong")
 SHARED = 1 / 2         # minimum share of words that twins have in common at the start and end
 
 
-@dataclass(frozen=True)
+@frozen
 class Case:
     """A sentence with a pronoun and two candidate nouns. Spans are in characters of the sentence."""
 
@@ -269,7 +270,7 @@ def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
         return None
 
 
-@dataclass(frozen=True)
+@frozen
 class CasesQuery:
     """Test one model on a set of cases."""
 
@@ -282,7 +283,7 @@ class CasesQuery:
         return run(self, models.open(self, report), report)
 
 
-@dataclass(frozen=True)
+@frozen
 class Words:
     """The positions of a case: the tokens of the pronoun and of both candidates, and the sentence's last token."""
 
@@ -292,7 +293,7 @@ class Words:
     last: int
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SetAnswer:
     """The results of `noun_weights` for all cases in a set, float32 (case, head, 2)."""
 
@@ -379,7 +380,7 @@ POSSESSIVE = ("his", "its", "their")
 DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "its", "our", "their")
 
 
-@dataclass(frozen=True)
+@frozen
 class AnswersQuery:
     """What does the model itself answer to each case, with edits applied?"""
 
@@ -396,7 +397,7 @@ class AnswersQuery:
         return Answers(_way(model), np.array(scores))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Answers:
     """ln P of the correct and the wrong candidate in nats, float64 (case, 2), averaged over the compared tokens.
 
@@ -520,7 +521,7 @@ def first_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
 CHANCE = 0.5
 
 
-@dataclass(frozen=True)
+@frozen
 class HeadScore:
     """The results of one head over a set."""
 
@@ -533,7 +534,7 @@ class HeadScore:
     received: float          # accuracy computed from the weights that the nouns receive from all other tokens
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """The results of a model's heads on a set."""
 

@@ -3,13 +3,13 @@ import csv
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from model.core.files import ASSETS
 from model.core.models import Models
-from model.core.query import HeadId, Progress, Query, quiet
+from model.core.query import HeadId, Progress, Query, frozen, quiet
 from model.core.statistics import MeanInterval, mean_intervals, on_other_half, rank_correlations
 from model.studies.attribution import (
     FEWEST,
@@ -28,7 +28,7 @@ FILE = ASSETS / "cases" / "explain.csv"
 SETS = ("sentences", "agreement")   # for models that read any text; our own models have their own sets
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """A text with the word to explain."""
 
@@ -74,7 +74,7 @@ def questions(model: str, revision: str, kind: str, which: str) -> tuple[Attribu
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class AttributionsQuery:
     """The attributions of one model for all texts of a set. kind: how the model answers, see `Answer.kind`."""
 
@@ -98,7 +98,7 @@ class AttributionsQuery:
 COLUMNS = (*REMOVALS, "all")   # "all" is the mean over the three ways to remove a token
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """How well attribution methods agree with the effects of removing tokens, over a set of texts."""
 

@@ -5,7 +5,7 @@ decoder and does not depend on the meaning of a text.
 """
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, counted, quiet
+from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, counted, frozen, quiet, with_arrays
 from model.core.record import AttentionMap
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ START = "a"  # placeholder, because a query needs a text
 LENGTH = 25  # number of tokens to repeat
 
 
-@dataclass(frozen=True)
+@frozen
 class InductionMeanQuery:
     """The mean scores over `draws` random sequences."""
 
@@ -39,7 +39,7 @@ class InductionMeanQuery:
         return replace(scores, copying=copying(opened, scores.heads)) if opened.ours else scores
 
 
-@dataclass(frozen=True)
+@frozen
 class InductionScores:
     """Every head's scores on repeated random tokens: one number per head, from 0 to 1 unless stated otherwise."""
 
@@ -135,7 +135,7 @@ FORMED = 0.5   # minimum score of an induction head
 SMOOTH = 5     # number of points to average, because the loss of single batches is noisy
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Film:
     """The snapshots and curves of a training run. The curves are measured on freshly drawn training batches."""
 

@@ -6,12 +6,11 @@ Each finding is one number with its interval and the value of a baseline or cont
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Kind, Progress, Query, Silence, counted, quiet
+from model.core.query import HeadId, Kind, Progress, Query, Silence, counted, frozen, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
 from model.studies import induction
 from model.studies.contributions import WritesQuery
@@ -36,7 +35,7 @@ SENTENCE = "The animal didn't cross the street because it was too {word}."
 TWINS = ("tired", "wide")
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A measured statement. name: key of its sentence in assets/text."""
 
@@ -49,14 +48,14 @@ class Finding:
     heads: tuple[HeadId, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownCircuits:
     """The findings of one model."""
 
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class KnownCircuitsQuery:
     """Which known circuits does one of MODELS have?"""
 

@@ -12,14 +12,13 @@ The gains of the norms before and after a projection, and the centring of a Laye
 Layers between the two heads, and gates behind heads, are ignored.
 """
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core import heads as core_heads
 from model.core.models import AttentionTrace, Block, Models, OpenModel, Trace, norm_giving
-from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, quiet, with_arrays
 from model.core.statistics import SEED
 from model.studies.induction import LENGTH, leaning, mean_scores
 
@@ -33,7 +32,7 @@ START = "a"          # placeholder, because a query needs a text
 REPEATS = 4          # number of draws of random tokens
 
 
-@dataclass(frozen=True)
+@frozen
 class MechanismsQuery:
     """What does every head do, according to its weights?"""
 
@@ -72,7 +71,7 @@ class MechanismsQuery:
         return Mechanisms(heads, copying, matching, detected, composition, null_of(weights))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Mechanisms:
     """Measures of every head, and the composition of every pair of an earlier and a later head."""
 
@@ -106,7 +105,7 @@ class Mechanisms:
         return table.sort_values("excess", ascending=False, kind="stable").reset_index(drop=True)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class _Weights:
     """The four matrices of every head, float32, with norms folded in: (head, d_model, d_k) and (head, d_v, d_model)."""
 

@@ -6,14 +6,13 @@ pixels between patch centres, over patches only, with weights rescaled to sum to
 2020. Outlier patches follow Darcet et al. 2024, who found that large models without registers store information about
 the whole picture in a few patches with long vectors.
 """
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core import heads
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import entropy
 from model.studies.rollout import rollout, with_residual
@@ -26,7 +25,7 @@ OUTLIER = 3.0   # an outlier patch has a vector longer than this multiple of the
 NO_PATCHES = "This question is of a text, and these measures are of a picture; choose a model of pictures."
 
 
-@dataclass(frozen=True)
+@frozen
 class PatchHeadsQuery:
     """What do the heads of one kind attend to in a picture?"""
 
@@ -45,7 +44,7 @@ class PatchHeadsQuery:
         return PatchHeads(heads.head_ids(attention_map), found[:, 0], found[:, 1], found[:, 2], even)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PatchHeads:
     """The measures of all heads over a picture. Arrays are float64 (head)."""
 
@@ -85,7 +84,7 @@ def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tupl
             float((1 - sums / np.maximum(rows, 1e-12)).mean()))
 
 
-@dataclass(frozen=True)
+@frozen
 class PatchRolloutQuery:
     """How does rollout differ from the variant in a widely copied program?"""
 
@@ -108,7 +107,7 @@ class PatchRolloutQuery:
         return PatchRollout(rollout(right), rollout(copied))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PatchRollout:
     """Rollout over all layers, float64 (token, token): rows are queries, columns keys."""
 

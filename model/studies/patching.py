@@ -6,21 +6,20 @@ the answer is a causal effect of that component. Heads that only matter jointly 
 are patched too.
 """
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core import heads
 from model.core.models import Models, PassAnswer, check_lengths
-from model.core.query import HeadId, Kind, Progress, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
 from model.core.statistics import cosine
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
+@frozen
 class PatchQuery:
     """How does the answer to `first` change if a head's output is taken from `second`? Patches every head alone."""
 
@@ -72,7 +71,7 @@ TOKENS = 256   # maximum number of tokens in all rows of a pass; each row has on
 Measure = Callable[[PassAnswer], float]
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PatchEffects:
     """The effect of each head's patch on the answer. The metric is ln P(second word) − ln P(first word) in nats at one
     token of the first text. For a model that returns a sentence vector, it is the cosine with the second text's

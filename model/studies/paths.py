@@ -7,14 +7,14 @@ with the new output. All other heads and feed-forward layers in between remain u
 changes the input of the unembedding.
 """
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.heads import head_frame, head_ids, ranked_frame
 from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
-from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, head_label, quiet
+from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, frozen, head_label, quiet, with_arrays
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.studies.circuits import Walk
 from model.studies.contributions import token_id
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 READS = ("query", "key", "value")   # inputs of the receiver that can change
 
 
-@dataclass(frozen=True)
+@frozen
 class PathsQuery:
     """How does the answer change if one path into a receiver has its value from `twin`? Patches every path alone."""
 
@@ -73,7 +73,7 @@ class PathsQuery:
         return Paths(plain, twin, senders, patched)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Paths:
     """Each path's effect on the logit difference, the answer's logit minus the rival's."""
 
@@ -155,7 +155,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     return np.asarray(weights @ value[group])
 
 
-@dataclass(frozen=True)
+@frozen
 class AblationQuery:
     """How does a decoder's logit difference change if a head is ablated? Ablates each head alone, in three ways."""
 
@@ -185,7 +185,7 @@ class AblationQuery:
 WAYS = ("zero", "mean", "twin")   # replacement for a head's output: zeros, its mean over positions, the twin's output
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Ablations:
     """The logit difference with each head ablated, in the order of WAYS."""
 

@@ -5,7 +5,6 @@ divergence in bits (Lin 1991) between its rows and the pattern's: 1 is a perfect
 is *even*, with equal weights on all allowed keys; it labels heads without a preference.
 """
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from model.core import heads
 from model.core.heads import CLARK
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query
+from model.core.query import HeadId, Kind, Progress, Query, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 MIN_ROW_SHARE = 0.5    # minimum share of rows with a key of the pattern; over fewer rows, a good fit may be chance
 
 
-@dataclass(frozen=True)
+@frozen
 class FitsQuery:
     """How well does every head of one kind fit every pattern?"""
 
@@ -36,7 +35,7 @@ class FitsQuery:
         return fit(models.record(self.query, report)[self.kind])
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class KeyInfo:
     """The properties of keys that patterns depend on."""
 
@@ -44,7 +43,7 @@ class KeyInfo:
     ids: np.ndarray       # ids of the keys, int (key)
 
 
-@dataclass(frozen=True)
+@frozen
 class Pattern:
     """A simple rule for which keys a query attends to."""
 
@@ -85,7 +84,7 @@ TITLES = {each.name: each.title for each in PATTERNS} | {NONE: "no simple patter
 SIMPLE = 0.7    # minimum fit for labelling a head with its best pattern
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadFits:
     """The fit of every head of one kind to every pattern."""
 
@@ -168,7 +167,7 @@ EVEN = "even"     # the pattern of heads without a preference
 QUANTILE = 0.95   # quantile of the null distribution
 
 
-@dataclass(frozen=True)
+@frozen
 class PatternChanceQuery:
     """What fits does chance alone give in one text, under the mask of the model's first layer?"""
 
@@ -180,7 +179,7 @@ class PatternChanceQuery:
         return pattern_chance(models.record(self.query, report)[self.kind])
 
 
-@dataclass(frozen=True)
+@frozen
 class PatternChance:
     """The fits of uniform and of random heads."""
 

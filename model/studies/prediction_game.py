@@ -1,16 +1,17 @@
 """Score a user's prediction of a head: the weight on the marked cells, compared with the best and with a random choice
 of the same number of cells. Only needs numpy."""
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from model.core import heads
+from model.core.query import frozen
 from model.core.record import Layer, Reported
 from model.core.view import AxisItem, DisplayedHead
 
 
-@dataclass(frozen=True)
+@frozen
 class RowScore:
     """The score of one row of a prediction."""
 
@@ -27,7 +28,7 @@ class RowScore:
         return self.whole * self.count / self.allowed
 
 
-@dataclass(frozen=True)
+@frozen
 class Score:
     """The score of a prediction, by row and on average."""
 

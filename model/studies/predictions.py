@@ -1,17 +1,17 @@
 """Compute a model's predictions: the next token, the likelihood of a text, and the translation of a pronoun."""
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from model.core.attention import frozen_array
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite
+from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite, frozen, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 
 NAMED = 50   # number of most probable tokens to store with their text
 
 
-@dataclass(frozen=True)
+@frozen
 class NextWordQuery:
     """Which token does a decoder predict after a text and its continuation?"""
 
@@ -35,7 +35,7 @@ class NextWordQuery:
         return NextWord(logits.numpy(), tuple(ids), tuple(map(words.name, ids)), words.ends)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class NextWord:
     """A decoder's prediction at the last position."""
 
@@ -66,7 +66,7 @@ def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, t
     return probabilities
 
 
-@dataclass(frozen=True)
+@frozen
 class LikelihoodQuery:
     """How likely is a text (decoder) or target (encoder–decoder)? P(y | x) = Π_t P(y_t | y_<t, x)."""
 
@@ -92,7 +92,7 @@ class LikelihoodQuery:
         return SequenceLikelihood(texts, ids, logs.numpy())
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SequenceLikelihood:
     """The probability of every predicted token. Without a start token, the first token is not predicted and is left
     out."""

@@ -6,12 +6,12 @@ stream. Rollout multiplies the matrices of all layers. Flow treats them as capac
 maximum flow from the output to each input token.
 """
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core.attention import Mask
 from model.core.models import AttentionTrace, Block, Norm, norm_of
+from model.core.query import with_arrays
 from model.core.record import Layer
 
 SCALE = 2**30   # capacities are 32-bit integers; a total of 1 is represented by SCALE
@@ -92,7 +92,7 @@ def apply_norm(norm: Norm, query: int | np.ndarray, vectors: np.ndarray) -> np.n
     return centred * norm.scales[query, None] * norm.gain
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Sublayer:
     """An attention sub-layer with its residual stream and norms."""
 

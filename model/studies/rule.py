@@ -14,7 +14,6 @@ The table is compared with:
 """
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -22,7 +21,20 @@ import numpy as np
 
 from model.core.heads import head_frame, head_ids
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Progress, Query, Span, UserError, counted, head_label, quiet, quoted, word_spans
+from model.core.query import (
+    HeadId,
+    Progress,
+    Query,
+    Span,
+    UserError,
+    counted,
+    frozen,
+    head_label,
+    quiet,
+    quoted,
+    with_arrays,
+    word_spans,
+)
 from model.core.record import AttentionRecord
 from model.core.statistics import (
     SEED,
@@ -51,7 +63,7 @@ Side = str | re.Pattern[str] | Sequence[str] | int
 Case = str | Mapping[str, object] | Sentence
 
 
-@dataclass(frozen=True)
+@frozen
 class Marked:
     """A sentence with the pairs that a rule marks in it."""
 
@@ -60,7 +72,7 @@ class Marked:
     pairs: tuple[tuple[int, tuple[int, ...]], ...]   # indices of words: (source, targets)
 
 
-@dataclass(frozen=True)
+@frozen
 class RuleQuery:
     """Which heads of a model follow a rule in the marked sentences?"""
 
@@ -73,7 +85,7 @@ class RuleQuery:
         return run(self.sentences, models.open(self, report), report)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class RuleReport:
     """Every head's score on one rule. Accuracies and weights are from 0 to 1."""
 
@@ -256,7 +268,7 @@ def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:
     return {place for place, (start, end) in enumerate(words) for first, last in spans if start < last and first < end}
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class _Tests:
     """The testable pairs of one sentence, and all heads' results."""
 

@@ -1,6 +1,6 @@
 """Silence every head of one kind in turn and measure how much the answer changes. Runs the model once per head."""
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
+from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, frozen, quiet, with_arrays
 from model.core.record import Prediction
 from model.core.statistics import cosine, jensen_shannon
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
+@frozen
 class SilencingQuery:
     """How much does the answer change if a head's output is set to 0 or to its mean over positions?"""
 
@@ -40,7 +40,7 @@ class SilencingQuery:
         return Silencing("answer" if before.vector is None else "vector", places, np.array(changes))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Silencing:
     """How much the answer changes when each head is silenced."""
 

@@ -23,7 +23,6 @@ import functools
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -35,7 +34,7 @@ from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Progress, Query, Span, UserError, counted, quiet
+from model.core.query import HeadId, Progress, Query, Span, UserError, counted, frozen, quiet, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
 from model.studies.coreference import map_of
@@ -51,7 +50,7 @@ WORD, RANGE, EMPTY = (re.compile(pattern) for pattern in ("[0-9]{1,6}", "([0-9]{
                                                           r"[0-9]{1,6}\.[0-9]{1,6}"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Word:
     """A word of a tree."""
 
@@ -61,7 +60,7 @@ class Word:
     tag: str = ""   # part of speech (UPOS)
 
 
-@dataclass(frozen=True)
+@frozen
 class Multiword:
     """Several words written as one, such as French "du" for "de" and "le"."""
 
@@ -70,7 +69,7 @@ class Multiword:
     form: str    # spelling in the text
 
 
-@dataclass(frozen=True)
+@frozen
 class Sentence:
     """A sentence and its tree."""
 
@@ -202,7 +201,7 @@ ROOT = -1        # stands for the head of a root
 NOTHING = -1     # stands for a missing word
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Choices:
     """Every head's choices in some sentences. The words of all sentences are concatenated, but indices start from 0 in
     each sentence. Without sentences, only the numbers of sentences left out are set."""
@@ -312,7 +311,7 @@ DIRECTIONS = ("dependent", "head")   # the source word: a dependent attends to i
 OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # baseline distances in words from the dependent to its head
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Counts:
     """The numbers of tests and of correct answers in some sentences. The axis `half` is 0 for even-numbered sentences
     and 1 for odd-numbered ones."""
@@ -329,7 +328,7 @@ class Counts:
     unplaced: int = 0           # number of relations left out because a word has no position in the text or no token
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Pairs:
     """The relations in some trees whose two words both have tokens, sorted by `group`."""
 
@@ -414,7 +413,7 @@ EXCHANGES = 200     # number of random exchanges of trees for the null distribut
 DRAWN = 2**23       # maximum number of sentences in all bootstrap draws of a relation
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice:
     """An attention head and the word it attends from."""
 
@@ -423,7 +422,7 @@ class Choice:
     head: int        # index in the layer, from 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Luck:
     """The null distribution: the accuracy (0 to 1) of the best head and direction with exchanged trees."""
 
@@ -475,7 +474,7 @@ def alone(lengths: np.ndarray) -> int:
 READING = 0.9   # share of progress for running the model
 
 
-@dataclass(frozen=True)
+@frozen
 class SyntaxQuery:
     """Which heads of a model follow the relations of a treebank?"""
 
@@ -490,7 +489,7 @@ class SyntaxQuery:
         return run(self, models.open(self, report), report)
 
 
-@dataclass(frozen=True)
+@frozen
 class RelationScore:
     """The results of all heads on one relation. Accuracies are from 0 to 1."""
 
@@ -505,7 +504,7 @@ class RelationScore:
     possible: tuple[float, float]     # share of tests that the mask allows, by DIRECTIONS
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SyntaxReport:
     """The answer to a SyntaxQuery."""
 

@@ -1,7 +1,7 @@
 """Measure how removing tokens changes a model's answer. torch is only imported in the functions that need it."""
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from model.core.limits import for_this_thread
 from model.core.models import ModelInput, OpenModel
-from model.core.query import Hide, KindHeadId, Progress, Query, UserError, check_finite
+from model.core.query import Hide, KindHeadId, Progress, Query, UserError, check_finite, frozen
 from model.core.record import Tokens
 from model.studies.predictions import pronoun_of
 
@@ -24,7 +24,7 @@ TOO_FEW = ("There are too few tokens before the word that is asked for to compar
            "longer text.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """The number that is explained."""
 

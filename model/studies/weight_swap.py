@@ -1,18 +1,17 @@
 """Test whether the answer depends on a head's weights by permuting them (Jain & Wallace 2019) or making them uniform
 (Wiegreffe & Pinter 2019). Only needs numpy."""
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import Progress, UserError
+from model.core.query import Progress, UserError, frozen, with_arrays
 from model.core.record import Layer
 from model.studies.attribution import AttributionQuery, kind_of
 from model.studies.rollout import uniform_rows
 
 
-@dataclass(frozen=True)
+@frozen
 class SwapQuery:
     """How does the answer change if one head's weights are made uniform or each row is permuted?"""
 
@@ -39,7 +38,7 @@ class SwapQuery:
         return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Swapped:
     """The distance between the model's old and new output: the total variation distance of probabilities, or 1 − cosine
     of sentence vectors."""

@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -22,14 +22,14 @@ from model.core import files
 from model.core.files import TemporaryFolder
 from model.core.limits import LIMITS
 from model.core.models import Models
-from model.core.query import KindHeadId, Progress, UserError, counted
+from model.core.query import KindHeadId, Progress, UserError, counted, frozen, with_arrays
 from model.studies.induction import FORMED, SMOOTH, Film, emergence_interval, loss_drop_step, read_film
 
 __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergence_interval", "loss_drop_step",
            "read_film"]
 
 
-@dataclass(frozen=True)
+@frozen
 class HeadScoresQuery:
     """A request for the scores of the heads in some snapshots of a model."""
 
@@ -49,7 +49,7 @@ class HeadScoresQuery:
         return HeadScores(names, heads, np.stack([values for _, _, values in scores]).astype(np.float32))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadScores:
     """The scores of the heads in some snapshots of a model."""
 
@@ -72,7 +72,7 @@ STATES = ("starting", "running", "done", "stopped", "failed")
 ROOT = Path(__file__).parents[2]
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """The settings that users can choose. Raises UserError for a setting outside RANGES."""
 
@@ -92,7 +92,7 @@ class Settings:
                                 f"{getattr(self, name):g}; change it.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Status:
     """The progress of a training."""
 

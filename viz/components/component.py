@@ -8,11 +8,11 @@ In the browser, a channel named after the key joins body and state. The drawing 
 import functools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+from model.core.query import frozen
 from model.core.view import View
 from viz import theme
 from viz.components.files import module_code
@@ -57,7 +57,7 @@ def sole(value: object, name: str) -> Any:
     return value.get(name) if isinstance(value, dict) and len(value) == 1 else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Selection:
     """What a reader selected in a sentence, a head or a picture."""
 
@@ -82,7 +82,7 @@ def parse_selection(value: object, queries: range | frozenset[int],
     return Selection(token, (pair[0], pair[1])) if pair[0] in queries and pair[1] in keys else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Picture:
     """A drawn component, with everything needed to draw it again elsewhere."""
 

@@ -2,12 +2,11 @@
 import io
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from model.core.files import name_for
 from model.core.npz import write_npz
-from model.core.query import HeadId, UserError
+from model.core.query import HeadId, UserError, frozen
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
@@ -20,7 +19,7 @@ PICTURES = ("matrix", "lines", "text", "picture", "grid")
 LIMIT = 512 * 2**20   # largest size of the weights in an NPZ, in bytes, because it is created in memory
 
 
-@dataclass(frozen=True)
+@frozen
 class Options:
     """Options of an export. Raises ValueError for an invalid zoom."""
 
@@ -36,7 +35,7 @@ class Options:
                              f"them.")
 
 
-@dataclass(frozen=True)
+@frozen
 class Format:
     """A file format."""
 

@@ -1,7 +1,7 @@
 """Export a comparison as one picture of the first head, the second head and their difference."""
 import json
-from dataclasses import dataclass
 
+from model.core.query import with_arrays
 from model.core.record import AttentionRecord
 from model.core.view import DisplayedHead, View
 from viz import provenance
@@ -16,7 +16,7 @@ KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 ZOOM = 3   # pixels per point in a PNG
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SavedComparison:
     """A comparison as shown on the page."""
 

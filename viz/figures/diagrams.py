@@ -1,9 +1,9 @@
 """Draw a dependency tree, a tree of next words, paths through layers, and the wiring of encoder and decoder."""
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from model.core.query import frozen
 from viz.figures.base import ACCENT, FADED, LETTER, MONO, MUTED, chart, series_colours, text_width
 from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.theme import INK
@@ -15,7 +15,7 @@ RIGHT, WRONG = 2, 1              # indices in theme.HEADS
 ROOT = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class Look:
     """The word that a head attends to most from a given word."""
 
@@ -25,7 +25,7 @@ class Look:
     said: str            # tooltip
 
 
-@dataclass(frozen=True)
+@frozen
 class _Arc:
     start: int
     end: int
@@ -139,7 +139,7 @@ LEAF, ABOVE, LEAST, BEYOND_LAST = 27, 30, 300, 0.85
 SHELF, RAISED = 0.6, 0.12          # length of the line below a word, in depths; height of the word above it, in rows
 
 
-@dataclass(frozen=True)
+@frozen
 class Branch:
     """A word of the tree."""
 

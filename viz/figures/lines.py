@@ -1,10 +1,11 @@
 """Draw curves over one axis or in a plane, for example over a temperature, a width, a depth or training steps."""
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from model.core.query import with_arrays
 from viz import theme as colours
 from viz.figures.base import (
     ACCENT,
@@ -24,7 +25,7 @@ from viz.figures.drawing import FigureSpec, Markup, plain
 NAMED = 12   # up to this many integers on the x axis, all are labelled
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Line:
     """A series of a line chart."""
 
@@ -142,7 +143,7 @@ def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[
     return figure
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PowerSeries:
     """A measured series and the power law fitted to it."""
 

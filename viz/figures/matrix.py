@@ -2,10 +2,10 @@
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.query import frozen
 from viz import theme as colours
 from viz.figures.base import (
     LETTER,
@@ -73,7 +73,7 @@ RULER = 80       # width in pixels of the colour bar with its numbers
 NAMED = 24       # up to this many cells per side, tooltips show names and positions
 
 
-@dataclass(frozen=True)
+@frozen
 class CellStyle:
     """How numbers are drawn as cells."""
 

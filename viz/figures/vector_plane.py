@@ -1,9 +1,10 @@
 """Draw named points in a plane, their convex hull, and arrows from the origin."""
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from model.core.query import with_arrays
 from viz.figures.base import (
     ACCENT,
     LETTER,
@@ -24,7 +25,7 @@ SMALL, LOUD = 11, 13    # font sizes in pixels, of points and of highlighted poi
 STEPS = 24              # number of points along an arrow that labels avoid
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Points:
     """Named points in a plane."""
 

@@ -7,12 +7,12 @@ import base64
 import json
 import re
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from model.core.limits import LIMITS, parse_json
-from model.core.query import UserError
+from model.core.query import UserError, frozen
 
 WRITTEN = 2   # upper bound on the file's bytes per byte of a figure, because of base64 and JSON syntax
 MADE_BY, VERSION = "Clearhead handout", 1
@@ -25,7 +25,7 @@ KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "
 WORDS = ("screen", "text", "question")   # entries without a figure; a screen shows the page in its link
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """An entry of a handout, usually a figure, with its texts; created by `make_item`."""
 
@@ -91,7 +91,7 @@ def _is_object(source: str) -> bool:
         return False
 
 
-@dataclass(frozen=True)
+@frozen
 class Handout:
     """A title and an ordered list of entries."""
 

@@ -1,12 +1,12 @@
 """Decode the messages of a validated figure for its caption and its printed picture."""
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.core.heads import Overview
-from model.core.query import Kind
+from model.core.query import Kind, with_arrays
 from model.core.view import AxisItem, DisplayedHead, View
 from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from viz.components.messages import NAN_CODE, unpack
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SavedHead:
     """An open head as displayed."""
 
@@ -31,7 +31,7 @@ class SavedHead:
     covered: bool                         # whether readers predict the head before it is revealed
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SavedGrid:
     """All heads as displayed."""
 
@@ -40,7 +40,7 @@ class SavedGrid:
     behind: GridPicture | None   # the picture behind the thumbnails
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class SavedPicture:
     """A picture with its patches as displayed."""
 

@@ -8,11 +8,11 @@ assets/images.
 import base64
 import html
 import re
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from model.core.files import ASSETS
+from model.core.query import frozen
 from viz.provenance import opens_elsewhere, state_in_words
 from viz.text import FOLDER, strings
 
@@ -45,7 +45,7 @@ p.made { break-before: avoid; }
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Sheet:
     """One copy of a sheet."""
 

@@ -12,14 +12,14 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock
 
 from model.core import files
 from model.core.limits import LIMITS, byte_cache
-from model.core.query import UserError, first_line
+from model.core.query import UserError, first_line, frozen
 from viz.handout.files import Handout, load, save
 
 NAME = re.compile(r"[0-9a-f]{32}")
@@ -30,7 +30,7 @@ State = tuple[int, int, int]   # identity of a file's content: inode, size, modi
 EMPTY = Handout()
 
 
-@dataclass(frozen=True)
+@frozen
 class Stored:
     """A handout in memory, and the known state of its file."""
 

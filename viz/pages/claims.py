@@ -2,7 +2,6 @@
 import inspect
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import groupby
 from typing import cast
 
@@ -10,7 +9,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.shipped import COMMAND, Shipped
-from model.core.query import Kind, UserError, head_label
+from model.core.query import Kind, UserError, frozen, head_label
 from model.studies.claims import claim as rule
 from model.studies.claims.catalogue import (
     CLAIMS,
@@ -45,7 +44,7 @@ PAGE = Page("nothing", controls=(Switch("all"),))
 Places = tuple[DeltaGenerator, DeltaGenerator]
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """A row's measurement, or the reason why there is none."""
 

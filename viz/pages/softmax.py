@@ -1,13 +1,12 @@
 """The lesson *Softmax*: a row of logits at every temperature, dragged by hand or read from a real head."""
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from model.core import heads
-from model.core.query import Temper
+from model.core.query import Temper, with_arrays
 from model.core.record import Layer
 from model.core.statistics import entropy, x_log_x
 from model.lessons import softmax
@@ -51,7 +50,7 @@ PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0
            "far": (10.0, 9.0, 0.0, -5.0, -10.0)}
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Row:
     """The row of logits to draw."""
 

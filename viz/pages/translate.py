@@ -1,6 +1,6 @@
 """The page on translation: what a decoder attends to when it writes each word, and where it decides between il and
 elle."""
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 
 import numpy as np
@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import Kind, KindHeadId, UserError
+from model.core.query import Kind, KindHeadId, UserError, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View, displayed_head
 from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
@@ -40,7 +40,7 @@ PAGE = Page("record", controls=(
     Choice("mode", "zero", ("zero", "mean")), Switch("set")), answers=lambda offer: offer.translates)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class WordView:
     """A translation and its selected word, row `word` of `shown`. Each row is named by the word it produces."""
 

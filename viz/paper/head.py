@@ -1,11 +1,10 @@
 """Draw the open head in one of three lenses: as a matrix, as lines between two columns of tokens, or as text."""
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from model.core.query import UserError
+from model.core.query import UserError, frozen
 from model.core.view import AxisItem, DisplayedHead, View
 from viz import theme
 from viz.format import head_label, signed_ticks, weight_ticks
@@ -30,7 +29,7 @@ NUMBERED = 0.005  # smallest weight that is written; smaller ones would round to
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
 
-@dataclass(frozen=True)
+@frozen
 class Labels:
     """The labels of an axis, thinned out if they would overlap."""
 

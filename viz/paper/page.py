@@ -1,11 +1,11 @@
 """Lay out static pictures. A plan contains a picture's size and notes and paints it once its position is known; the
 page adds title, reading instructions, colour bar, notes and provenance."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.query import frozen
 from viz import theme
 from viz.paper import sheet as letters
 from viz.paper.sheet import MARGIN, Dashes, Sheet
@@ -23,7 +23,7 @@ BAR = (120, 7)   # width and height of the colour bar in points
 SAMPLE = 26      # points: length of a head's line in the legend
 
 
-@dataclass(frozen=True)
+@frozen
 class PicturePlan:
     """A picture whose position is not known yet."""
 

@@ -1,12 +1,11 @@
 """Tables of heads: the clickable one on the page Every head measured (fits, measures, silencing), and plain ones."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from model.core.heads import BY_NAME, MEASURES, HeadMeasures, Overview
-from model.core.query import HeadId, Kind
+from model.core.query import HeadId, Kind, with_arrays
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.atlas.measured import FIT
@@ -128,7 +127,7 @@ AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fi
 FROM_FILE = "file_"   # prefix of a corpus average shown beside one text's measure
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class CorpusResult:
     """The measures of every head, averaged over a file of texts."""
 

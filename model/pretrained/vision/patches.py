@@ -1,7 +1,6 @@
 """Find the patch of each token. This is measured when a model is opened: changing a patch's pixels must change its own
 token's input to the first layer and no other token's."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from model.capture.forward_pass import Unsupported
 from model.capture.trace import close
 from model.core.limits import for_this_thread
+from model.core.query import frozen
 from model.core.record import CLS, Tokens, patch_tokens
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class _Seen(Exception):
     """Raised at the first layer to skip the rest of the pass."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cut:
     """The patches into which a network splits pictures, and the special tokens that it adds."""
 

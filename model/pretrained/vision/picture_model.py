@@ -1,6 +1,6 @@
 """Vision models, which turn a picture into a record over patches with one captured forward pass, alone or together with
 a text tower."""
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from model.capture.forward_pass import Unsupported
 from model.core import limits, pictures
 from model.core.models import ModelInput, Pass, Trace
-from model.core.query import Kind, Progress, Query, UserError, quiet
+from model.core.query import Kind, Progress, Query, UserError, quiet, with_arrays
 from model.core.record import CANDIDATES, AttentionRecord, Prediction
 from model.pretrained.files import blame
 from model.pretrained.model import PretrainedModel
@@ -78,7 +78,7 @@ CLOSE = 1e-4    # largest difference from the model's own logits
 PROBES = ("a photo of a cat", "two dogs")
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Comparison:
     """A two-tower model's comparison of a picture with texts."""
 
@@ -160,7 +160,7 @@ def _unit(vectors: "Tensor") -> "Tensor":
 UNREAD = "The text was not read: this model reads pictures alone."
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PictureModel(PretrainedModel):
     """A network over patches, with an image processor instead of a tokenizer."""
 

@@ -1,11 +1,11 @@
 """Train a decoder to predict very short stories word by word (model/scratch/story_grammar.py). Some words are certain
 and others are not."""
 import random
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from model.core.query import frozen
 from model.scratch import story_grammar
 from model.scratch.task import NO_TARGET, Batch, Task, pad_rows
 from model.scratch.tokens import BEGIN, END, SPECIALS, WordTokenizer
@@ -28,7 +28,7 @@ def draw(rng: random.Random, size: int) -> Batch:
     return batch([story_grammar.draw(rng).words for _ in range(size)])
 
 
-@dataclass(frozen=True)
+@frozen
 class Judged:
     """A comparison of a model with the grammar at every position of some stories, except that of the second animal,
     which depends on the split."""

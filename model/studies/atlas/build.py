@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from model.core.files import ASSETS
 from model.core.limits import LIMITS, one_thread
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, Progress, Query, UserError, quiet
+from model.core.query import Kind, Progress, Query, UserError, frozen, quiet
 from model.core.record import AttentionRecord
 from model.studies import corpus, syntax
 from model.studies.atlas.files import FORMAT
@@ -42,7 +42,7 @@ SHIPPED = ASSETS / "cases" / "atlas.txt"
 PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # packages whose versions may change the numbers
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """A text of the corpus."""
 
@@ -54,7 +54,7 @@ class Item:
     place: int = 0                            # index of the sentence in its file, from 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Corpus:
     """The text files of a corpus, in reading order."""
 
@@ -129,7 +129,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
-@dataclass(frozen=True)
+@frozen
 class Task:
     """What a worker needs to know. Can be pickled and sent to another machine."""
 
@@ -212,7 +212,7 @@ def folded(summaries: Iterable[Summary], total: Summary | None = None,
     return total
 
 
-@dataclass(frozen=True)
+@frozen
 class AtlasQuery:
     """The atlas of one model over the shipped sentences."""
 
@@ -232,7 +232,7 @@ class AtlasQuery:
         return atlas_of(folded(map(summary, range(len(shards)))), made_of(task, texts))
 
 
-@dataclass(frozen=True)
+@frozen
 class TextsQuery:
     """Average the measures of one model over some texts of a file."""
 

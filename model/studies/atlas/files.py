@@ -7,14 +7,13 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core import files, record_file
 from model.core.limits import parse_json
 from model.core.models import Models
-from model.core.query import Progress, UserError, first_line, quoted
+from model.core.query import Progress, UserError, first_line, frozen, quoted
 from model.studies.atlas.summary import Atlas, Summary
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ PART = "atlas.part"             # the summary so far of an unfinished build
 LOCK = "atlas.lock"             # the system releases it when the process exits, even after a crash
 
 
-@dataclass(frozen=True)
+@frozen
 class AtlasFolderQuery:
     """The atlas in a folder, as written by `python -m model atlas build`."""
 

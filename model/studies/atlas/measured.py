@@ -1,7 +1,6 @@
 """Compute the atlas's numbers for every head in one text: measures, pattern fits, detector scores, confidence and
 sinks."""
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,14 +9,14 @@ import numpy as np
 from model.core import heads
 from model.core.attention import Mask
 from model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
-from model.core.query import HeadId, Kind
+from model.core.query import HeadId, Kind, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, KeyInfo
 
 
-@dataclass(frozen=True)
+@frozen
 class Bins:
     """Bins of a histogram: `count` bins between `low` and `high`, of equal width in x or in log2(1 + x). Values outside
     the range are counted in the first or last bin."""
@@ -44,7 +43,7 @@ BITS = Bins(0, 20)                    # entropy of a row, up to a million tokens
 TOKENS = Bins(0, 2**20, scale="log2")
 
 
-@dataclass(frozen=True)
+@frozen
 class Number:
     """The definition of a number that is measured for each head in each text."""
 
@@ -126,7 +125,7 @@ if TYPE_CHECKING:
 DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class MeasuredText:
     """Every number of every head in one text, with an example cell for each."""
 

@@ -7,14 +7,14 @@ equation (2.1).
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.core import heads
-from model.core.query import HeadId, Kind
+from model.core.query import HeadId, Kind, frozen, with_arrays
 from model.studies import patterns
 from model.studies.atlas.measured import (
     CELLS,
@@ -38,7 +38,7 @@ KEPT = 4    # texts with the largest values to keep per head and number
 SAMPLE = 200     # texts with the smallest hashes to keep for all heads; the examples of deciles come from these
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """A text of the corpus that is kept as an example."""
 
@@ -56,7 +56,7 @@ def digest_of(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Averages:
     """Running means of every number of every head. A number that is undefined for a text, such as the fit of a pattern
     without cells in it, is not counted."""
@@ -124,7 +124,7 @@ def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
                                                            "tokens": found.tokens, "cut": found.cut}))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Strongest:
     """The KEPT texts with the largest values for each head and number, largest first; arrays (rank, number, head)."""
 
@@ -151,7 +151,7 @@ class Strongest:
                          np.take_along_axis(cell, kept[..., None], 0), np.take_along_axis(weight, kept, 0))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Sample:
     """A pseudo-random sample: the SAMPLE texts with the smallest hashes, smallest first."""
 
@@ -169,7 +169,7 @@ class Sample:
         return Sample(*(part[first[:SAMPLE]] for part in parts))
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Summary:
     """All data kept from a set of texts."""
 
@@ -200,7 +200,7 @@ class Summary:
         return numbers_of(self.kind)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class ReadText:
     """The measurements of one text."""
 
@@ -283,7 +283,7 @@ EACH_DECILE = 2      # maximum number of examples per decile
 HEAD, DECILE, STRONGEST = ("layer", "head"), "decile", "strongest"
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Atlas:
     """The measurements of every head of one model over one corpus."""
 

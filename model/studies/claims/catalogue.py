@@ -3,12 +3,11 @@ import functools
 import re
 import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from model.core.files import ASSETS
 from model.core.models import Models
-from model.core.query import Progress
+from model.core.query import Progress, frozen
 from model.core.record_file import plain
 from model.studies.claims import measured
 from model.studies.claims.claim import FEWEST, Claim, Finding, Judged, Measurement, Verdict, judge
@@ -65,7 +64,7 @@ CLAIMS = (
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
 
-@dataclass(frozen=True)
+@frozen
 class ClaimQuery:
     """A claim tested on one model."""
 
@@ -78,7 +77,7 @@ class ClaimQuery:
         return BY_NAME[self.claim].measure(self, models, report)
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """A claim with a model to test it on, or with the models to download if none is available."""
 

@@ -1,17 +1,16 @@
 """Claims about heads, their measurements, and the one rule for verdicts."""
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from model.core.models import Models, NamesModel
-from model.core.query import HeadId, Progress
+from model.core.query import HeadId, Progress, frozen
 from model.core.statistics import MeanInterval
 
 Setting = tuple[str, str | int | float | bool]   # name and value of a control on a page
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """A number that decides a claim, signed so that the claim predicts a value above the baseline."""
 
@@ -28,7 +27,7 @@ class Finding:
     heads: tuple[HeadId, ...] = ()   # chosen heads (layer, head), one for each half of the data
 
 
-@dataclass(frozen=True)
+@frozen
 class Picture:
     """A view of a page that shows an example of a claim."""
 
@@ -42,7 +41,7 @@ class Picture:
     image: str = ""                        # sha256 of the model's input picture
 
 
-@dataclass(frozen=True)
+@frozen
 class Measurement:
     """The result of testing a claim."""
 
@@ -53,7 +52,7 @@ class Measurement:
 Measure = Callable[[NamesModel, Models, Progress], Measurement]   # tests a claim on one model
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """A published statement about attention heads."""
 
@@ -114,7 +113,7 @@ VERDICTS = {Reason.ABOVE: Verdict.HOLDS, Reason.BELOW: Verdict.FAILS, Reason.UNC
             Reason.LUCK: Verdict.FAILS, Reason.FEW: Verdict.UNTESTED, Reason.NOTHING: Verdict.UNTESTED}
 
 
-@dataclass(frozen=True)
+@frozen
 class Judged:
     """The verdict on a claim, its reason and the deciding finding."""
 

@@ -5,7 +5,7 @@ import io
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from model.core import heads, pictures
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.models import Models, NamesModel, OpenModel, Trace
-from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
+from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import (
     LEVEL,
@@ -401,7 +401,7 @@ SIDE, MARGIN = 224, 16   # pixels: DINOv2 crops a 256-pixel picture to the inner
 FINER = 4                # supersampling factor for smooth edges
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Drawn:
     """A drawn picture with a known figure."""
 

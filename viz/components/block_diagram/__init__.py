@@ -1,8 +1,8 @@
 """A Transformer block with its residual connections, drawn from the bottom up; a click on a box opens it."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from model.core.query import frozen
 from viz import theme
 from viz.components.component import Picture, message, show, sole
 
@@ -12,7 +12,7 @@ TINTS = {"in": "none", "norm": "yellow", "add": "none", "add_norm": "yellow", "a
          "feed_forward": "blue"}
 
 
-@dataclass(frozen=True)
+@frozen
 class DiagramBox:
     """A box: its name, kind (see model.lessons.block), label and output shape."""
 

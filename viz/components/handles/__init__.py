@@ -1,14 +1,14 @@
 """Draggable numbers: a row of bars, a distribution, points in a plane. Works with pointer, touch and keyboard."""
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from model.core.query import frozen
 from viz.components.component import Picture, constants, message, show, sole
 from viz.page_controls import Numbers
 
 MODES = ("bars", "shares", "points")
 
 
-@dataclass(frozen=True)
+@frozen
 class HandleSet:
     """The parts of the drawing that stay fixed while dragging."""
 

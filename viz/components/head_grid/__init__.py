@@ -2,12 +2,11 @@
 messages."""
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from model.core.heads import Overview
-from model.core.query import HeadId
+from model.core.query import HeadId, frozen, with_arrays
 from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, constants, message, show
@@ -17,7 +16,7 @@ from viz.text import strings
 SMALL = 96   # longest side in pixels of the picture behind a thumbnail
 
 
-@dataclass(frozen=True)
+@frozen
 class GridEvent:
     """A chosen head and the action: open it, silence it, or toggle it in a figure of several heads."""
 
@@ -25,7 +24,7 @@ class GridEvent:
     way: str = "open"   # or "silence" or "figure"
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadValues:
     """One number per head, drawn as the head's colour instead of its thumbnail."""
 
@@ -46,7 +45,7 @@ class HeadValues:
         return signed_ticks(self.reach) if self.signed else [(0.0, "0"), (1.0, format_number(self.reach))]
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class GridPicture:
     """The picture behind every thumbnail. The cells are then one token's weights over the patches (row, column), stored
     as round(255 · position on the colour scale): see viz/glow.py."""
@@ -57,7 +56,7 @@ class GridPicture:
     opacity: float = 0.8                            # opacity of the colours, 0 to 1
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class GridState:
     """The part of the grid that clicks change."""
 

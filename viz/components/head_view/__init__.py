@@ -1,10 +1,9 @@
 """Draw the open head in one of three lenses (matrix, lines or text), which share one state."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.query import Kind
+from model.core.query import Kind, frozen
 from model.core.view import DisplayedHead, View
 from viz import theme
 from viz.components.component import Picture, Selection, constants, message, parse_selection, show, sole
@@ -59,7 +58,7 @@ def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
     return (rows, columns) if rows or columns else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Guess:
     """A reader's prediction of a head's weights."""
 

@@ -1,9 +1,9 @@
 """A picture with its patch grid: each patch is coloured by its weight, and a click selects a patch."""
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.query import frozen, with_arrays
 from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, Selection, constants, message, parse_selection, show
@@ -17,7 +17,7 @@ COLOURS = theme.COMPONENT | {"glow": glow.css_colours(), "below": glow.css_colou
 KINDS = ("weight", "signed", "plain", "none")
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Patches:
     """A picture as the model receives it, with its tokens."""
 
@@ -29,7 +29,7 @@ class Patches:
     label: str = ""                # the picture's alternative text
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class PatchValues:
     """A number per token: a weight, a change, or another quantity."""
 
@@ -63,7 +63,7 @@ class PatchValues:
         return [(0.0, format_number(self.low)), (1.0, format_number(self.high))]
 
 
-@dataclass(frozen=True)
+@frozen
 class PatchState:
     """The selection, which clicks change, and the drawing style."""
 

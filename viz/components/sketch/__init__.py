@@ -1,13 +1,13 @@
 """Axes on which the reader draws a predicted curve before the real one is shown. Works with pointer, touch and
 keyboard."""
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from model.core.query import frozen
 from viz.components.component import Picture, constants, message, show, sole
 from viz.page_controls import Numbers
 
 
-@dataclass(frozen=True)
+@frozen
 class Axes:
     """The axes to draw on."""
 

@@ -1,10 +1,10 @@
 """An animation of how a decoder processes a text, on one screen, from letters to the next word. It can be stopped at
 any point, and each part links to its lesson."""
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.query import frozen, with_arrays
 from viz.components.component import Picture, constants, message, show
 
 # in order; each step adds a part to the picture
@@ -13,7 +13,7 @@ SECONDS = 6           # seconds per step when playing: a minute in total
 ROWS, CELLS = 16, 12  # limits on the pieces drawn and on the numbers drawn per vector
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """A step with its explanation and its lesson."""
 
@@ -23,7 +23,7 @@ class Step:
     door: str     # the lesson's title
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Scene:
     """Everything that is drawn, for T pieces and N blocks of h heads. The animation follows the last piece."""
 
@@ -50,7 +50,7 @@ class Scene:
     alt: str                             # description of the picture
 
 
-@dataclass(frozen=True)
+@frozen
 class Event:
     """The reader's choice. Exactly one of the three is set."""
 

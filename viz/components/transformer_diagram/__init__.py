@@ -1,16 +1,16 @@
 """The Transformer diagram, with a link from each box to its lesson."""
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from model.core.query import frozen
 from viz.components.component import Picture, constants, message, show, sole
 
 FIGURE = tomllib.loads((Path(__file__).parent / "figure.toml").read_text(encoding="utf-8"))
 BOXES = FIGURE["boxes"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Door:
     """The lesson that a box links to: its name, description and minutes, and the boxes of lessons it builds on."""
 

@@ -1,12 +1,12 @@
 """The page Compare: two sentences, two models, a record before and after an edit, or two heads."""
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window, frozen
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
@@ -49,7 +49,7 @@ PAGE = Page("record", controls=(
     Words("picture", "", 64), position("hidden", 9_999)), reads="both")
 
 
-@dataclass(frozen=True)
+@frozen
 class Other:
     """The second question, the kind and head it shows, and whether its heads correspond to the first's."""
 

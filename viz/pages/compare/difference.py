@@ -2,14 +2,14 @@
 and the open head on both sides with the difference, as matrices or over pictures."""
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from model.core.heads import Overview
-from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window
+from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window, with_arrays
 from model.core.record import AttentionRecord
 from model.core.view import SCALES, DisplayedHead, View
 from model.studies.alignment import Group
@@ -91,7 +91,7 @@ def names_of(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> 
     return one, other
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class OpenHead:
     """The open head in both records, ready to draw: both heads and their difference, the largest change, the sides'
     names, and the parts of the three titles."""

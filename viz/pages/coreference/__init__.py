@@ -1,14 +1,14 @@
 """The page on what "it" refers to: heads that resolve the pronoun in a sentence and its twin, then in a set of
 sentences."""
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery, by_head, head_frame, head_ids
-from model.core.query import Kind, KindHeadId, Silence, UserError
+from model.core.query import Kind, KindHeadId, Silence, UserError, with_arrays
 from model.core.record import AttentionMap
 from model.core.statistics import accuracy_intervals, max_statistic_null
 from model.studies.coreference import (
@@ -63,7 +63,7 @@ SILENCED = 8    # top-ranked heads that are silenced individually
 NOUN = 92       # width in pixels of a noun in the picture's corners, limited by a phone's width
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Twins:
     """Every head's weights on the nouns A and B in a sentence, where A is the right noun, and in its twin, where B
     is."""

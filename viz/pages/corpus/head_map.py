@@ -1,13 +1,12 @@
 """A map of all heads measured over many sentences, one dot per head, with a card for the open head. Two models or
 corpora can be shown side by side."""
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import HeadId
+from model.core.query import HeadId, with_arrays
 from model.studies.atlas.build import AtlasQuery
 from model.studies.atlas.files import atlas_folder
 from model.studies.atlas.measured import principal_components
@@ -38,7 +37,7 @@ BAR = 76                             # room for the colour bar above the map in 
 OPEN = 4                            # pixels by which the open head's ring exceeds its dot
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class HeadDots:
     """The dots of n heads."""
 

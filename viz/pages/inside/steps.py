@@ -1,11 +1,11 @@
 """The ten steps of a real head. Each function draws one step's picture and returns the numbers for its sentence."""
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import streamlit as st
 
 from model.core.models import AttentionTrace, Block, Trace
+from model.core.query import with_arrays
 from model.core.record import AttentionRecord, Layer
 from model.core.view import View
 from model.lessons import head_steps
@@ -20,7 +20,7 @@ KEPT = 12        # products with their own bars
 MIXED = 10       # values with their own strips
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class StepContext:
     """The head, token and key that the steps show."""
 

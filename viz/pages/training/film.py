@@ -1,6 +1,6 @@
 """The centre of the page How heads form: a training's curves with the current step marked, all heads at that step, and
 one head open."""
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from model.ask import sources
 from model.core import pictures
 from model.core.heads import OverviewQuery
 from model.core.pictures import Shipped
-from model.core.query import Kind, KindHeadId
+from model.core.query import Kind, KindHeadId, with_arrays
 from model.core.record import AttentionRecord
 from model.core.view import View, displayed_head
 from model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
@@ -37,7 +37,7 @@ def head_name(head: KindHeadId) -> str:
     return ("cross " if kind is Kind.CROSS else "") + head_label(layer, number)
 
 
-@dataclass(frozen=True, eq=False)
+@with_arrays
 class Story:
     """The heads' scores at the snapshots `steps`, as far as computed."""
 
