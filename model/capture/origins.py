@@ -5,17 +5,18 @@ Every tensor has a number that survives reshaping. The result of a projection, a
 numbers of the projected tensors.
 
 A tensor has the positions of a module's input as long as operations treat all positions alike. Operations that join,
-cut or reorder positions create new ones.
+cut or reorder positions create new ones. `model.capture.order` proves that none was reordered unnoticed.
 """
 import itertools
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from model.capture import order
 from model.core.query import frozen
 
 # operations that mix the numbers of a vector, usually with learned weights; results are identified by their inputs
@@ -92,6 +93,8 @@ class Origin:
     stream: Stream = NOTHING     # origin of its positions; for scores, of the queries' positions
     keys: Stream | None = None   # for scores: the stream of the keys
     axes: int = 0                # number of axes before reshaping
+    rows: order.Rows | None = None   # from which row of an input each number comes
+    texts: int = 0               # for scores with three axes: number of texts in the first; 0 if unknown
 
 
 class Origins:
@@ -106,7 +109,7 @@ class Origins:
         constants, which belong to no input."""
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
-            made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()))
+            made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()), rows=order.of_input(tensor))
             if tensor.layout is torch.strided:   # the same tensor may be passed twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
@@ -123,10 +126,11 @@ class Origins:
         self._known[id(tensor)] = made
         return made
 
-    def follow(self, name: str, args: tuple, options: dict[str, object], result: object) -> None:
-        """Record the result of an operation of this name."""
+    def follow(self, name: str, args: tuple, options: dict[str, object], result: object,
+               func: Callable | None = None) -> None:
+        """Record the result of an operation of this name. func: the operation, None for that of a whole module."""
         outputs, inputs = list(tensors_in([result])), [*args, *options.values()]
-        if name == "__setitem__":
+        if name in ("__setitem__", "__set__"):
             outputs = [args[0]]
         given = [each for each in tensors_in(inputs) if not isinstance(each, nn.Parameter)]
         if not given or name.endswith("_like") or name.startswith("new_"):
@@ -136,7 +140,7 @@ class Origins:
         before = [self._of(each) for each in given]
         same = next((each.same for each in before if each.same is not None), None)
         scores = next((each for each in before if each.keys is not None), None)
-        rows, keys = scores, None if scores is None else scores.keys
+        rows, keys, texts = scores, None if scores is None else scores.keys, 0 if scores is None else scores.texts
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
             factors = list(tensors_in(inputs))
@@ -144,8 +148,12 @@ class Origins:
             same = keys = rows = None
             if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
                 one, other = factors if _rows_first(name, args) else factors[::-1]
-                rows, same = self._of(one), self.same(one, other)
-                keys = self.stream(other) if scores is None else None   # weights · value is not a score
+                axes = None if name == "einsum" else (-2, -1)
+                rows, same = self._of(one), self.same(one, other, axes)
+                if scores is None:   # weights · value is not a score
+                    texts = self.texts(one)
+                    rows = replace(rows, stream=self.stream(one, axes and axes[0]))
+                    keys = self.stream(other, axes and axes[1])
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
         if name in ATTENTION:
@@ -154,7 +162,26 @@ class Origins:
         itself = {"number": before[0].number, "axes": before[0].axes} if reshaped else {}
         for place, output in enumerate(outputs):
             stream = self._positions(name, args, options, given, output, place) if rows is None else rows.stream
-            self._set(output, sources=sources, same=same, stream=stream, keys=keys, **itself)
+            ordered = self._rows(name, args, options, output, place, func)
+            if args and output is args[0] and not order.agree(self._of(output).rows, ordered):
+                self._overwritten(output)
+            self._set(output, sources=sources, same=same, stream=stream, keys=keys, rows=ordered,
+                      texts=texts, **itself)
+
+    def _rows(self, name: str, args: tuple, options: dict[str, object], output: Tensor, place: int,
+              func: Callable | None) -> order.Rows | None:
+        try:
+            return order.after(func, name, args, options, output, place, lambda each: self._of(each).rows)
+        except (RuntimeError, TypeError, ValueError, IndexError):   # what cannot be followed is not proved
+            return ()
+
+    def _overwritten(self, changed: Tensor) -> None:
+        """Forget the rows of all tensors in the memory of one whose rows were overwritten."""
+        memory = changed.untyped_storage().data_ptr()
+        for origin in self._known.values():
+            other = origin.tensor()
+            if other is not None and other.untyped_storage().data_ptr() == memory:
+                origin.rows = ()
 
     def adopt(self, inputs: Iterable[object], output: object) -> None:
         """Record that a module computed its output from its inputs, unless operations that made the output were
@@ -168,7 +195,7 @@ class Origins:
                    place: int) -> Stream:
         """Return the origin of the positions of output number `place`: the largest numeric input tensors, unless the
         operation joins, cuts or moves positions."""
-        if name == "copy_":
+        if name in ("copy_", "__set__"):
             given = given[1:] or given
         found = [(each, stream) for each in given if (stream := self.stream(each)) != NOTHING]
         found = [pair for pair in found if pair[0].is_floating_point()] or found
@@ -209,16 +236,33 @@ class Origins:
             origin = self._of(tensor)
             origin.stream = Stream(origin.stream.roots, origin.stream.calls | {number})
 
-    def same(self, query: Tensor, key: Tensor) -> bool:
-        """Return whether both are the same tensor or projections of the same one. Passing through attention makes a
-        tensor a different one."""
+    def same(self, query: Tensor, key: Tensor, axes: tuple[int, int] | None = (-2, -2)) -> bool:
+        """Return whether both are the same tensor or projections of the same one, with positions in the same order
+        along their axes. Passing through attention makes a tensor a different one."""
         one, other = self._of(query), self._of(key)
+        if axes and one.rows and other.rows and not order.same_order(one.rows, other.rows, *axes):
+            return False
         return one.stream.calls == other.stream.calls and (
             one.number == other.number or bool(one.sources & other.sources))
 
-    def stream(self, tensor: Tensor) -> Stream:
-        """Return the origin of a tensor's positions."""
-        return self._of(tensor).stream
+    def stream(self, tensor: Tensor, axis: int | None = None) -> Stream:
+        """Return the origin of a tensor's positions. axis: where they are; if they are not in the order of an input
+        there, they are new positions."""
+        known = self._of(tensor)
+        if axis is None or known.rows is None or order.in_order(known.rows, axis) or not all(
+                isinstance(root, int) for root in known.stream.roots):
+            return known.stream
+        moved = tuple(each.numpy().tobytes() for each in order.sequences(known.rows, axis))
+        return Stream(frozenset({Derived(("moved", *moved), known.stream.roots)}), known.stream.calls)
+
+    def texts(self, tensor: Tensor) -> int:
+        """Return how many texts the first of three axes of queries, keys or scores holds, or 0 if that is unknown."""
+        known = self._of(tensor)
+        return known.texts or (order.texts(known.rows) if known.rows and tensor.ndim == 3 else 0)
+
+    def of_features(self, tensor: Tensor) -> bool:
+        """Return whether the last axis holds the features of positions."""
+        return bool(order.of_vectors(self._of(tensor).rows or ()))
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
         """Return, for a result of query · key, whether both come from one tensor (None if no such product is known),

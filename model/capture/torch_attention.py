@@ -290,7 +290,7 @@ class Observer(TorchFunctionMode):
         elif name in MIXING and self._waiting:
             self._mixed(args)
         with suppress(Exception):   # positions stay unknown after unexpected calls; the module continues
-            self._origins.follow(name, args, kwargs, result)
+            self._origins.follow(name, args, kwargs, result, func)
         for attention in self.found[before:] if name not in MIXING else ():
             self._origins.pass_through(attention.number, result)
         if name in SOFTMAX:
@@ -346,9 +346,10 @@ class Observer(TorchFunctionMode):
                enable_gqa: bool = False) -> Attention:
         """Record a call of torch.nn.functional.scaled_dot_product_attention."""
         same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
-        queries, keys = self._origins.stream(query), self._origins.stream(key)
+        queries, keys = self._origins.stream(query, -2), self._origins.stream(key, -2)
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
-        query, key, value, output = (self._four_axes(part) for part in (query, key, value, output))
+        texts = self._texts(query) if query.ndim == 3 else 1
+        query, key, value, output = (self._four_axes(part, texts) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
         return Attention(call.module, call, None, same, query.shape[0], output.dtype, reasons=_drops(dropout_p),
@@ -372,31 +373,33 @@ class Observer(TorchFunctionMode):
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
         """Record a call of torch.nn.functional.multi_head_attention_forward."""
-        same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"])
+        same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"],
+                                                                                        (0, 0))
         heads = heads_of(given, result[0], self.batch)
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
         call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
         return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,
-                         _drops(heads.dropout), self._origins.stream(given["query"]),
-                         self._origins.stream(given["key"]))
+                         _drops(heads.dropout), self._origins.stream(given["query"], 0),
+                         self._origins.stream(given["key"], 0))
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """Return the mask as (batch or 1, head or 1, query, key)."""
-        if mask.ndim == 3 and query.ndim == 3 and self._side_by_side(query):
-            return mask[:, None]
+        if mask.ndim == 3 and query.ndim == 3:
+            return mask.unflatten(0, (self._texts(query) if len(mask) == len(query) else 1, -1))
         return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
 
-    def _side_by_side(self, tensor: Tensor) -> bool:
-        """Return whether the first axis is the batch: it matches the first axis of the running module's input."""
-        return bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
+    def _texts(self, tensor: Tensor) -> int:
+        """Return how many texts the first of three axes holds: as its rows show, or else as many as the running
+        module's input if that is its size, or one."""
+        beside = bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
+        return self._origins.texts(tensor) or (tensor.shape[0] if beside else 1)
 
-    def _four_axes(self, tensor: Tensor) -> Tensor:
-        """Return a tensor as (batch, head, token, d). Of three axes, the first is the batch if it matches the module's
-        input, else the heads."""
+    def _four_axes(self, tensor: Tensor, texts: int) -> Tensor:
+        """Return a tensor as (batch, head, token, d)."""
         if tensor.ndim == 4:
             return tensor
         if tensor.ndim == 3:
-            return tensor[:, None] if self._side_by_side(tensor) else tensor[None]
+            return tensor.unflatten(0, (texts if tensor.shape[0] % texts == 0 else 1, -1))
         if tensor.ndim == 2:
             return tensor[None, None]
         raise Unsupported(f"it attends to tensors of {tuple(tensor.shape)}, where (batch, head, token, d) was "
@@ -406,7 +409,7 @@ class Observer(TorchFunctionMode):
         """Record a softmax over the last axis of (batch, head, query, key) as attention. With three axes, record it
         only once it multiplies values."""
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        if result.ndim not in (3, 4) or not torch.is_floating_point(result):
+        if result.ndim not in (3, 4) or not torch.is_floating_point(result) or self._origins.of_features(result):
             return
         if dim not in (-1, result.ndim - 1):
             if self._origins.behind(result)[0] is not None:   # scores
@@ -416,7 +419,7 @@ class Observer(TorchFunctionMode):
         given = args[0] if args else kwargs["input"]
         nothing = (given == -torch.inf).all(-1, keepdim=True)   # rows in which softmax gives NaN
         weights = result.masked_fill(nothing, 0) if nothing.any() else result
-        found = self._by_hand(self._four_axes(weights), *self._origins.behind(result))
+        found = self._by_hand(self._four_axes(weights, self._texts(result)), *self._origins.behind(result))
         if found is None:
             return
         found.number = next(self._numbers)

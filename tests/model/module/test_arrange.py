@@ -8,7 +8,7 @@ from torch import nn
 
 from model.core import heads
 from model.core.npz import write_npz
-from model.core.query import Kind
+from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord
 from model.imported.reading import read_attention
 from model.imported.record_file import read_record
@@ -148,6 +148,96 @@ def unstacked(self, ids):
 def test_words_stay_with_their_input(forward, given, maps):
     network = Module(forward, first=encoder(), table=nn.Embedding(10, 16))
     assert [each.queries.texts for each in look(network, given, tokens=FIRST).maps] == maps
+
+
+def overwritten(a):
+    other = a.clone()
+    other[:, 0].copy_(a[:, 4])
+    return other
+
+
+ORDER = torch.eye(5)[torch.tensor([3, 0, 4, 1, 2])]
+EVERY_SECOND = torch.arange(5)[:, None] % 2 == 0
+MOVED = {
+    "copied into a view": overwritten, "where": lambda a: torch.where(EVERY_SECOND, a, a.roll(1, 1)),
+    "lerp": lambda a: a.lerp(a.flip(1), 0.9), "sum": lambda a: a + a.flip(1), "maximum": lambda a: a.maximum(a.flip(1)),
+    "product on the right": lambda a: (a.mT @ ORDER).mT,
+    "layer over tokens": lambda a: nn.functional.linear(a.mT, ORDER).mT,
+    "tokens as channels": lambda a: nn.functional.conv1d(a, ORDER[..., None]),
+    "reshaped": lambda a: a.reshape(1, 16, 5).mT, "transposed and reshaped": lambda a: a.mT.reshape(1, 5, 16),
+    "Fourier": lambda a: torch.fft.fft(a, dim=1).real, "unique": lambda a: a.unique(dim=1),
+    "quantiles": lambda a: a.quantile(torch.linspace(0, 1, 5), dim=1).transpose(0, 1),
+    "put": lambda a: a.clone().put_(torch.arange(80), a.flip(1)),
+    "repeated": lambda a: a.repeat_interleave(torch.tensor([2, 1, 1, 1, 0]), 1)}
+
+
+@pytest.mark.parametrize("move", MOVED)
+def test_positions_in_unproved_order_have_no_words(move):
+    network = Module(lambda self, a: self.first(MOVED[move](a)), first=encoder())
+    assert look(network, x(), tokens=FIRST).maps[0].queries.texts == NUMBERS
+
+
+def masked(a):
+    other = a.clone()
+    other[:, 2] = torch.zeros(16)
+    return other
+
+
+STAYING = {
+    "there and back": lambda a: a + nn.functional.linear(a.flip(1), torch.ones(16, 16)).flip(1), "masked": masked,
+    "convolution": lambda a: nn.functional.conv1d(a.mT, torch.ones(16, 16, 3), padding=1).mT,
+    "causal convolution": lambda a: a + nn.functional.conv1d(nn.functional.pad(a.mT, (2, 0)), torch.ones(16, 16, 3)).mT,
+    "branch over all tokens": lambda a: a + torch.fft.fft2(a).real,
+    "one row of vectors": lambda a: (a.reshape(-1, 16) @ torch.ones(16, 16)).view(1, 5, 16),
+    "normalised": lambda a: a / a.norm(dim=-1, keepdim=True)}
+
+
+@pytest.mark.parametrize("stay", STAYING)
+def test_positions_in_proved_order_keep_words(stay):
+    network = Module(lambda self, a: self.first(STAYING[stay](a)), first=encoder())
+    assert look(network, x(), tokens=FIRST).maps[0].queries.texts == FIRST
+
+
+class Heads(nn.Module):
+    """Two heads of 8 numbers, in a form of choice."""
+
+    def __init__(self, forward) -> None:
+        super().__init__()
+        self.run, self.q, self.k = forward, nn.Linear(16, 16), nn.Linear(16, 16)
+
+    def forward(self, a):
+        query, key = (part(a).unflatten(-1, (2, 8)).transpose(1, 2) for part in (self.q, self.k))
+        return self.run(query, key, a)
+
+
+def test_moved_keys_do_not_stand_under_the_queries_words():
+    network = Heads(lambda query, key, a: nn.functional.scaled_dot_product_attention(query, key.flip(2), key))
+    (only,) = look(network, x(), tokens=FIRST).maps
+    assert only.kind is Kind.CROSS and only.keys.texts == NUMBERS
+
+
+def test_heads_of_several_texts_in_one_axis_are_those_of_one_text():
+    def joined(query, key, a):
+        query, key = (part.flatten(0, 1) for part in (query, key))
+        return (query @ key.mT).softmax(-1) @ key
+
+    def fused(query, key, a):
+        return nn.functional.scaled_dot_product_attention(*(part.flatten(0, 1) for part in (query, key, key)), scale=1)
+
+    given = x(batch=3)
+    for form in (joined, fused):
+        network = Heads(form)
+        found = look(network, given, tokens=FIRST, batch=2).maps[0]
+        assert found.queries.texts == FIRST and found.layers[0].heads == 2
+        query, key = (part(given[2:]).unflatten(-1, (2, 8)).transpose(1, 2) for part in (network.q, network.k))
+        theirs = (query @ key.mT).softmax(-1)[0].detach().numpy()
+        assert all(np.abs(heads.weights(found.layers[0], head) - theirs[head]).max() < 1e-5 for head in range(2))
+
+
+def test_softmax_over_features_is_no_attention():
+    linear = Heads(lambda query, key, a: query.softmax(-1) @ (key.softmax(-2).mT @ key))
+    with pytest.raises(UserError, match="no softmax over"):
+        look(linear, x(), tokens=FIRST)
 
 
 @pytest.mark.parametrize("product", ["@", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
