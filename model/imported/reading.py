@@ -32,7 +32,9 @@ WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # types to suggest
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 LAYER_BYTES = 300   # overhead of Python objects
-GAPS = 0.005        # fraction of zeros in some heads only from which dropout is likely
+GAPS = 0.005        # fraction of zeros below the diagonal from which dropout is likely
+SLIGHT = 0.02       # largest error of a row's sum that rounding explains
+SCALES = {100: "written in percent", 255: "written in 8 bits"}   # by the sum of a row
 EIGHT_BITS = 257    # more different numbers than 8 bits can hold
 WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
            "takes as an array sink")
@@ -139,15 +141,18 @@ class ImportedFile:
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     """Read the attention in an NPZ file. Raises UserError if the file has none or is too large."""
     arrays = Arrays(file, name)
-    plain = next((array for array in PLAIN if array in arrays), None)
+    plains = [array for array in PLAIN if array in arrays]
+    plain = next(iter(plains), None)
     kinds = [kind for kind in Kind.every() if kind.value in arrays]
+    if plains and len(plains) + len(kinds) > 1:
+        raise arrays.refused(f"{' and '.join([*plains, *map(str, kinds)])} both hold attention; save one of them")
     if plain is None and not kinds:
         raise arrays.refused("there is no array named attention; save attention (layer, head, query, key) and tokens "
                              "with numpy.savez")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kind) for kind in kinds)
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
     LIMITS.refuse_above("heads", sum(layer.heads for layer in layers), name, "save fewer layers")
-    if all(layer.sees_nothing.all() for layer in layers):
+    if plains and all(layer.sees_nothing.all() for layer in layers):
         raise arrays.refused(f"all weights are zero; {WAY_OUT}")
     sums = [layer.weights.sum(-1) + (0 if layer.sink_share is None else layer.sink_share) for layer in layers]
     error = max(float(np.abs(each - 1)[~layer.sees_nothing].max(initial=0))
@@ -203,26 +208,41 @@ def _layer(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
     try:
         return Reported(index, weights, Causal() if kind.base is Kind.CAUSAL else Full(), share, _rounding(weights)[1])
     except NotFinite as error:
-        raise arrays.refused(f"layer {index} has NaN or infinite weights; {WAY_OUT}") from error
+        lost = np.isnan(weights)
+        why = ", as before the softmax" if np.isneginf(weights).any() else (
+            ", in whole rows, as of padding, where zeros are expected" if (lost.any(-1) == lost.all(-1)).all() else "")
+        raise arrays.refused(f"layer {index} has NaN or infinite weights{why}; {WAY_OUT}") from error
     except ValueError as error:
-        raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights)}; {WAY_OUT}") from error
+        raise arrays.refused(f"{str(error).partition(';')[0]}{_cause(weights, share)}; {WAY_OUT}") from error
 
 
-def _cause(weights: np.ndarray) -> str:
+def _cause(weights: np.ndarray, share: np.ndarray | None) -> str:
     """Return a clause on the likely reason why weights, (head, query, key), are not those of a softmax, or ""."""
-    sums, columns = weights.sum(-1), weights.sum(-2)
-    gaps = (weights == 0) & weights.any(0)   # zeros where another head has a weight
+    sums, columns, close = weights.sum(-1)[weights.any(-1)], weights.sum(-2), _rounding(weights)[1]
+    usual = float(np.median(sums))
+    even = float(np.abs(sums - usual).max()) < 0.05 * abs(usual)
+    below, above = sums.min() < 1 - ROW_SUM_TOLERANCE, sums.max() > 1 + ROW_SUM_TOLERANCE
+    if share is not None and not 0 <= float(share.min()) <= float(share.max()) <= 1:
+        return f", as the sink's shares are from {share.min():.3g} to {share.max():.3g} and not parts of a row"
     if weights.min() < 0:
-        return ", as before the softmax"
-    if np.abs(columns - 1).max() < ROW_SUM_TOLERANCE:
-        return ", while its columns do, as if queries and keys were swapped"
-    if len(np.unique(weights)) < min(EIGHT_BITS, int(np.count_nonzero(weights)) // 2):
+        return ", as in a difference of softmaxes" if even else ", as before the softmax"
+    if share is not None and np.abs(sums - 1).max() < close:
+        return ", while they do without the sink, as if its share were not taken from them"
+    if even and usual > 1.5:
+        scale = next((name for whole, name in SCALES.items() if abs(usual - whole) < 0.03 * whole),
+                     "summed over heads or layers")
+        return f", as if {scale}: every row sums to about {usual:.4g}"
+    for over, axis in (("its columns do, as if queries and keys were swapped", columns),
+                       ("sums over its heads do, as if the softmax were over these", weights.sum(0))):
+        if np.abs(axis - 1).max() < close:
+            return f", while {over}"
+    few = len(np.unique(weights)) < min(EIGHT_BITS, int(np.count_nonzero(weights)) // 2)
+    if few or (below and above and np.abs(sums - 1).max() < SLIGHT):
         return ", as if rounded to few digits"
-    if gaps.mean() > GAPS and sums.max() > 1 + ROW_SUM_TOLERANCE:
+    gaps = (weights == 0) & (np.tri(*weights.shape[1:]) > 0)   # no mask of a decoder is there
+    if gaps.mean() > GAPS and above and abs(float(sums.mean()) - 1) < 0.25:
         return ", as after dropout"
-    if sums.max() < 1 + ROW_SUM_TOLERANCE:
-        return ", as if keys, such as padding, or a sink were left out"
-    return ""
+    return "" if above else ", as if keys, such as padding, or a sink were left out"
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:

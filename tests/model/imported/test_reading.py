@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import heads
+from model.core.attention import Dense
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View, displayed_head
@@ -129,9 +130,33 @@ def test_non_softmax_says_what_is_wrong_and_what_to_save(said):
 @pytest.mark.parametrize(("said", "numbers"), [
     ("after dropout", LOWER * KEPT / 0.7), ("before the softmax", np.log(WIDE)), ("a sink", WIDE * 0.8),
     ("padding", np.where(np.arange(24) < 20, WIDE, 0)), ("queries and keys were swapped", WIDE.swapaxes(2, 3)),
-    ("rounded", WIDE.round(2))])
+    ("rounded", WIDE.round(2)), ("after dropout", LOWER[:, :1] * KEPT[:, :1] / 0.7), ("percent", WIDE * 100),
+    ("percent", (LOWER * 100).round()), ("8 bits", (WIDE * 255).round()), ("heads or layers", WIDE.sum(1)[:, None]),
+    ("softmax were over these", WIDE / WIDE.sum(1, keepdims=True)), ("difference", WIDE[:, ::-1] * 2 - WIDE),
+    ("queries and keys were swapped", bfloat16(WIDE).swapaxes(2, 3)), ("rounded", WIDE + 0.0004 * KEPT - 0.00028),
+    ("before the softmax", np.where(np.tri(24) > 0, WIDE, -np.inf)),
+    ("padding", np.where(PADDED.any(-1, keepdims=True), WIDE, np.nan))])
 def test_likely_cause_is_named(said, numbers):
     assert said in refusal(saved(attention=numbers, tokens=[f"t{at}" for at in range(24)])).split(";")[0]
+
+
+@pytest.mark.parametrize(("said", "kept", "sink"), [
+    ("shares are from -0.2", 0.8, -0.2), ("without the sink", 1, 0.2), ("shares are from 1.2", 1, 1.2)])
+def test_sink_that_takes_no_share_is_named(said, kept, sink):
+    shares = np.full(WIDE.shape[:3], sink, np.float32)
+    assert said in refusal(saved(attention=WIDE * kept, tokens=[f"t{at}" for at in range(24)], sink=shares))
+
+
+def test_export_of_attention_that_sees_nothing_opens():
+    made = fabricate.record(7)
+    nothing = replace(made.maps[0].layers[0], allowed=Dense(np.zeros((7, 7), bool)))
+    content = export(".npz", replace(made, maps=(replace(made.maps[0], layers=(nothing,)),)), View(kind=Kind.SELF))
+    assert opened(content).maps[0].layers[0].sees_nothing.all()
+
+
+def test_second_array_of_attention_is_not_ignored():
+    both = saved(attention=GOOD, attentions=GOOD, tokens=TOKENS)
+    assert "attention and attentions both hold" in refusal(both)
 
 
 GOOD = softmax(1, 2, 5, 5)
