@@ -2,10 +2,11 @@
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from clearhead.record import Record, Token
+from clearhead.record import Record, Token, head_of
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core.models import OpenModel
@@ -16,6 +17,9 @@ from model.studies.mechanisms import Mechanisms, MechanismsQuery
 
 if TYPE_CHECKING:
     from torch import nn
+
+
+FORMS = "give silence=[(3, 1)], temper={(3, 1): 2}, hide=[\"it\"], window=(8, 1) or patch=[((3, 1), record)]"
 
 
 class Saves(Protocol):
@@ -50,7 +54,7 @@ class Model:
 
     def __call__(self, text: str, text_b: str | None = None, *, target: str | None = None,
                  silence: Iterable[HeadId] = (), temper: Mapping[HeadId, float] | None = None,
-                 hide: Iterable[Token] = (), window: tuple[int, int] | None = None,
+                 hide: Iterable[Token] | Token = (), window: tuple[int, int] | None = None,
                  patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None) -> Record:
         """Return the record of a text, of a pair of texts, or of a text and a decoder's target.
 
@@ -61,35 +65,37 @@ class Model:
         if the model has several. Raises Error for anything the model cannot do.
         """
         plain = sources.open_query(self.name, text, text_b, target)
-        silence, patch, hide = [*silence], [*patch], [*hide]
-        edits: set[Edit] = set()
-        if silence or temper or patch or map is not None:
-            kind = Record(answer_to(plain)).map_named(map).kind
-            edits |= {Silence(kind, *_pair(head)) for head in silence}
-            edits |= {Temper(kind, *_pair(head), float(value)) for head, value in (temper or {}).items()}
-            edits |= {Patch(kind, *_pair(head), other.answer.query) for head, other in patch}
-        if hide:
-            source = self._opened.tokens(plain).source
-            edits |= {Hide("source", source.index(token)) for token in hide}
-        if window is not None:
-            edits.add(Window(*window))
+        try:
+            hidden = [hide] if isinstance(hide, str | int) else [*hide]
+            edits = self._edits(plain, [*silence], dict(temper or {}), hidden, window, [*patch], map)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise UserError(f"An edit has another form than is expected ({error}); {FORMS}.") from error
         query = sources.open_query(self.name, text, text_b, target, edits=edits)
         answer = answer_to(query)
         if answer.verification.status == "kept":   # a cached record, which the open model verifies in one pass
             answer = answer_to(sources.CheckQuery(query))
         return Record(answer, self._opened)
 
+    def _edits(self, plain: Query, silence: list[HeadId], temper: dict[HeadId, float], hide: list[Token],
+               window: tuple[int, int] | None, patch: list[tuple[HeadId, Record]], map: str | None) -> set[Edit]:
+        edits: set[Edit] = set()
+        if silence or temper or patch or map is not None:
+            kind = Record(answer_to(plain)).map_named(map).kind
+            edits |= {Silence(kind, *head_of(head)) for head in silence}
+            edits |= {Temper(kind, *head_of(head), float(value)) for head, value in temper.items()}
+            edits |= {Patch(kind, *head_of(head), other.answer.query) for head, other in patch}
+        if hide:
+            source = self._opened.tokens(plain).source
+            edits |= {Hide("source", source.index(token)) for token in hide}
+        if window is not None:
+            edits.add(Window(*(index(each) for each in window)))
+        return edits
+
     def circuits(self) -> Mechanisms:
         """Measure what every head does according to its weights alone. frame() has the columns copying, matching and,
         for a decoder, previous, duplicate and induction. pairs() lists the pairs of heads that compose more than random
         ones."""
         return answer_to(MechanismsQuery(self.name, self.revision))
-
-
-def _pair(head: object) -> HeadId:
-    if not isinstance(head, tuple | list) or len(head) != 2:
-        raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).")
-    return head[0], head[1]
 
 
 def load(path: str | Path) -> Record:

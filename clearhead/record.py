@@ -1,6 +1,7 @@
 """The record of a forward pass: every head's attention as arrays, a table, an interactive view or a figure."""
 from collections.abc import Sequence
 from functools import cached_property
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +101,7 @@ class Record:
         Raises Error if the layer or head does not exist, or if all layers are requested but differ in shape.
         """
         chosen = self.map_named(map)
+        _has_layer(layer, head)
         if layer is None:
             shapes = {each.shape for each in chosen.layers}
             if len(shapes) > 1:
@@ -167,6 +169,7 @@ class Record:
         from viz import notebook
 
         chosen = self.map_named(map)
+        _has_layer(layer, head)
         if layer is not None:
             view |= {"layer": layer, "head": 0 if head is None else head}
         return notebook.show(self.answer, kind=chosen.kind, **view | _focus(chosen, query, key))
@@ -180,7 +183,8 @@ class Record:
         the figure names its heads and model. The text of the caption is `Figure.caption`.
         """
         chosen = self.map_named(map)
-        drawn = [heads] if isinstance(heads, tuple) else list(heads or ())
+        one = isinstance(heads, tuple) and len(heads) == 2 and not isinstance(heads[0], tuple | list)
+        drawn = [head_of(each) for each in ([heads] if one else heads or ())]
         for layer, head in drawn:
             self._head(layer, head, map)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
@@ -277,8 +281,25 @@ class Record:
         return UserError(f"{self.model} reports its weights only, so there are no {what}; choose a verified model.")
 
 
+def head_of(head: object) -> HeadId:
+    """Return a (layer, head) pair of whole numbers. Raises UserError for anything else."""
+    try:
+        assert isinstance(head, tuple | list)
+        layer, number = map(index, head)
+    except (AssertionError, TypeError, ValueError):
+        raise UserError(f"{head!r} is not a head; give its layer and number, such as (3, 1).") from None
+    return layer, number
+
+
+def _has_layer(layer: int | None, head: int | None) -> None:
+    if head is not None and layer is None:
+        raise UserError(f"A head is one of a layer; write layer=… beside head={head!r}.")
+
+
 def _focus(chosen: AttentionMap, query: Token | None, key: Token | None) -> dict[str, int | tuple[int, int]]:
     """Return the fields of a view that select a token, or a pair of tokens."""
+    if query is None and key is not None:
+        raise UserError(f"A key is marked together with a query; write query=… beside key={key!r}.")
     if query is None:
         return {}
     row = chosen.queries.index(query)

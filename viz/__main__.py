@@ -196,6 +196,8 @@ def _view(record: AttentionRecord, shown: dict) -> View:
     sides = record[view.kind].queries, record[view.kind].keys
     pair = (sides[0].index(shown["pair"][0]), sides[1].index(shown["pair"][1])) if shown["pair"] else None
     token = pair[0] if pair else None
+    if pair and shown["token"] is not None:
+        raise UserError("--pair puts its first token in focus; give either --pair or --token.")
     if shown["token"] is not None:
         token = sides[0].index(shown["token"])
     return replace(view, token=token, pair=pair)

@@ -337,6 +337,8 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
     chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or overlong text, an
     unknown model, a picture for a text model, or chat with a model without a template."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
+        if not isinstance(side, str) and (side is not None or name == "text"):
+            raise UserError(f"The {name} must be a string, but this is a {type(side).__name__}.")
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)
     reads = sides(model)

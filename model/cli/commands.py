@@ -106,6 +106,20 @@ class Commands(click.Group):
             ctx.exit()
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: click.Context,
+                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Like click.Group, but an option that holds one value may be given only once, where click takes the last."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            inner = click.Context(command, ctx, name, **command.context_settings)
+            given: list[click.Parameter] = []
+            with suppress(click.UsageError):   # the command itself will raise it
+                given = command.make_parser(inner).parse_args(list(rest))[2]
+            for each in given:
+                if isinstance(each, click.Option) and not each.is_flag and not each.multiple and given.count(each) > 1:
+                    raise click.UsageError(f"{each.opts[0]} is given {given.count(each)} times; give it once.", inner)
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the command; errors are one sentence long."""
         with errors_as_sentences():

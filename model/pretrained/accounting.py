@@ -185,7 +185,7 @@ def _of_transformers(name: str) -> "type[Network] | None":
     import transformers
 
     found = getattr(transformers, name, None)
-    return found if isinstance(found, type) else None
+    return found if isinstance(found, type) and not name.endswith("PreTrainedModel") else None   # which has no layers
 
 
 def architecture_of(config: "Config") -> "type[Network] | None":
@@ -207,7 +207,7 @@ def _architectures(content: object, config: "Config") -> Iterator[str]:
     for name in _architecture_names(content.get("architectures")):
         wanted = getattr(_of_transformers(name), "config_class", None)
         if wanted is None:
-            yield f"config.json names the architecture {_named([name])}, which transformers does not have"
+            yield f"config.json names the architecture {_named([name])}, which is no model of transformers"
         elif not _related(wanted, type(config)):
             yield (f"config.json names the architecture {name}, which is of the type {wanted.model_type} and not of "
                    f"{config.model_type}")
@@ -343,6 +343,11 @@ def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
     inside = [name for name in unexpected if not BUFFERS.search(name) and (
         name.startswith(tuple(stacks)) or (name.startswith(tuple(parts)) and not UNUSED.search(name)))]
     return [f"the weights hold {_named(inside)}, for which {type(network).__name__} has no place"] if inside else []
+
+
+def repeated(names: list[str]) -> tuple[str, ...]:
+    """Return a clause about tensors that are stored twice."""
+    return (f"the weights hold {_named(names)} twice, and which one is meant is unknown",) if names else ()
 
 
 def _named(names: list[str]) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MERGE = "merge it with peft's merge_and_unload, save the result and open that"
 BESIDE = f"copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} beside the weights of its base"
+OTHER_BASE = "use the base that it was trained on, or save it again with peft's save_pretrained"
+PICKLED = "adapter_model.bin"
 # LoRA settings that are applied, and settings that only affect training
 APPLIED = frozenset({
     "r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "rank_pattern", "alpha_pattern", "target_modules",
@@ -88,11 +90,15 @@ class Adapter:
         """Two clauses that say why it cannot be applied and what to do; empty if it can be applied."""
         others = sorted(name for name in set(self.settings) - APPLIED - OF_TRAINING if self.settings[name])
         begun = self.settings.get("init_lora_weights", True)
+        if not (self.folder / ADAPTER_CONFIG).is_file():
+            return f"there is no {ADAPTER_CONFIG}, which describes it; copy it too"
         if self.kind != "LORA":
             return ("only LoRA adapters of peft are; merge it with the package that made it, or open a folder of the "
                     "base without the adapter")
         if not (self.folder / ADAPTER_WEIGHTS).is_file():
-            return (f"there is no {ADAPTER_WEIGHTS}, and pickled weights (adapter_model.bin) can run code when they "
+            if not (self.folder / PICKLED).is_file():
+                return f"there is no {ADAPTER_WEIGHTS}; copy it too, or save the adapter again in one file"
+            return (f"there is no {ADAPTER_WEIGHTS}, and pickled weights ({PICKLED}) can run code when they "
                     f"are opened; save it again with a current version of peft")
         if others or begun not in KEEPS_BASE:
             return (f"{quoted(str(others[0] if others else begun))} in its {ADAPTER_CONFIG} is not supported here; "
@@ -177,7 +183,7 @@ class Adapter:
         from safetensors.torch import load_file
 
         path, names = self.folder / ADAPTER_WEIGHTS, self.names(network)
-        with blame(path, f"an adapter of {type(network).__name__} as {ADAPTER_CONFIG} describes it"):
+        with blame(path, f"an adapter of {type(network).__name__} as {ADAPTER_CONFIG} describes it", OTHER_BASE):
             self._fit_embeddings(network, names)
             config = peft.LoraConfig(**{name: value for name, value in self.settings.items() if name in APPLIED})
             weights = {PREFIX + names[name.removeprefix(PREFIX)]: tensor.float()

@@ -97,7 +97,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
                # keep transformers from applying an adapter on its own, which it does if peft is installed
                "adapter_kwargs": {"subfolder": "none"}}
     # MLX writes `quantization`; another copy of quantised weights cannot be opened either
-    quantised = any(getattr(config, name, None) for name in (*accounting.PACKED, "quantization"))
+    quantised = any(getattr(config, name, None) is not None for name in (*accounting.PACKED, "quantization"))
     advice = "the model is quantised, so choose the unquantised one" if quantised else files.AGAIN
     with blame(weights.files[0], "the weights of what config.json describes", advice):
         try:
@@ -124,6 +124,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
         adapter.merge(network)
     with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
         clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
+        clauses += accounting.repeated(weights.twice(f"{network.base_model_prefix}."))
     stored = weights.dtypes
     dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
     return Loaded(network, head, clauses, dtype)
@@ -216,8 +217,16 @@ def _config(folder: Path) -> "Config":
     with blame(folder / "config.json", "the configuration of a Transformer"):
         accounting.check_type(folder, files.read_json(folder / "config.json"))
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
+    config.return_dict = True   # outputs are read by name
+    crossed = [getattr(getattr(config, HALVES[1], None), name, False) for name in ("is_decoder", "add_cross_attention")]
+    if config.model_type == "encoder-decoder" and not all(crossed):
+        raise UserError(f"The decoder in {folder / 'config.json'} is set up without cross-attention, which a model of "
+                        f"two halves needs; set its is_decoder and add_cross_attention to true.")
     try:
         config.use_cache = config.get_text_config().use_cache = False
+    except AttributeError:   # a part that the configuration's class does not declare
+        raise UserError(f"{folder / 'config.json'} describes a text model inside, which {type(config).__name__} of "
+                        f"transformers does not declare; {files.CORRECT}.") from None
     except ValueError:   # several texts, as in MusicGen
         raise UserError(f"{folder} is a model of type {config.model_type!r}, which has several text models, and "
                         f"Clearhead does not know which to show; {accounting.LOOK}.") from None

@@ -9,6 +9,7 @@ import json
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
@@ -33,6 +34,7 @@ PANIC = "PanicException"   # error of Rust code, whose class cannot be imported
 LONGEST = 200              # maximum number of characters of another package's message
 LFS = b"version https://git-lfs"   # start of a Git LFS pointer
 AGAIN = "copy or download it again, or choose another model"   # the usual advice about a damaged file
+CORRECT = "correct it, or choose another model"                # that about a whole file with odd content
 DECIMALS = ("F", "BF")     # prefixes of floating-point types in safetensors
 
 KEPT, LARGE = 200, 2**20   # most hashes to cache on disk; the bytes above which a file's hash is
@@ -68,16 +70,25 @@ class Weights:
     def tensors(self) -> dict[str, tuple[Path, str, tuple[int, ...]]]:
         """The tensors, {name: (file, safetensors type, shape)}. Raises UserError, naming the file, if one is
         damaged."""
+        return dict(self._stored)
+
+    @cached_property
+    def _stored(self) -> list[tuple[str, tuple[Path, str, tuple[int, ...]]]]:
         from safetensors import safe_open
 
-        found = {}
+        found = []
         for path in self.files:
-            _refuse_pointer(path)
             with blame(path, "weights"), safe_open(path, "np") as file:
                 for name in file.keys():   # noqa: SIM118 (it is no dictionary)
                     part = file.get_slice(name)
-                    found[name] = path, part.get_dtype(), tuple(part.get_shape())
+                    found.append((name, (path, part.get_dtype(), tuple(part.get_shape()))))
         return found
+
+    def twice(self, prefix: str) -> list[str]:
+        """Return the tensors that several files hold, or that one holds with and without a prefix: transformers takes
+        any of them."""
+        counts = Counter(name for name, _ in self._stored)
+        return sorted(name for name, count in counts.items() if count > 1 or prefix + name in counts)
 
     @property
     def parameters(self) -> int:
@@ -213,17 +224,24 @@ def weights_of(folder: Path) -> Weights:
         if not (folder / WEIGHTS).is_file() and index.is_file():   # like transformers, prefer a single file to an index
             names = sorted({str(name) for name in read_json(index)["weight_map"].values()}) or names
         missing = next((name for name in names if Path(name).name != name or not (folder / name).is_file()), None)
+    parts = sorted(path.name for path in folder.glob("*.safetensors") if path.name != ADAPTER_WEIGHTS)
+    if missing == WEIGHTS and parts:
+        raise UserError(f"{folder} has {parts[0]}, but no {INDEX} that lists the parts of its weights; copy it too, or "
+                        f"rename the file to {WEIGHTS} if it holds all of them.")
     if missing is not None:
         raise UserError(f"{folder} has no {quoted(missing)}; give a folder with all of a model's weights as "
                         f"safetensors, since pickles are never opened, or a GGUF file.")
     return Weights(tuple(folder / name for name in names))
 
 
-def _refuse_pointer(path: Path) -> None:
-    with path.open("rb") as file:
-        if file.read(len(LFS)) == LFS:
-            raise UserError(f"{path} is a Git LFS pointer to weights that were not downloaded; run git lfs pull in its "
-                            f"folder.")
+def _refuse_pointers(place: Path) -> None:
+    """Raise UserError if a file, or one in a folder, was not downloaded by Git LFS."""
+    for path in sorted(place.iterdir()) if place.is_dir() else [place]:
+        if path.is_file() and path.suffix in SUFFIXES:
+            with path.open("rb") as file:
+                if file.read(len(LFS)) == LFS:
+                    raise UserError(f"{path} is a Git LFS pointer to a file that was not downloaded; run git lfs pull "
+                                    f"in its folder.")
 
 
 def is_fault(error: BaseException) -> bool:
@@ -231,8 +249,13 @@ def is_fault(error: BaseException) -> bool:
     return isinstance(error, Exception) or type(error).__name__ == PANIC
 
 
-def in_one_line(error: BaseException) -> str:
-    """Return another package's error message in one line."""
+def in_one_line(error: BaseException, path: Path | None = None) -> str:
+    """Return another package's error message in one line; for a value that it looked up in vain, with its key in a JSON
+    file."""
+    if isinstance(error, KeyError) and path is not None and path.suffix == ".json":
+        for level in objects(parsed(path)):
+            for key in (key for key, value in level.items() if error.args == (value,)):
+                return f"{quoted(key)} is {quoted(str(level[key]))}, which is unknown"
     return " ".join(str(error).split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 
@@ -246,7 +269,10 @@ def blame(path: Path, expected: str, advice: str = AGAIN) -> Iterator[None]:
     except BaseException as error:
         if not is_fault(error):
             raise
-        raise UserError(f"{path} cannot be used as {expected} ({in_one_line(error)}); {advice}.") from error
+        _refuse_pointers(path)
+        whole = path.suffix == ".json" and parsed(path) is not None   # so that another copy would be the same
+        raise UserError(f"{path} cannot be used as {expected} ({in_one_line(error, path)}); "
+                        f"{CORRECT if whole and advice == AGAIN else advice}.") from error
 
 
 def check_weights(weights: Weights, network: "Network", mismatched: Iterable[tuple], advice: str = AGAIN) -> None:

@@ -121,6 +121,10 @@ def test_model_in_memory_is_the_same_as_its_folder(folder, record):
     lambda opened, record: opened(TEXT, map="cross"), lambda opened, record: opened(TEXT, silence=[3]),
     lambda opened, record: opened(""), lambda opened, record: clearhead.open("no-such-model"),
     lambda opened, record: record.writes("no such word"), lambda opened, record: record.lens(99),
+    lambda opened, record: opened(TEXT, window=3), lambda opened, record: opened(TEXT, temper=2.0),
+    lambda opened, record: opened(TEXT, silence=[(0.0, 1)]), lambda opened, record: opened(None),
+    lambda opened, record: record.show(head=1), lambda opened, record: record.weights(head=1),
+    lambda opened, record: record.show(0, 0, key="cat"), lambda opened, record: record.figure([0, 1]),
     lambda opened, record: clearhead.open(3), lambda opened, record: clearhead.compare(opened, opened),
     lambda opened, record: clearhead.score(opened, ["a cat"], find=("verb", "subject")),
     lambda opened, record: clearhead.look(torch.nn.Linear(2, 2), torch.zeros(1, 2))])
@@ -128,6 +132,11 @@ def test_missing_things_give_one_sentence(opened, record, wrong):
     with pytest.raises(clearhead.Error) as caught:
         wrong(opened, record)
     assert "\n" not in str(caught.value)
+
+
+def test_one_token_may_be_hidden_by_itself(opened):
+    hidden = [opened(TEXT, hide=form).weights()[..., 2] for form in (2, [2])]
+    assert not hidden[0].any() and (hidden[0] == hidden[1]).all()
 
 
 def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):

@@ -9,7 +9,7 @@ from model.core.view import AxisItem, DisplayedHead, View
 from viz import theme
 from viz.format import head_label, signed_ticks, weight_ticks
 from viz.paper import sheet as letters
-from viz.paper.page import STRUCK, WORDS, PicturePlan, line_style, weight_name
+from viz.paper.page import NO_PICTURE, STRUCK, WORDS, PicturePlan, line_style, weight_name
 from viz.paper.sheet import Dashes, Sheet
 from viz.text import Texts
 
@@ -94,8 +94,10 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: f
 
     pictures: the heads, the open one first. raster: draw pixels, for PNG. bound: the numbers are differences from
     −bound to bound, drawn as a matrix. shapes: never use an image, however long the text is. room: available width in
-    points. Raises UserError for the text lens if no token is in focus.
+    points. Raises UserError for the text lens if no token is in focus, and for the picture lens.
     """
+    if view.lens == "picture":
+        raise UserError(NO_PICTURE)
     if bound is not None or view.lens == "matrix":
         return matrix_plan(pictures[0], view, raster, bound, shapes, room)
     if view.lens == "lines":

@@ -9,7 +9,7 @@ from model.core.view import View
 from viz import glow, theme
 from viz.components.picture_view import PatchValues
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
-from viz.paper.page import STRUCK, WORDS, PicturePlan
+from viz.paper.page import NO_PICTURE, STRUCK, WORDS, PicturePlan
 from viz.paper.sheet import Sheet
 from viz.text import strings
 
@@ -20,7 +20,7 @@ PIXELS = 896   # approximate longer side in pixels, so that patch edges stay sha
 def plan(record: AttentionRecord, view: View) -> PicturePlan:
     """Plan the picture lens. Raises UserError for a record of text or if no token is in focus."""
     if record.picture is None:
-        raise UserError("The picture lens is for vision models; choose the matrix.")
+        raise UserError(NO_PICTURE)
     if view.token is None:
         raise UserError("The picture lens shows the weights of one token, but none is in focus; choose a token.")
     patches, values = patches_of(record, view.kind), row_of(record, view)

@@ -128,6 +128,24 @@ def test_stored_tensors_without_a_place_are_named(folder, report, tensor, status
     assert found.status == status and (tensor in "".join(found.reasons)) == (status == "reported")
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_tensors_stored_twice_are_named(folder, report, beside):
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    path, name = folder / "model.safetensors", "model.layers.1.self_attn.q_proj.weight"
+    stored = load_file(path)
+    if beside:   # in another file of the same model
+        save_file({name: torch.zeros_like(stored[name])}, folder / "more.safetensors", metadata={"format": "pt"})
+        index = {"metadata": {}, "weight_map": dict.fromkeys(stored, "all.safetensors") | {name: "more.safetensors"}}
+        path.rename(folder / "all.safetensors")
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    else:
+        save_file(stored | {name.removeprefix("model."): torch.zeros(32, 48)}, path, metadata={"format": "pt"})
+    found = verification(folder, report)
+    assert found.status == "reported" and "layers.1.self_attn.q_proj.weight twice" in "".join(found.reasons)
+
+
 @pytest.mark.rest
 def test_no_default_of_any_type_raises_an_alarm(tmp_path):
     register()

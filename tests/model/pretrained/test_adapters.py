@@ -294,3 +294,16 @@ def test_files_that_do_not_fit_are_refused_by_name(tmp_path, report, change, set
     with pytest.raises(UserError, match=said) as caught:
         load.open_model(str(tmp_path / "alone"), report)
     assert "adapter" in str(caught.value) and "\n" not in str(caught.value)
+    assert "use the base that it was trained on" in str(caught.value)
+
+
+@pytest.mark.parametrize(("lost", "said"), [
+    ("adapter_model.safetensors", "there is no adapter_model.safetensors; copy it too"),
+    ("adapter_config.json", "there is no adapter_config.json, which describes it; copy it too")])
+def test_lost_file_of_an_adapter_is_named(tmp_path, adapter, lost, said):
+    alone = adapter(str(save(tiny.network("llama"), tmp_path / "base")))
+    (alone / lost).rename(tmp_path / "kept")
+    with pytest.raises(UserError, match=said):
+        load.locate(str(alone))
+    (tmp_path / "kept").rename(alone / lost)
+    assert load.locate(str(alone)).adapter == alone

@@ -88,6 +88,13 @@ def parts(folder: Path) -> None:
     (folder / "model.safetensors.index.json").rename(folder / "kept")
 
 
+def halves(folder: Path, crossed: bool) -> Path:
+    """Write a model of two halves with a decoder that may look at the encoder, as its configuration says."""
+    tiny.pair(folder)
+    content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return config(folder, decoder=content["decoder"] | {"add_cross_attention": crossed})
+
+
 def made(kind: str, of: str, **sizes: Any) -> Any:
     """A small model of this class."""
     import torch
@@ -155,11 +162,26 @@ CAUSES = {
                              ("'tomorrow'", "does not know", "choose another model"), transformer),
     "pickled weights": Cause(pickled, ("has no 'model.safetensors'", "a GGUF file"), restored),
     "another name": Cause(lambda folder: (folder / "model.safetensors").rename(folder / "weights.safetensors"),
-                          ("has no 'model.safetensors'",),
+                          ("has weights.safetensors", "rename the file to model.safetensors"),
                           lambda folder: (folder / "weights.safetensors").rename(folder / "model.safetensors").parent),
     "a part missing": Cause(lambda folder: (parts(folder), (folder / "kept").rename(
         folder / "model.safetensors.index.json"), next(folder.glob("*-of-*")).unlink()),
                             ("-of-", "has no 'model-"), lambda folder: restored(files(folder, ""))),
+    "parts without their index": Cause(lambda folder: parts(folder), ("no model.safetensors.index.json", "copy it too"),
+                                       lambda folder: (folder / "kept").rename(
+                                           folder / "model.safetensors.index.json").parent),
+    "an odd function": Cause(lambda folder: config(folder, hidden_act="odd"), ("'hidden_act' is 'odd'", "correct it"),
+                             lambda folder: config(folder, hidden_act="silu")),
+    "odd positions": Cause(lambda folder: config(folder, rope_parameters={"rope_type": "odd", "rope_theta": 1e4}),
+                           ("'rope_type' is 'odd'", "correct it"),
+                           lambda folder: config(folder, rope_parameters={"rope_type": "default", "rope_theta": 1e4})),
+    "an odd list of layers": Cause(lambda folder: config(folder, layer_types=["full_attention"]),
+                                   ("`layer_types`", "correct it"), lambda folder: config(folder, layer_types=...)),
+    "a text model inside": Cause(lambda folder: config(folder, text_config={"hidden_size": 8}),
+                                 ("describes a text model inside", "correct it"),
+                                 lambda folder: config(folder, text_config=...)),
+    "halves without cross-attention": Cause(lambda folder: halves(folder, False), ("without cross-attention",),
+                                            lambda folder: halves(folder, True)),
     "other names": Cause(wrapped, ("have other names, such as module.", "save_pretrained"), restored),
     "several texts": Cause(lambda folder: config(folder, model_type="musicgen"), ("several text models", NOTEBOOK),
                            transformer),
@@ -167,6 +189,9 @@ CAUSES = {
                       ("names no class", NOTEBOOK), transformer),
     "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
                      ("Git LFS pointer", "git lfs pull"), restored),
+    "Git LFS, another file": Cause(
+        lambda folder: files(folder, tokenizer_DOT_json=b"version https://git-lfs.github.com/spec\n"),
+        ("tokenizer.json is a Git LFS pointer", "git lfs pull"), restored),
     "numbers for MLX": Cause(packed, ("holds lm_head.weight as", "choose the unquantised"), restored),
     "text and pictures": Cause(saved(llava), ("shown with text only",), transformer, image=True),
     "speech with words": Cause(saved(whisper), ("whisper", "not read a text alone", NOTEBOOK), transformer),
@@ -190,6 +215,11 @@ def test_refusal_names_its_cause_and_its_advice_works(name, sound, tmp_path):
     way = cause.way(folder)
     record = record_of(way) if isinstance(way, Path) else way
     assert record.verification.status in ("verified", "reported") and record.maps
+
+
+def test_outputs_as_tuples_are_no_obstacle(sound, tmp_path):
+    folder = config(shutil.copytree(sound, tmp_path / "mine"), return_dict=False)
+    assert record_of(folder).verification.status == "verified"
 
 
 def test_multimodal_model_runs_its_language_model(tmp_path):
