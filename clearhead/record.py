@@ -124,12 +124,12 @@ class Record:
     def key(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the keys of a head, float32 (key, d_k), after rotary positions."""
         captured = self._captured(layer, head, map, "keys")
-        return captured.key[head // (captured.heads // len(captured.key))]
+        return captured.key[captured.group(head)]
 
     def value(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the values of a head, float32 (key, d_v)."""
         captured = self._captured(layer, head, map, "values")
-        return captured.value[head // (captured.heads // len(captured.value))]
+        return captured.value[captured.group(head)]
 
     def output(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
         """Return the head's output before any gate and the output projection, weights · value, float32 (query, d_v).

@@ -19,7 +19,7 @@ from model.capture.transformers_internals import eager_attention, every_fused_ma
 from model.core.attention import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
 from model.core.limits import on_own_pages, release_free_pages
 from model.core.models import check_lengths
-from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet
+from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, frozen, quiet, slices
 from model.core.record import Attends, Layer
 
 if TYPE_CHECKING:
@@ -414,6 +414,5 @@ def _equation_one(call: Call) -> "Tensor":
     import torch
 
     count, keys = call.query.shape[1], slice(0, call.key.shape[1])
-    rows = [slice(start, min(start + ROWS, count)) for start in range(0, count, ROWS)]
-    mixed = np.concatenate([call.mix(call.weights(slice(None), some, keys)) for some in rows], axis=1)
+    mixed = np.concatenate([call.mix(call.weights(slice(None), rows, keys)) for rows in slices(count, ROWS)], axis=1)
     return torch.from_numpy(mixed).transpose(0, 1)[None].contiguous()

@@ -8,7 +8,7 @@ import functools
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -248,16 +248,11 @@ class Observer(TorchFunctionMode):
     @contextmanager
     def watching(self, network: nn.Module) -> Iterator["Observer"]:
         """Track within the block which module is running."""
-        handles = []
-        try:
+        with ExitStack() as hooks:
             for module in network.modules():
-                handles.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
-                handles.append(module.register_forward_hook(self._leave, always_call=True))
-            with self:
-                yield self
-        finally:
-            for handle in handles:
-                handle.remove()
+                hooks.enter_context(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+                hooks.enter_context(module.register_forward_hook(self._leave, always_call=True))
+            yield hooks.enter_context(self)
 
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
         first = next(tensors_in([*args, *kwargs.values()]), None)

@@ -7,7 +7,7 @@ output. Everything found is therefore verified, and everything else is refused w
 """
 import itertools
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -184,13 +184,11 @@ def watch_calls(network: "nn.Module", blocks: Container[str] = ()) -> Iterator[d
         leaf = not list(module.children()) and getattr(module, "weight", None) is not None
         return module is not last and (name in blocks or leaf)
 
-    handles = [module.register_forward_hook(hook(name), with_kwargs=True)
-               for name, module in network.named_modules() if is_watched(name, module)]
-    try:
+    with ExitStack() as hooks:
+        for name, module in network.named_modules():
+            if is_watched(name, module):
+                hooks.enter_context(module.register_forward_hook(hook(name), with_kwargs=True))
         yield calls
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _first(output: object) -> object:

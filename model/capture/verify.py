@@ -2,6 +2,7 @@
 model's real output."""
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -228,14 +229,12 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
                 sums.append(total)
         return compare
 
-    handles = [modules[name].register_forward_hook(hook(name)) for name in {name for name, _ in layers}]
-    network.set_attn_implementation("eager")
-    try:
+    with ExitStack() as hooks:
+        for name in {name for name, _ in layers}:
+            hooks.enter_context(modules[name].register_forward_hook(hook(name)))
+        hooks.callback(network.set_attn_implementation, implementation)
+        network.set_attn_implementation("eager")
         forward_pass.run(forward_pass.Session({}), forward)
-    finally:
-        network.set_attn_implementation(implementation)
-        for handle in handles:
-            handle.remove()
     return errors, max(sums)
 
 

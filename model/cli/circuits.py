@@ -48,8 +48,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=int, default=-1, show_default=True, help="The position whose logit is split; "
-              "-1 = last.")
+@POSITION
 @click.option("--answer", help="A token of the vocabulary or its id.")
 @click.option("--rival", help="A token whose logit is subtracted.")
 @click.option("--other", help="For a sentence model, in place of an answer: the text whose vector is compared.")

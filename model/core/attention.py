@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from model.core.query import Edit, Hide, Kind, frozen, with_arrays
+from model.core.query import Edit, Hide, Kind, frozen, slices, with_arrays
 from model.core.query import Window as WindowEdit
 
 if TYPE_CHECKING:
@@ -259,8 +259,7 @@ def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
         return np.zeros((1, n_queries), bool)
     if isinstance(allowed, Dense):
         return ~allowed.values.any(-1).reshape(-1, n_queries)
-    blocks = (allowed.block(slice(start, min(start + ROWS, n_queries)), slice(0, n_keys))
-              for start in range(0, n_queries, ROWS))
+    blocks = (allowed.block(rows, slice(0, n_keys)) for rows in slices(n_queries, ROWS))
     return np.concatenate([~block.any(-1).reshape(-1, block.shape[-2]) for block in blocks], axis=1)
 
 

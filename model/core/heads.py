@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core.attention import Mask, empty_rows
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, frozen, with_arrays
+from model.core.query import HeadId, Kind, Progress, Query, frozen, slices, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, which fits into the processor's
@@ -49,8 +49,7 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
     """Yield the layer's weights in blocks of rows: (rows, keys, float32 (head, row, key)). No row of a block attends
     outside `keys`."""
     _, n_queries, n_keys = layer.shape
-    for start in range(0, n_queries, size):
-        rows = slice(start, min(start + size, n_queries))
+    for rows in slices(n_queries, size):
         keys = layer.allowed.reach(rows, n_keys)
         if isinstance(layer, Reported):
             yield rows, keys, layer.weights[heads, rows, keys]
@@ -309,8 +308,7 @@ def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, squar
 def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[Block]:
     """Yield blocks like `weight_blocks` for uniform weights on the allowed keys. `sees`, bool (head, query), marks the
     rows with any weight, for reported weights without a mask."""
-    for start in range(0, shape[0], ROWS):
-        rows = slice(start, min(start + ROWS, shape[0]))
+    for rows in slices(shape[0], ROWS):
         keys = allowed.reach(rows, shape[1])
         block = allowed.block(rows, keys).astype(np.float32)
         block = block.reshape(-1, *block.shape[-2:])   # heads that share a mask are computed once

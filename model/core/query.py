@@ -281,6 +281,19 @@ def counted(items: Sequence[Item], report: Progress, what: str) -> Iterator[tupl
         yield number, item
 
 
+def slices(count: int, size: int) -> Iterator[slice]:
+    """Yield consecutive slices of at most `size` items that cover `count` items."""
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def batches(items: list[Item], size: int, report: Progress, what: str) -> Iterator[list[Item]]:
+    """Yield the items in lists of at most `size`, and report progress like `counted`."""
+    for some in slices(len(items), size):
+        report(some.start / len(items), f"{what} {some.start + 1} of {len(items)}")
+        yield items[some]
+
+
 class NotFinite(UserError, ValueError):
     """The model computes NaN or infinity; `where` says in which numbers."""
 

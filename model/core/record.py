@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex, TypeVar
 
 import numpy as np
 
 from model.core import record_file
 from model.core.attention import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
-from model.core.query import Box, Kind, Query, Span, UserError, check_finite, frozen, quoted, with_arrays
+from model.core.query import Box, Kind, Query, Span, UserError, check_finite, frozen, quoted, slices, with_arrays
 
 CLS = "[CLS]"   # the token that a vision Transformer adds before the patches
 
@@ -111,11 +111,7 @@ class Tokens:
 
     def patch_at(self, row: int, column: int) -> int | None:
         """Return the token of the patch in this row and column, or None."""
-        return self._tokens_by_place.get((row, column))
-
-    @cached_property
-    def _tokens_by_place(self) -> dict[tuple[int, int], int]:
-        return {place: token for token, place in self._places.items()}
+        return next((token for token, place in self._places.items() if place == (row, column)), None)
 
 
 def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after: Sequence[str] = (),
@@ -169,6 +165,7 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
     return frozen_array(array)
 
 
+Head = TypeVar("Head", int, np.ndarray)
 KEPT = 2**18    # largest block of a mask, in numbers, that is cached for the next layer
 # most weights to compute with numpy: torch is faster from about 16,000 weights on, but importing it takes seconds
 SMALL, SMALL_WITHOUT_TORCH = 2**14, 2**20
@@ -227,6 +224,10 @@ class Attends:
     sink: np.ndarray | None          # (head)
     temperature: np.ndarray | None   # (head)
 
+    def group(self, head: Head) -> Head:
+        """Return the number of the key and the value that the queries of a head read, or of those of several heads."""
+        return head // (len(self.query) // len(self.key))
+
     def scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
         """Return scores before mask and softmax, (head, row, key), for some heads, rows and keys."""
         return np.asarray(self._scores(heads, rows, keys))
@@ -238,7 +239,7 @@ class Attends:
         wanted = np.arange(len(self.query))[heads]
         query = self.query[heads][:, rows]
         # all queries of a group share one key head, which is not copied
-        key = self.key if len(wanted) == len(self.query) else self.key[wanted // (len(self.query) // len(self.key))]
+        key = self.key if len(wanted) == len(self.query) else self.key[self.group(wanted)]
         key = key[:, keys]
         give = _converter(query.shape[0] * query.shape[1] * key.shape[1])
         grouped = give(query).reshape(len(key), -1, query.shape[-1])
@@ -305,13 +306,9 @@ class Layer(Attends):
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
-        for name in ("query", "key", "value"):
-            object.__setattr__(self, name, _check_array(owner, name, getattr(self, name), 3))
-        for name in ("sink", "temperature"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, _check_array(owner, name, getattr(self, name), 1))
-        if self.gate is not None:
-            object.__setattr__(self, "gate", _check_array(owner, "gate", self.gate, 2))
+        for name, axes in {"query": 3, "key": 3, "value": 3, "sink": 1, "temperature": 1, "gate": 2}.items():
+            if (array := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _check_array(owner, name, array, axes))
         if not self._fits():
             raise ValueError(f"{owner}: expected a query (head, q, d_k), a key (kv_head, k, d_k), a value (kv_head, k, "
                              f"d_v), heads a multiple of kv_heads, and all other arrays of these sizes, got "
@@ -369,8 +366,7 @@ class Reported:
         if error > self.tolerance:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
                              f"in training mode?")
-        for start in range(0, self.weights.shape[1], 256):
-            rows = slice(start, min(start + 256, self.weights.shape[1]))
+        for rows in slices(self.weights.shape[1], 256):
             outside = np.where(self.allowed.block(rows, slice(0, self.weights.shape[2])), 0, self.weights[:, rows])
             if outside.max(initial=0) > 0:
                 raise ValueError(f"{owner}: expected no weight outside the mask, got {outside.max():.2g}; the model "

@@ -284,9 +284,7 @@ def vocabulary() -> tuple[str, ...]:
 
 def one_hot(right: int, words: int) -> np.ndarray:
     """Return the distribution with all probability on one word, such as the next word in a text, float64 (word)."""
-    probabilities = np.zeros(words)
-    probabilities[right] = 1
-    return probabilities
+    return np.eye(words)[right]
 
 
 def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:

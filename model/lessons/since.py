@@ -177,19 +177,18 @@ def group_of(groups: int) -> np.ndarray:
 @lru_cache(maxsize=1)
 def weights() -> dict[str, np.ndarray]:
     """Draw the block's random weights once for all designs, such that designs only differ where intended."""
-    rng = np.random.default_rng(2017)
+    rng, head, up, wide = np.random.default_rng(2017), (HEADS, WIDTH, HEAD), (WIDTH, INNER), (WIDTH, INNER * 2 // 3)
+    shapes = {"q": head, "k": head, "v": head, "o": (WIDTH, WIDTH), "up": up, "down": up[::-1], "gate": wide,
+              "wide": wide, "narrow": wide[::-1]}
+    return ({name: rng.normal(size=shape) / np.sqrt(shape[-2]) for name, shape in shapes.items()}
+            | {f"b_{name}": 0.1 * rng.normal(size=(*shape[:-2], shape[-1])) for name, shape in shapes.items()}
+            | {"text": rng.normal(0.2, 1.0, size=(TOKENS, WIDTH))})
 
-    def drawn(*shape: int) -> np.ndarray:
-        return rng.normal(size=shape) / np.sqrt(shape[-2])
 
-    wide = INNER * 2 // 3
-    return {"q": drawn(HEADS, WIDTH, HEAD), "k": drawn(HEADS, WIDTH, HEAD), "v": drawn(HEADS, WIDTH, HEAD),
-            "o": drawn(WIDTH, WIDTH), "up": drawn(WIDTH, INNER), "down": drawn(INNER, WIDTH),
-            "gate": drawn(WIDTH, wide), "wide": drawn(WIDTH, wide), "narrow": drawn(wide, WIDTH),
-            **{f"b_{name}": 0.1 * rng.normal(size=shape) for name, shape in
-               (("q", (HEADS, HEAD)), ("k", (HEADS, HEAD)), ("v", (HEADS, HEAD)), ("o", WIDTH), ("up", INNER),
-                ("down", WIDTH), ("gate", wide), ("wide", wide), ("narrow", WIDTH))},
-            "text": rng.normal(0.2, 1.0, size=(TOKENS, WIDTH))}
+def linear(design: Design, x: np.ndarray, name: str) -> np.ndarray:
+    """Multiply x (token, …) by a matrix and add its bias, if the design has any."""
+    made = x @ weights()[name]
+    return made if design.bare else made + weights()[f"b_{name}"]
 
 
 def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
@@ -222,18 +221,17 @@ def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.nda
     scores = query @ key[read].transpose(0, 2, 1) / np.sqrt(HEAD)
     shares = softmax(scores, np.tri(len(x), dtype=bool))
     mixed = (shares @ value[read]).transpose(1, 0, 2).reshape(len(x), WIDTH)
-    return mixed @ learned["o"] + offset * learned["b_o"], shares, key, value
+    return linear(design, mixed, "o"), shares, key, value
 
 
 def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Apply the feed-forward layer to x (token, width). Return its output and the input of its last matrix."""
-    learned, offset = weights(), 0.0 if design.bare else 1.0
     if not design.swiglu:
-        inner = np.maximum(0, x @ learned["up"] + offset * learned["b_up"])
-        return inner @ learned["down"] + offset * learned["b_down"], inner
-    gate = x @ learned["gate"] + offset * learned["b_gate"]
-    inner = gate / (1 + np.exp(-gate)) * (x @ learned["wide"] + offset * learned["b_wide"])
-    return inner @ learned["narrow"] + offset * learned["b_narrow"], inner
+        inner = np.maximum(0, linear(design, x, "up"))
+        return linear(design, inner, "down"), inner
+    gate = linear(design, x, "gate")
+    inner = gate / (1 + np.exp(-gate)) * linear(design, x, "wide")
+    return linear(design, inner, "narrow"), inner
 
 
 @lru_cache(maxsize=256)

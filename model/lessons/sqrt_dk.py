@@ -189,7 +189,7 @@ class HeadScale:
 def head_scale(layer: Layer, head: int) -> HeadScale:
     """Measure one head with and without the division."""
     query = layer.query[head].astype(np.float64)
-    key = layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
+    key = layer.key[layer.group(head)].astype(np.float64)
     dots, scores = query @ key.T, cast(np.ndarray, heads.scores(layer, head)).astype(np.float64)
     rest = np.nan_to_num(scores) - dots * layer.scale     # bias and the effect of a soft cap
     with np.errstate(invalid="ignore"):   # a row without an allowed key is NaN

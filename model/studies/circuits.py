@@ -172,7 +172,7 @@ class WhyQuery:
         row, column = slice(self.looking, self.looking + 1), slice(self.looked_at, self.looked_at + 1)
         if not allowed_cells(layer.allowed, row, column, self.head).all():
             raise UserError("This cell is masked and has no score; choose a cell that the head may attend to.")
-        group = self.head // (layer.heads // len(layer.key))
+        group = layer.group(self.head)
         queries = _side(record, trace, self.kind, block, attention.x, self.looking)
         keys = (_memory(record, trace, attention.memory, self.looked_at) if self.kind is Kind.CROSS
                 else _side(record, trace, self.kind, block, attention.memory, self.looked_at))

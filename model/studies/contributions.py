@@ -11,7 +11,7 @@ import numpy as np
 from model.core.attention import softmax
 from model.core.heads import ranked_frame
 from model.core.models import Models, OpenModel, Trace, norm_of, same_numbers
-from model.core.query import Kind, Progress, Query, UserError, frozen, head_label, with_arrays
+from model.core.query import Kind, Progress, Query, UserError, batches, frozen, head_label, with_arrays
 from model.core.record import AttentionRecord
 from model.core.statistics import entropy
 from model.studies.circuits import BEFORE, BIAS, REST, Stream, Walk
@@ -113,9 +113,8 @@ class CosineQuery:
         tokens = [0] if models.open(self.query, report).vector_of == "first" else range(len(own.maps[0].queries))
         values: dict[str, float] = {}
         pooled = np.zeros_like(first)
-        for start in range(0, len(tokens), BATCH):
-            report(start / len(tokens), f"token {start + 1} of {len(tokens)}")
-            stream = final_stream(own, trace, list(tokens[start:start + BATCH]))
+        for some in batches(list(tokens), BATCH, report, "token"):
+            stream = final_stream(own, trace, some)
             parts = stream.parts.sum(1) / len(tokens)
             pooled += parts.sum(0)
             for name, value in zip(stream.names, parts @ second, strict=True):

@@ -108,13 +108,10 @@ def repeated(opened: OpenModel, seed: int = 1, edits: frozenset[Edit] = frozense
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
                 report: Progress = quiet, length: int = LENGTH) -> InductionScores:
     """Average the scores over several random sequences of `length` tokens and their repetition."""
-    drawn = []
-    for seed, _ in counted(range(draws), report, "random tokens"):
-        drawn.append(scores(repeated(opened, seed, edits, length), length))
-    duplicate = np.mean([one.duplicate for one in drawn if one.duplicate is not None], axis=0)
-    return InductionScores(drawn[0].heads, np.mean([one.previous for one in drawn], axis=0),
-                           np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform,
-                           duplicate=duplicate)
+    drawn = [scores(repeated(opened, seed, edits, length), length)
+             for seed, _ in counted(range(draws), report, "random tokens")]
+    return replace(drawn[0], **{name: np.mean([getattr(one, name) for one in drawn], axis=0)
+                                for name in ("previous", "prefix", "duplicate")})
 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Kind, Progress, Query, Silence, counted, frozen, quiet
+from model.core.query import HeadId, Kind, Progress, Query, Silence, batches, counted, frozen, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
 from model.studies import induction
 from model.studies.contributions import WritesQuery
@@ -167,10 +167,8 @@ def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, .
         return -read[:, torch.arange(SHORT - 1), torch.tensor(chosen[1:])].mean(1).numpy()
 
     before, after, size = float(loss(plain.outputs())[0]), list[float](), max(1, TOKENS // (2 * SHORT + 1))
-    for start in range(0, len(heads), size):
-        report(start / len(heads), f"zeroed head {start} of {len(heads)}")
-        rows = [{(Kind.CAUSAL, layer, head): torch.zeros_like(plain.heads[Kind.CAUSAL, layer][:, head])}
-                for layer, head in heads[start:start + size]]
+    for rows in batches([{(Kind.CAUSAL, layer, head): torch.zeros_like(plain.heads[Kind.CAUSAL, layer][:, head])}
+                         for layer, head in heads], size, report, "zeroed head"):
         after += loss(opened.run(given, rows=rows, every=True).outputs()).tolist()
     return np.array(after) - before
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models, PassAnswer, check_lengths
-from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
+from model.core.query import HeadId, Kind, Progress, Query, UserError, batches, frozen, with_arrays
 from model.core.statistics import cosine
 
 if TYPE_CHECKING:
@@ -52,11 +52,9 @@ class PatchQuery:
         heads = [(layer, head) for layer, mixed in outputs.items() for head in range(mixed.shape[1])]
         trials = [*([head] for head in heads), *([head for head in heads if head[0] == layer] for layer in outputs),
                   heads]
-        size, numbers = max(1, TOKENS // max(looking, len(asked.source))), []
-        for start in range(0, len(trials), size):
-            report(start / len(trials), f"patched head {min(start, len(heads))} of {len(heads)}")
-            rows = [{(self.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
-                    for chosen in trials[start:start + size]]
+        size, numbers = max(1, TOKENS // max(looking, len(asked.source))), list[float]()
+        for rows in batches([{(self.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
+                             for chosen in trials], size, report, "patch"):
             patched = opened.run(asked, rows=rows)
             numbers += [measure(patched.answer(number)) for number in range(len(rows))]
         name = opened.vocabulary.name

@@ -140,7 +140,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     assert isinstance(own, Layer)
     norm = norm_giving(block.norms, attention.x) if block.norm_first else None
     changed = block.before + change if norm is None else norm.apply(block.before + change)
-    group = head // (own.heads // len(own.key))
+    group = own.group(head)
     query, key, value = own.query.copy(), own.key.copy(), own.value.copy()
     if "query" in reads:
         query[head] = turned(attention.query.apply(changed, head), attention.query.apply(attention.x, head),

@@ -34,7 +34,7 @@ from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.models import Models, OpenModel
-from model.core.query import HeadId, Progress, Query, Span, UserError, counted, frozen, quiet, with_arrays
+from model.core.query import HeadId, Progress, Query, Span, UserError, counted, frozen, quiet, slices, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
 from model.studies.coreference import map_of
@@ -287,8 +287,7 @@ def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
     word, word)."""
     parts, count = pieces.astype(np.float32), pieces.shape[1]
     pairs = np.zeros((len(pieces), len(pieces)), np.float32)
-    for start in range(0, count, ROWS):
-        rows = slice(start, min(start + ROWS, count))
+    for rows in slices(count, ROWS):
         block = allowed.block(rows, slice(0, count)).astype(np.float32)
         pairs = pairs + parts[:, rows] @ (block @ parts.T)
     return (pairs > 0) & ~np.eye(len(pieces), dtype=bool)

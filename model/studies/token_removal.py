@@ -9,7 +9,7 @@ import numpy as np
 
 from model.core.limits import for_this_thread
 from model.core.models import ModelInput, OpenModel
-from model.core.query import Hide, KindHeadId, Progress, Query, UserError, check_finite, frozen
+from model.core.query import Hide, KindHeadId, Progress, Query, UserError, batches, check_finite, frozen
 from model.core.record import Tokens
 from model.studies.predictions import pronoun_of
 
@@ -182,9 +182,8 @@ class ExplainedAnswer:
 
         size, others = max(1, CELLS // len(self.tokens)), []
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
-        for start in range(0, len(mixes), size):
-            report(start / len(mixes), f"other weights: {start} of {len(mixes)}")
-            rows = [{head: mix} for mix in torch.tensor(mixes[start:start + size], dtype=torch.float32)]
+        for rows in batches([{head: mix} for mix in torch.tensor(mixes, dtype=torch.float32)], size, report,
+                            "other weights"):
             others.append(self._answers(self.opened.run(asked, rows=rows).outputs(), self.place))
         after, plain = torch.cat(others).double(), self.plain.double()
         if self.other is not None:

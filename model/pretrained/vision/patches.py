@@ -1,6 +1,8 @@
 """Find the patch of each token. This is measured when a model is opened: changing a patch's pixels must change its own
 token's input to the first layer and no other token's."""
+import itertools
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,14 +43,13 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
     made: list[Tensor | tuple[Tensor, ...]] = []
     cut: list[Tensor] = []
     above = [name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)]
-    hooks = [convolution.register_forward_hook(for_this_thread(lambda _module, _arguments, output: cut.append(output)))]
-    hooks += [network.get_submodule(path).register_forward_hook(
-        for_this_thread(lambda _module, _arguments, output: made.append(output))) for path in above]
-    try:
+    with ExitStack() as hooks:
+        hooks.enter_context(convolution.register_forward_hook(
+            for_this_thread(lambda _module, _arguments, output: cut.append(output))))
+        for path in above:
+            hooks.enter_context(network.get_submodule(path).register_forward_hook(
+                for_this_thread(lambda _module, _arguments, output: made.append(output))))
         entering(network, lambda: network(pixel_values=pixels))
-    finally:
-        for hook in hooks:
-            hook.remove()
     states = [output[0] if isinstance(output, tuple) else output for output in made]
     whole = next((state for state in states if getattr(state, "ndim", 0) == 3 and state.shape[1] == count), None)
     own = _own_vectors(network)
@@ -183,17 +184,11 @@ def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
         found.append(arguments[0] if arguments else keywords.get("hidden_states"))
         raise _Seen
 
-    hooks = [layer.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True)
-             for stack in network.modules() if isinstance(stack, nn.ModuleList) or _is_repeated(stack)
-             for layer in stack]
-    try:
-        with torch.inference_mode():
-            forward()
-    except _Seen:
-        pass
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with suppress(_Seen), ExitStack() as hooks, torch.inference_mode():
+        for layer in itertools.chain(*(stack for stack in network.modules()
+                                       if isinstance(stack, nn.ModuleList) or _is_repeated(stack))):
+            hooks.enter_context(layer.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True))
+        forward()
     states = found[0] if found else None
     if not isinstance(states, torch.Tensor) or states.ndim != 3 or len(states) != 1:
         shape = f" but numbers of shape {tuple(states.shape)}" if isinstance(states, torch.Tensor) else ""

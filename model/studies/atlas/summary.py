@@ -250,14 +250,11 @@ def _together(*parts: Counts | None) -> Counts | None:
 
 def _histogram(numbers: Sequence[Number], value: np.ndarray) -> np.ndarray:
     """Count the texts in each bin, int64 (number, head, bin), from values (text, number, head)."""
-    histograms = []
-    for at, number in enumerate(numbers):
-        column, count = value[:, at], number.bins.count
+    histograms = np.zeros((*value.shape[1:], numbers[0].bins.count), np.int64)
+    for number, histogram, column in zip(numbers, histograms, value.swapaxes(0, 1), strict=True):
         there = np.isfinite(column)
-        head = np.broadcast_to(np.arange(column.shape[1]), column.shape)[there]
-        flat = np.bincount(head * count + number.bins.of(column[there]), minlength=column.shape[1] * count)
-        histograms.append(flat.reshape(-1, count))
-    return np.array(histograms, np.int64)
+        np.add.at(histogram, (np.nonzero(there)[1], number.bins.of(column[there])), 1)
+    return histograms
 
 
 def _strongest(numbers: Sequence[Number], sample: Sample) -> Strongest:
@@ -303,8 +300,7 @@ class Atlas:
     @property
     def heads(self) -> tuple[HeadId, ...]:
         """Every (layer, head), in model order."""
-        pairs = self.tables["heads"][list(HEAD)].drop_duplicates()
-        return tuple((int(layer), int(head)) for layer, head in pairs.itertuples(index=False))
+        return tuple(self.tables["heads"][list(HEAD)].drop_duplicates().itertuples(index=False, name=None))
 
     @property
     def nbytes(self) -> int:
@@ -481,11 +477,9 @@ def _syntax(counts: Counts) -> dict[str, np.ndarray]:
     relation, looks, head = (index.ravel() for index in np.indices((len(counts.names), 2, len(counts.heads))))
     heads = np.array(counts.heads, np.int32).reshape(-1, 2)
     return {"relation": np.array(counts.names, object)[relation], "looks": np.array(DIRECTIONS, object)[looks],
-            "layer": heads[head, 0], "head": heads[head, 1], "n": counts.n.sum(1)[relation],
-            "right": counts.right.sum(1)[relation, looks, head],
-            "possible": counts.possible.sum(1)[relation, looks],
-            "n_even": counts.n[relation, 0], "right_even": counts.right[relation, 0, looks, head],
-            "n_odd": counts.n[relation, 1], "right_odd": counts.right[relation, 1, looks, head]}
+            "layer": heads[head, 0], "head": heads[head, 1],
+            **_halves(counts.n[relation], counts.right[relation, :, looks, head]),
+            "possible": counts.possible.sum(1)[relation, looks]}
 
 
 def _offsets(counts: Counts) -> dict[str, np.ndarray]:
@@ -493,6 +487,10 @@ def _offsets(counts: Counts) -> dict[str, np.ndarray]:
     of tests and of correct ones, overall and by halves."""
     relation, place = (index.ravel() for index in np.indices((len(counts.names), len(OFFSETS))))
     return {"relation": np.array(counts.names, object)[relation], "offset": OFFSETS[place].astype(np.int32),
-            "n": counts.n.sum(1)[relation], "right": counts.near.sum(1)[relation, place],
-            "n_even": counts.n[relation, 0], "right_even": counts.near[relation, 0, place],
-            "n_odd": counts.n[relation, 1], "right_odd": counts.near[relation, 1, place]}
+            **_halves(counts.n[relation], counts.near[relation, :, place])}
+
+
+def _halves(n: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns of the tests and of the correct ones, (row, half), overall and by halves."""
+    return {"n": n.sum(1), "right": right.sum(1), "n_even": n[:, 0], "right_even": right[:, 0], "n_odd": n[:, 1],
+            "right_odd": right[:, 1]}
