@@ -123,7 +123,7 @@ def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
         if not (isinstance(ours, Layer) and isinstance(theirs, Layer)) or ours.scale != theirs.scale or not (
                 np.array_equal(ours.sees_nothing, theirs.sees_nothing)):
             return float("inf")
-        for one, other in ((ours.query, theirs.query), (ours.key, theirs.key), (ours.value, theirs.value)):
+        for one, other in ((getattr(ours, name), getattr(theirs, name)) for name in ("query", "key", "value")):
             if one.shape != other.shape:
                 return float("inf")
             largest = max(largest, float(np.abs(one - other).max()) / (float(np.abs(other).max()) or 1.0))

@@ -51,10 +51,14 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
     _, n_queries, n_keys = layer.shape
     for rows in slices(n_queries, size):
         keys = layer.allowed.reach(rows, n_keys)
-        if isinstance(layer, Reported):
-            yield rows, keys, layer.weights[heads, rows, keys]
-        else:
-            yield rows, keys, layer.weights(heads, rows, keys)
+        yield rows, keys, part(layer, heads, rows, keys)
+
+
+def part(layer: Layer | Reported, heads: slice, rows: slice, keys: slice) -> np.ndarray:
+    """Return the weights of some heads, queries and keys, float32 (head, row, key)."""
+    if isinstance(layer, Reported):
+        return layer.weights[heads, rows, keys]
+    return layer.weights(heads, rows, keys)
 
 
 def allowed_cells(allowed: Mask, rows: slice, keys: slice, head: int | None = None) -> np.ndarray:
@@ -74,10 +78,7 @@ def whole(layer: Layer | Reported) -> np.ndarray:
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
     """Return the weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0
     if it has no allowed key. `rows` selects queries."""
-    rows = rows or slice(0, layer.shape[1])
-    if isinstance(layer, Reported):
-        return layer.weights[head, rows]
-    return layer.weights(slice(head, head + 1), rows, slice(0, layer.shape[2]))[0]
+    return part(layer, slice(head, head + 1), rows or slice(0, layer.shape[1]), slice(0, layer.shape[2]))[0]
 
 
 def sink_share(layer: Layer | Reported, head: int) -> np.ndarray | None:
@@ -108,9 +109,7 @@ def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
 
 def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
     """Return one token's weights in every head of the layer, float32 (head, key)."""
-    if isinstance(layer, Reported):
-        return layer.weights[:, query]
-    return layer.weights(slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0]
+    return part(layer, slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0]
 
 
 def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[HeadId, float]:

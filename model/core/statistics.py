@@ -45,6 +45,16 @@ def relative_changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)
 
 
+def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
+    """Keep only the most probable words, as few as reach p together, and renormalise, (word) (Holtzman et al. 2020)."""
+    order = np.argsort(-probabilities, kind="stable")
+    before = np.cumsum(probabilities[order]) - probabilities[order]
+    kept = np.zeros_like(probabilities)
+    chosen = order[before < p]
+    kept[chosen] = probabilities[chosen]
+    return kept / kept.sum()
+
+
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """Divide each row of vectors (..., d) by its length, float64; a row of length 0 stays 0."""
     vectors = vectors.astype(np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
+from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, slices, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
@@ -119,7 +119,7 @@ def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
 
 def _axis_item(tokens: Tokens, group: list[int]) -> AxisItem:
     texts = [tokens.texts[token] for token in group]
-    return AxisItem("".join(map(_bare, texts)) if len(texts) > 1 else texts[0], tuple(group),
+    return AxisItem("".join(text.removeprefix("##") for text in texts) if len(texts) > 1 else texts[0], tuple(group),
                     all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
                     _joined(tokens, group[0]))
 
@@ -142,11 +142,6 @@ def telling_token(tokens: Tokens) -> int:
     content = [token for text, token in words if text not in FUNCTION_WORDS]
     plain = [token for token in range(len(tokens)) if not tokens.special[token]]
     return (content or [token for _, token in words] or plain or [0])[-1]
-
-
-def _bare(piece: str) -> str:
-    """Strip the continuation mark from a word piece."""
-    return piece.removeprefix("##")
 
 
 def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...],
@@ -261,9 +256,8 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
 
 def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
     """Group tokens into rows or columns of `size` tokens."""
-    return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))),
-                          tokens.special[start], tokens.unknown[start], False)
-                 for start in range(0, len(tokens), size))
+    return tuple(AxisItem(tokens.texts[some.start], tuple(range(some.start, some.stop)), tokens.special[some.start],
+                          tokens.unknown[some.start], False) for some in slices(len(tokens), size))
 
 
 def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:

@@ -3,6 +3,7 @@ from typing import cast
 
 import numpy as np
 
+from model.core import heads
 from model.core.models import Trace
 from model.core.query import Kind, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer
@@ -12,9 +13,8 @@ def allowed(attention_map: AttentionMap) -> np.ndarray:
     """Return which keys each query may attend to in the first layer, bool (query, key). If masks differ by head, return
     their union."""
     layer = attention_map.layers[0]
-    queries, keys = layer.shape[1:]
-    block = np.asarray(layer.allowed.block(slice(0, queries), slice(0, keys)), bool)
-    return np.broadcast_to(block if block.ndim == 2 else block.any(0), (queries, keys))
+    _, queries, keys = layer.shape
+    return heads.allowed_cells(layer.allowed, slice(0, queries), slice(0, keys))
 
 
 @with_arrays

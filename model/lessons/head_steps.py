@@ -122,7 +122,7 @@ def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
     A contribution is the head's output (head, d_v) times its rows of W_O (head, d_v, d_model). The sum of all
     contributions is Concat(heads) · W_O; the sub-layer's output also includes a bias.
     """
-    return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
+    return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output)
 
 
 @with_arrays

@@ -72,7 +72,7 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
     if max(shape) > LONGEST:
         raise UserError(f"The text has {max(shape):,} tokens, but heads can be compared on at most {LONGEST:,}; "
                         f"shorten it.")
-    apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
+    apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1]))
     compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
     values: list[tuple] = []   # one tuple per head, in the order of NAMES
     blank: list[tuple] = []

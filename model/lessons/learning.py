@@ -49,7 +49,17 @@ class RunQuery:
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
         """Run the training and return its curves."""
-        return run(self, report)
+        from model.core.limits import one_thread
+
+        with one_thread():
+            needs = self.target in ("teacher", "other")
+            if needs:
+                report(0.0, "training the plain model first")
+            teacher = trained_plainly(self.seed) if needs else None
+            model = untrained_model(self.seed)
+            if teacher is not None and self.target == "other" and not self.fresh:
+                model.load_state_dict(teacher.state_dict())
+            return train(self, model, teacher, report)[1]
 
 
 @with_arrays
@@ -116,22 +126,6 @@ def targets(question: RunQuery, step: int, teacher: "Transformer | None", words:
 def trained_plainly(seed: int) -> "Transformer":
     """Return the model of the plain run, which is the teacher in distillation and the start of fine-tuning."""
     return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
-
-
-def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
-    """Train with these settings for a few seconds on one core. Calls `report` after every step, which may raise an
-    exception to stop."""
-    from model.core.limits import one_thread
-
-    with one_thread():
-        needs = question.target in ("teacher", "other")
-        if needs:
-            report(0.0, "training the plain model first")
-        teacher = trained_plainly(question.seed) if needs else None
-        model = untrained_model(question.seed)
-        if teacher is not None and question.target == "other" and not question.fresh:
-            model.load_state_dict(teacher.state_dict())
-        return train(question, model, teacher, report)[1]
 
 
 def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None",
@@ -206,7 +200,6 @@ def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon
 def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
     """Compute the learning rate in equation (3) of Vaswani et al. 2017, d_model^-½ · min(step^-½, step · warm_up^-1½),
     for steps from 1. Its peak is (d_model · warm_up)^-½."""
-    step = np.asarray(step, np.float64)
     return d_model**-0.5 * np.minimum(step**-0.5, step * float(warm_up) ** -1.5)
 
 
@@ -230,7 +223,7 @@ def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
     This is the landscape in figure 6 of Pascanu et al. 2013: nearly flat, with a cliff where the unit switches.
     """
-    weight, bias = np.broadcast_arrays(np.asarray(weight, np.float64), np.asarray(bias, np.float64))
+    weight, bias = np.broadcast_arrays(weight, bias)
     h, slope = np.full(weight.shape, 0.5), np.zeros((*weight.shape, 2))
     for _ in range(UNFOLDED):
         lit = 1 / (1 + np.exp(-h))
@@ -336,7 +329,6 @@ def smoothed_target(right: int, words: int, epsilon: float) -> np.ndarray:
 def smooth_loss(share: np.ndarray | float, words: int, epsilon: float) -> np.ndarray:
     """Return the smoothed loss in nats (...) of a model that gives the correct word the probability `share` and spreads
     the rest evenly."""
-    share = np.asarray(share, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = np.log((1 - share) / (words - 1))
         return -(1 - epsilon) * np.log(share) - (epsilon * rest if epsilon else 0)

@@ -9,6 +9,7 @@ import numpy as np
 from model.core.attention import softmax
 from model.core.files import ASSETS
 from model.core.query import frozen, with_arrays
+from model.core.statistics import top_p
 from model.lessons.positions import rates
 
 if TYPE_CHECKING:
@@ -53,16 +54,6 @@ def top_k(probabilities: np.ndarray, k: int) -> np.ndarray:
     kept = np.zeros_like(probabilities)
     likeliest = np.argsort(-probabilities, kind="stable")[:k]
     kept[likeliest] = probabilities[likeliest]
-    return kept / kept.sum()
-
-
-def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
-    """Keep only the most probable words, as few as reach p together, and renormalise, (word) (Holtzman et al. 2020)."""
-    order = np.argsort(-probabilities, kind="stable")
-    before = np.cumsum(probabilities[order]) - probabilities[order]
-    kept = np.zeros_like(probabilities)
-    chosen = order[before < p]
-    kept[chosen] = probabilities[chosen]
     return kept / kept.sum()
 
 

@@ -57,7 +57,7 @@ class TwoHeadsQuery:
                 each.append(float(logits.softmax(-1)[right]))
         return TwoHeads(question(second, head, vectors, vectors),
                         question(second, head, vectors, written(first, PREVIOUS[1], vectors)),
-                        written(second, head, vectors) @ trace.unembedding.weight[ids].T.astype(np.float64),
+                        written(second, head, vectors) @ trace.unembedding.weight[ids].T,
                         {name: float(np.mean(each)) for name, each in chances.items()})
 
 
@@ -75,13 +75,12 @@ class TwoHeads:
 
 def question(attention: AttentionTrace, head: int, looking: np.ndarray, looked_at: np.ndarray) -> np.ndarray:
     """Compute a head's QK circuit x W_Q (y W_K)ᵀ for query vectors x and key vectors y, (query, key)."""
-    query, key = (getattr(attention, name).weight[head].astype(np.float64) for name in ("query", "key"))
+    query, key = (getattr(attention, name).weight[head] for name in ("query", "key"))
     scores: np.ndarray = looking @ query @ (looked_at @ key).T
     return scores
 
 
 def written(attention: AttentionTrace, head: int, looked_at: np.ndarray) -> np.ndarray:
     """Compute a head's OV circuit y W_V W_O for attended vectors y, (key, d_model)."""
-    value, output = attention.value.weight[head].astype(np.float64), attention.w_output[head].astype(np.float64)
-    vectors: np.ndarray = looked_at @ value @ output
+    vectors: np.ndarray = looked_at @ attention.value.weight[head] @ attention.w_output[head]
     return vectors

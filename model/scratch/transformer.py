@@ -273,21 +273,19 @@ class EncoderLayer(nn.Module):
         return self.after_feed_forward(x, self.feed_forward)
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(EncoderLayer):
     """Figure 1, right: masked self-attention, attention over the encoder's output, then feed-forward.
 
     Without an encoder (`config.encoder_layers` 0), there is no second sub-layer.
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
-        self.attention, self.feed_forward = self_attention(config), FeedForward(config)
-        self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
+        super().__init__(config)
         self.has_cross = config.encoder_layers > 0
         if self.has_cross:
             self.cross, self.after_cross = MultiHeadAttention(config, Inside()), AddAndNorm(config)
 
-    def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None,
+    def forward(self, x: Tensor, allowed: Tensor | None = None, memory: Tensor | None = None,
                 memory_allowed: Tensor | None = None) -> Tensor:
         """Map x (b, q, d_model) to the same shape; memory (b, k, d_model) is the encoder's output."""
         x = self.after_attention(x, lambda y: self.attention(y, y, allowed))

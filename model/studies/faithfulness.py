@@ -14,7 +14,6 @@ from model.core.statistics import MeanInterval, mean_intervals, on_other_half, r
 from model.studies.attribution import (
     FEWEST,
     METHODS,
-    NULLS,
     REMOVALS,
     Attribution,
     AttributionQuery,
@@ -115,18 +114,13 @@ def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head
     intervals and halves."""
     numbers = np.unique(list(groups), return_inverse=True)[1]
     each = [agreement(one, layer, head) for one in found]
-    names = [name for name in _order() if any(name in one for one in each)]
+    names = [name for method in METHODS for name in (method, f"{method}_even") if any(name in one for one in each)]
     empty = np.full(len(REMOVALS), np.nan)
     methods = {name: _means(np.array([one.get(name, empty) for one in each]), numbers) for name in names}
     scores, chosen = held_out(found, numbers)
     best = mean_intervals(scores[:, None], numbers)[0]
     return Report(methods, _means(np.array([ceiling(one) for one in found]), numbers), best, chosen, len(found),
                   float(np.mean([one.ranked.sum() for one in found])))
-
-
-def _order() -> list[str]:
-    """Return the methods, each followed by its uniform baseline."""
-    return [name for method in METHODS for name in (method, f"{method}_even") if name in (*METHODS, *NULLS)]
 
 
 def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:

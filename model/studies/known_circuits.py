@@ -71,7 +71,7 @@ class KnownCircuitsQuery:
 def _mean(name: str, values: np.ndarray, chance: float = NAN, heads: tuple[HeadId, ...] = (), *, above: float = -np.inf,
           holds: bool = True) -> Finding:
     """Return a finding that is a mean over independent texts, with its interval, which has to be `above` a number."""
-    found = mean_intervals(np.asarray(values, np.float64)[:, None])[0]
+    found = mean_intervals(np.asarray(values)[:, None])[0]
     return Finding(name, found.value, found.low, found.high, chance, holds and found.low > above, heads)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads as core_heads
-from model.core.models import AttentionTrace, Block, Models, OpenModel, Trace, norm_giving
+from model.core.models import AttentionTrace, Block, Models, OpenModel, norm_giving
 from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, quiet, with_arrays
 from model.core.statistics import SEED
 from model.studies.induction import LENGTH, leaning, mean_scores
@@ -56,7 +56,8 @@ class MechanismsQuery:
         embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
         copying = None
         if trace.transform is None and trace.unembedding and embedding.shape == trace.unembedding.weight.shape:
-            read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
+            _, norm = trace.last(kind)
+            read = trace.unembedding.weight.astype(np.float64) * (1 if norm is None else norm.gain)
             mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
             copying = np.array([leaning(out @ mixed @ value)
                                 for out, value in zip(weights.output, weights.value, strict=True)])
@@ -124,11 +125,6 @@ def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
     return {"previous": found.previous, "duplicate": found.duplicate, "induction": found.prefix}
 
 
-def _final_gain(trace: Trace, kind: Kind) -> np.ndarray:
-    _, norm = trace.last(kind)
-    return np.array(1.0) if norm is None else norm.gain.astype(np.float64)
-
-
 def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
     parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
     for block, attention in found:
@@ -140,10 +136,10 @@ def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
             if scale is not None:   # a norm's gain, times a length that no measure depends on
                 weight = weight * scale[0][:, None]
             if norm is not None:
-                weight = weight * norm.gain.astype(np.float64)[:, None]
+                weight = weight * norm.gain[:, None]
                 weight = weight - weight.mean(1, keepdims=True) if norm.kind == "layer" else weight
             parts[name].append(np.repeat(weight, count // len(weight), 0))   # grouped-query attention
-        parts["output"].append(attention.w_output.astype(np.float64))
+        parts["output"].append(attention.w_output)
     return _Weights(*(np.concatenate(parts[name]).astype(np.float32) for name in ("query", "key", "value", "output")))
 
 

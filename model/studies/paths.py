@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core import heads as core_heads
 from model.core.heads import head_frame, head_ids, ranked_frame
 from model.core.models import Models, Pass, Trace, check_lengths, norm_giving, norm_of, turned
 from model.core.query import HeadId, Kind, Progress, Query, UserError, counted, frozen, head_label, quiet, with_arrays
@@ -124,7 +125,7 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: list[int], position: int) -> float:
     """Return the change in the difference if only the unembedding reads the sender's change."""
     block, norm = trace.last(kind)
-    before = block.after[position].astype(np.float64)
+    before = block.after[position]
     vectors = np.stack([before, before + change[position]])
     assert trace.unembedding is not None   # checked by `paths`
     logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), ids)
@@ -140,19 +141,13 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     assert isinstance(own, Layer)
     norm = norm_giving(block.norms, attention.x) if block.norm_first else None
     changed = block.before + change if norm is None else norm.apply(block.before + change)
-    group = own.group(head)
-    query, key, value = own.query.copy(), own.key.copy(), own.value.copy()
-    if "query" in reads:
-        query[head] = turned(attention.query.apply(changed, head), attention.query.apply(attention.x, head),
-                             own.query[head], attention.pairs)
-    if "key" in reads:
-        key[group] = turned(attention.key.apply(changed, group), attention.key.apply(attention.memory, group),
-                            own.key[group], attention.pairs)
-    if "value" in reads:
-        value[group] = attention.value.apply(changed, group)
-    other = replace(own, query=query, key=key, value=value)
-    weights = other.weights(slice(head, head + 1), slice(0, own.shape[1]), slice(0, own.shape[2]))[0]
-    return np.asarray(weights @ value[group])
+    parts = {name: getattr(own, name).copy() for name in READS}
+    for name in reads:
+        projection, place = getattr(attention, name), head if name == "query" else own.group(head)
+        made = projection.apply(changed, place)
+        parts[name][place] = made if name == "value" else turned(
+            made, projection.apply(attention.x, place), parts[name][place], attention.pairs)
+    return np.asarray(core_heads.weights(replace(own, **parts), head) @ parts["value"][own.group(head)])
 
 
 @frozen

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from model.core import statistics
 from model.core.attention import frozen_array
 from model.core.models import Models, OpenModel
 from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite, frozen, with_arrays
@@ -58,12 +59,7 @@ def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, t
     if 0 < top_k < len(scaled):
         scaled = np.where(scaled < np.partition(scaled, -top_k)[-top_k], -np.inf, scaled)
     probabilities = softmax(scaled)
-    if top_p < 1:
-        order = np.argsort(-probabilities, kind="stable")
-        before = np.cumsum(probabilities[order]) - probabilities[order]
-        probabilities[order[before >= top_p]] = 0
-        probabilities /= probabilities.sum()
-    return probabilities
+    return statistics.top_p(probabilities, top_p) if top_p < 1 else probabilities
 
 
 @frozen

@@ -76,13 +76,13 @@ STAGES = ("norm", "norm_residual", "norm_layernorm")
 def transformed_values(layer: Layer, attention: AttentionTrace) -> np.ndarray:
     """Return f(x), every token's value after W_O in every head, float64 (head, key, d_model)."""
     value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
-    return value @ attention.w_output.astype(np.float64)
+    return value @ attention.w_output
 
 
 def contributions(weights: np.ndarray, values: np.ndarray, query: int) -> np.ndarray:
     """Return Σ_h α f(x), float64 (key, d_model): each token's contribution to one query. weights (head, query, key);
     values from `transformed_values`."""
-    return np.einsum("hk,hkd->kd", weights[:, query].astype(np.float64), values)
+    return np.einsum("hk,hkd->kd", weights[:, query], values)
 
 
 def apply_norm(norm: Norm, query: int | np.ndarray, vectors: np.ndarray) -> np.ndarray:
@@ -133,4 +133,4 @@ def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,
 
 def by_head(weights: np.ndarray, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return ‖α f(x)‖ of each head, float64 (head, key), averaged over queries with weights `rows`."""
-    return np.einsum("q,hqk->hk", rows, weights.astype(np.float64)) * np.linalg.norm(values, axis=-1)
+    return np.einsum("q,hqk->hk", rows, weights) * np.linalg.norm(values, axis=-1)

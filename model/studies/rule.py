@@ -14,6 +14,7 @@ The table is compared with:
 """
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -327,35 +328,31 @@ def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleRepo
     groups = np.repeat(np.arange(len(tests)), [len(each.places) for each in tests])
     odd = np.repeat(numbers % 2, [len(each.places) for each in tests]).astype(bool)
     intervals = accuracy_intervals(right.astype(np.float64), groups)
+    wanted = [[other - place for other in words] for each in tests
+              for place, words in zip(each.places.tolist(), each.wanted, strict=True)]
+    distances = np.array([*zip_longest(*wanted, fillvalue=FAR)]).T   # (pair, target)
     return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), left_out,
-                      best_offset(tests), null_of(tests, float(right.mean(0).max())),
+                      best_offset(distances), null_of(tests, distances, float(right.mean(0).max())),
                       held_out_accuracy(right, weight, groups, ~odd), tests[0].heads[best_column(right, weight)])
 
 
-def best_offset(tests: list[_Tests]) -> tuple[int, float]:
-    """Return the most accurate fixed distance in words, and its accuracy."""
-    distances = [{other - place for other in wanted} for each in tests
-                 for place, wanted in zip(each.places.tolist(), each.wanted, strict=True)]
-    shares = {offset: sum(offset in found for found in distances) / len(distances) for offset in OFFSETS}
-    best = max(shares, key=lambda offset: shares[offset])
-    return best, shares[best]
+def best_offset(distances: np.ndarray) -> tuple[int, float]:
+    """Return the most accurate fixed distance in words, and its accuracy. distances: (pair, target)."""
+    shares = [float((distances == offset).any(1).mean()) for offset in OFFSETS]
+    return OFFSETS[int(np.argmax(shares))], max(shares)
 
 
-def null_of(tests: list[_Tests], reached: float) -> Luck:
+def null_of(tests: list[_Tests], distances: np.ndarray, reached: float) -> Luck:
     """Compute the null distribution of the best head, for which every pair gets the distances of another pair that fits
     its sentence."""
     places = np.concatenate([each.places for each in tests])
     lengths = np.concatenate([np.full(len(each.places), each.words) for each in tests])
     looked = np.concatenate([each.looked for each in tests])
-    wanted = [words for each in tests for words in each.wanted]
-    distances = np.full((len(wanted), max(map(len, wanted))), FAR)
-    for pair, words in enumerate(wanted):
-        distances[pair, :len(words)] = np.array(words) - places[pair]
     rng, best = np.random.default_rng(SEED), np.empty(DRAWS)
     for draw in range(DRAWS):
-        giver, open_pairs = np.arange(len(wanted)), np.arange(len(wanted))
+        giver, open_pairs = np.arange(len(places)), np.arange(len(places))
         for _ in range(REDRAWN):   # if none fit, the pair keeps its own distances
-            offered = rng.integers(len(wanted), size=len(open_pairs))
+            offered = rng.integers(len(places), size=len(open_pairs))
             target = places[open_pairs, None] + distances[offered]
             fits = ((target >= 0) & (target < lengths[open_pairs, None]) | (distances[offered] == FAR)).all(1)
             giver[open_pairs[fits]] = offered[fits]

@@ -23,7 +23,7 @@ import functools
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -171,17 +171,10 @@ def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
         start = sentence.text.find(surface, end)
         if start < 0:
             return None
-        spans += _parts(forms, start) if "".join(forms) == surface else [None] * len(forms)
+        ends = accumulate(map(len, forms), initial=start)
+        spans += pairwise(ends) if "".join(forms) == surface else [None] * len(forms)
         end = start + len(surface)
     return tuple(spans)
-
-
-def _parts(forms: list[str], start: int) -> list[Span | None]:
-    parts: list[Span | None] = []
-    for form in forms:
-        parts.append((start, start + len(form)))
-        start += len(form)
-    return parts
 
 
 def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:

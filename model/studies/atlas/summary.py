@@ -478,8 +478,8 @@ def _syntax(counts: Counts) -> dict[str, np.ndarray]:
     heads = np.array(counts.heads, np.int32).reshape(-1, 2)
     return {"relation": np.array(counts.names, object)[relation], "looks": np.array(DIRECTIONS, object)[looks],
             "layer": heads[head, 0], "head": heads[head, 1],
-            **_halves(counts.n[relation], counts.right[relation, :, looks, head]),
-            "possible": counts.possible.sum(1)[relation, looks]}
+            **_halves(counts.n[relation], counts.right[relation, :, looks, head],
+                      possible=counts.possible.sum(1)[relation, looks])}
 
 
 def _offsets(counts: Counts) -> dict[str, np.ndarray]:
@@ -490,7 +490,7 @@ def _offsets(counts: Counts) -> dict[str, np.ndarray]:
             **_halves(counts.n[relation], counts.near[relation, :, place])}
 
 
-def _halves(n: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the columns of the tests and of the correct ones, (row, half), overall and by halves."""
-    return {"n": n.sum(1), "right": right.sum(1), "n_even": n[:, 0], "right_even": right[:, 0], "n_odd": n[:, 1],
-            "right_odd": right[:, 1]}
+def _halves(n: np.ndarray, right: np.ndarray, **more: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns of the tests and of the correct ones, (row, half), overall, `more` columns, and by halves."""
+    return {"n": n.sum(1), "right": right.sum(1), **more, "n_even": n[:, 0], "right_even": right[:, 0],
+            "n_odd": n[:, 1], "right_odd": right[:, 1]}

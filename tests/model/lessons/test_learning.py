@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from torch.nn import functional
 
+from model.core.query import quiet
 from model.core.statistics import entropy
 from model.lessons import learning
 from model.lessons import learning as d
@@ -109,16 +110,17 @@ def test_first_loss_equals_torch():
     ids, places, nouns, _ = learning.sentences(1, 0)
     with torch.no_grad():
         logits = learning.at_it(learning.untrained_model(1), ids, places)
-    assert learning.run(RunQuery()).loss[0] == pytest.approx(functional.cross_entropy(logits, nouns).item(), rel=1e-5)
+    first = functional.cross_entropy(logits, nouns).item()
+    assert RunQuery().answer(None, quiet).loss[0] == pytest.approx(first, rel=1e-5)
     words = logits.shape[-1]
-    smooth = learning.run(RunQuery("smooth", 0.2 * (words - 1) / words))
+    smooth = RunQuery("smooth", 0.2 * (words - 1) / words).answer(None, quiet)
     assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(),
                                            rel=1e-5)
     assert smooth.floor == pytest.approx(floor(words, 0.2 * (words - 1) / words), rel=1e-4)
 
 
 def test_training_is_reproducible():
-    first, again = learning.run(RunQuery(warm_up=15)), learning.run(RunQuery(warm_up=15))
+    first, again = RunQuery(warm_up=15).answer(None, quiet), RunQuery(warm_up=15).answer(None, quiet)
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
     assert not first.floor.any()
