@@ -206,8 +206,8 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
         lines.append(f"{record.omitted.count:,} tokens at the end were left out; the model's limit is "
                      f"{record.omitted.limit:,}.")
     lines += record.notes
-    for entry in (ranking or [])[:10]:
-        lines.append(f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}")
+    lines += [f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}"
+              for entry in (ranking or [])[:10]]
     if record.prediction is not None and record.prediction.vectors is not None:
         lines.append(_like_first(record, record.prediction.vectors))
     if record.prediction is not None and record.prediction.texts:

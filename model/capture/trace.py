@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -49,8 +49,7 @@ def norm_of(name: str, call: "Call") -> Norm:
     module, x = call.module, call.input.astype(np.float64)
     epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
                     if hasattr(module, attribute)), 1e-6)
-    weight, bias = module.weight.detach().float().numpy(), getattr(module, "bias", None)
-    bias = None if bias is None else bias.detach().float().numpy()
+    weight, bias = _numbers(module.weight), _numbers(getattr(module, "bias", None))
     centred = x - x.mean(-1, keepdims=True)
     for kind, numbers in (("layer", centred), ("rms", x)):
         normal = numbers / np.sqrt((numbers * numbers).mean(-1, keepdims=True) + epsilon)
@@ -125,15 +124,14 @@ class Call:
     @property
     def matrix(self) -> np.ndarray:
         """The weights as (input, output), with output = input · matrix + bias."""
-        weight = self.module.weight.detach().numpy()
+        weight = _numbers(self.module.weight)
         # GPT-2 stores (input, output), torch (output, input)
         return weight if type(self.module).__name__ == "Conv1D" else weight.T
 
     @property
     def bias(self) -> np.ndarray | None:
         """The vector (output) added after the matrix product, or None."""
-        bias = getattr(self.module, "bias", None)
-        return None if bias is None else bias.detach().numpy()
+        return _numbers(getattr(self.module, "bias", None))
 
 
 def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
@@ -195,9 +193,14 @@ def _first(output: object) -> object:
     return output[0] if isinstance(output, tuple) else output
 
 
+def _numbers(tensor: "Tensor | None") -> Any:
+    """Return a tensor as float32, without a copy if possible; None for None."""
+    return None if tensor is None else tensor.detach().float().numpy()
+
+
 def _rows(tensor: "Tensor") -> np.ndarray:
     """Return a tensor (1, token, d) or (token, d) as (token, d)."""
-    array: np.ndarray = tensor.detach().float().numpy()
+    array = _numbers(tensor)
     return array.reshape(-1, array.shape[-1]) if array.ndim > 1 else array
 
 
@@ -253,8 +256,7 @@ def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarra
     weight = None if module is None else getattr(module, "weight", None)
     if weight is None or weight.ndim != 2 or weight.shape[1] != read.shape[1]:
         return None
-    bias = getattr(module, "bias", None)
-    found = Unembedding(weight.detach().float().numpy(), None if bias is None else bias.detach().float().numpy(), 1.0)
+    found = Unembedding(_numbers(weight), _numbers(getattr(module, "bias", None)), 1.0)
     if said is None or not said.ids or max(said.positions) >= len(read):
         return found if model.task == "mask" else None
     ids = said.ids[-1]
@@ -433,7 +435,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
 def _learned(call: Call) -> np.ndarray | None:
     """Return the table of learned positions, starting at the first token's row: RoBERTa and OPT have unused rows before
     it. Return None for fixed sinusoids stored as a table (Marian)."""
-    weight = call.module.weight.detach().numpy()
+    weight = _numbers(call.module.weight)
     first = np.flatnonzero((weight == call.output[0]).all(-1))
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 

@@ -98,7 +98,8 @@ def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> n
     return view
 
 
-def _positions(rows: slice, keys: slice) -> tuple[np.ndarray, np.ndarray]:
+def grid(rows: slice, keys: slice) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of rows as a column (row, 1), and those of keys as a row (1, key)."""
     return np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
 
 
@@ -112,7 +113,7 @@ class Full:
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return which keys each of these rows may attend to, bool (row, key)."""
-        i, j = _positions(rows, keys)
+        i, j = grid(rows, keys)
         return np.ones((len(i), j.shape[1]), bool)
 
 
@@ -127,7 +128,7 @@ class Causal:
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return which keys each of these rows may attend to, bool (row, key)."""
-        i, j = _positions(rows, keys)
+        i, j = grid(rows, keys)
         return j <= i
 
 
@@ -148,7 +149,7 @@ class Window:
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return which keys each of these rows may attend to, bool (row, key)."""
-        i, j = _positions(rows, keys)
+        i, j = grid(rows, keys)
         return (j >= i - self.back) & (j <= i + self.ahead)
 
 
@@ -168,7 +169,7 @@ class Chunk:
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return which keys each of these rows may attend to, bool (row, key)."""
-        i, j = _positions(rows, keys)
+        i, j = grid(rows, keys)
         return (j <= i) & (j // self.size == i // self.size)
 
 
@@ -225,7 +226,7 @@ class Narrowed:
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return which keys each of these rows may attend to, bool (row, key) or (head, row, key)."""
-        i, j = _positions(rows, keys)
+        i, j = grid(rows, keys)
         return self.base.block(rows, keys) & ((j > i - self.width) | (j < self.first))
 
 
@@ -244,7 +245,7 @@ class Relative:
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
         """Return the bias for these rows and keys, float32 (head, row, key)."""
-        i, j = _positions(rows, keys)
+        i, j = grid(rows, keys)
         return self.by_offset[:, j - i + self.n_queries - 1]
 
 

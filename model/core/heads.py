@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.attention import Mask, empty_rows
-from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, frozen, slices, with_arrays
+from model.core.models import MapQuestion, Models
+from model.core.query import HeadId, Kind, Progress, frozen, slices, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, which fits into the processor's
@@ -22,15 +22,12 @@ THUMBNAIL = 64    # maximum number of cells per side of a thumbnail
 
 
 @frozen
-class OverviewQuery:
+class OverviewQuery(MapQuestion):
     """A request for thumbnails of every head of one kind."""
-
-    query: Query
-    kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Overview":
         """Compute the thumbnails of the query's record."""
-        return overview(models.record(self.query, report)[self.kind])
+        return overview(self.attention_map(models, report))
 
 
 @with_arrays
@@ -235,15 +232,12 @@ BY_NAME = {measure.name: measure for measure in MEASURES}
 
 
 @frozen
-class MeasuresQuery:
+class MeasuresQuery(MapQuestion):
     """A request for the measures of every head of one kind."""
-
-    query: Query
-    kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadMeasures":
         """Compute the measures of the query's record."""
-        return measure(models.record(self.query, report)[self.kind])
+        return measure(self.attention_map(models, report))
 
 
 @with_arrays

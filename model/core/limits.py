@@ -253,6 +253,11 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
                     f"(limit {LIMITS.longest_wait:,.0f} s); shorten the text to {low:,} tokens.")
 
 
+def count_parameters(network: "nn.Module") -> int:
+    """Return the number of a network's parameters."""
+    return sum(each.numel() for each in network.parameters())
+
+
 def refuse_weights(parameters: int, title: str) -> None:
     """Raise UserError if a model's weights do not fit into memory as float32."""
     needed, room = FLOAT * parameters * 1.15, memory_free()

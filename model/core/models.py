@@ -26,7 +26,7 @@ from model.core.query import (
     quiet,
     with_arrays,
 )
-from model.core.record import AttentionRecord, Card, Omission, Tokens
+from model.core.record import AttentionMap, AttentionRecord, Card, Omission, Tokens
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -437,6 +437,26 @@ class Models(Protocol):
 
     def trace(self, query: Query, report: Progress) -> Trace:
         """Return the answer to its TraceQuery."""
+
+
+@frozen
+class ModelQuestion:
+    """A question about a model."""
+
+    model: str      # the model's id
+    revision: str   # the fingerprint of its weights, configuration and tokenizer
+
+
+@frozen
+class MapQuestion:
+    """A question about the attention of one kind in the record of a query."""
+
+    query: Query
+    kind: Kind
+
+    def attention_map(self, models: Models, report: Progress) -> AttentionMap:
+        """Return that attention."""
+        return models.record(self.query, report)[self.kind]
 
 
 @frozen

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, slices, with_arrays
+from model.core.models import MapQuestion, Models
+from model.core.query import HeadId, Kind, Progress, UserError, frozen, slices, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 LENSES = ("matrix", "lines", "text", "picture")
@@ -279,16 +279,14 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
 
 
 @frozen
-class TokenRankingQuery:
+class TokenRankingQuery(MapQuestion):
     """A request to rank the heads of one kind by their weights at one token."""
 
-    query: Query
-    kind: Kind
     token: int   # a position in the map's queries
 
     def answer(self, models: Models, report: Progress) -> "TokenRanking":
         """Rank the heads in the query's record."""
-        attention_map = models.record(self.query, report)[self.kind]
+        attention_map = self.attention_map(models, report)
         if attention_map.kind.base is Kind.CROSS:
             return TokenRanking(links_from(attention_map, self.token), ())
         columns = ((layer.index, _column(layer, self.token)) for layer in attention_map.layers)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import seeded
+from model.core.limits import count_parameters, seeded
 from model.core.models import Models
 from model.core.query import Progress, frozen, quiet, with_arrays
 
@@ -116,7 +116,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
             report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: {right[-1]:.0%} of the held-out digits are right")
         return DigitRun(np.array(losses), np.array(tested, np.float64), np.array(right),
                         share_right(model, ink, labels),
-                        sum(parameter.numel() for parameter in model.parameters()))
+                        count_parameters(model))
 
 
 def share_right(model: "nn.Module", ink: "Tensor", labels: "Tensor") -> float:
@@ -200,4 +200,4 @@ def numbers(height: int, width: int, side: int, d_model: int) -> dict[str, int]:
 
 def blocks() -> int:
     """Count the parameters in the model's blocks, which do not depend on the patch size."""
-    return sum(parameter.numel() for parameter in patch_network().encoder.parameters())
+    return count_parameters(patch_network().encoder)

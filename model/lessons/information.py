@@ -12,8 +12,8 @@ import numpy as np
 
 from model.core import heads
 from model.core.limits import one_thread
-from model.core.models import AttentionTrace, Models, Projection, turned
-from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
+from model.core.models import AttentionTrace, MapQuestion, Models, Projection, turned
+from model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
 from model.core.view import MAX_UNPOOLED
@@ -27,15 +27,12 @@ TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 
 @frozen
-class InformationQuery:
+class InformationQuery(MapQuestion):
     """What are the information measures of the heads of one kind on one text?"""
-
-    query: Query
-    kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Information":
         """Compute the measures. Raises UserError for an overlong text."""
-        return measure_text(models.record(self.query, report)[self.kind], report)
+        return measure_text(self.attention_map(models, report), report)
 
 
 @with_arrays
@@ -224,12 +221,10 @@ SEED = 0
 
 
 @frozen
-class SubspacesQuery:
+class SubspacesQuery(MapQuestion):
     """Do the heads of one layer read separate subspaces? Compares their ranges with each other and with slices of
     d_model, to which it also restricts each head on a text."""
 
-    query: Query
-    kind: Kind
     layer: int
 
     def answer(self, models: Models, report: Progress) -> "Subspaces":

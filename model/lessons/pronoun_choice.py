@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import Kind, KindHeadId, Progress, Silence, UserError, frozen, with_arrays
 from model.studies.predictions import PRONOUNS
 
@@ -22,11 +22,9 @@ WORDS = {   # words whose encoder output is replaced: {name: positions in the En
 
 
 @frozen
-class DecisionQuery:
+class DecisionQuery(ModelQuestion):
     """What does the pronoun in one translation depend on? The twin, if any, has the same number of words."""
 
-    model: str
-    revision: str
     text: str
     twin: str = ""
 
@@ -77,11 +75,9 @@ class Decision:
 
 
 @frozen
-class DecisionSetQuery:
+class DecisionSetQuery(ModelQuestion):
     """What do the pronouns in many translations depend on? Uses test twins with held-out pairs of nouns."""
 
-    model: str
-    revision: str
     pairs: int = 100
 
     def answer(self, models: Models, report: Progress) -> "DecisionSet":

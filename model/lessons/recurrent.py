@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from model.core.limits import one_thread, seeded
+from model.core.limits import count_parameters, one_thread, seeded
 from model.core.models import Models
 from model.core.query import Progress, frozen
 from model.lessons.kernels import LENGTHS, TRAINED
@@ -128,6 +128,6 @@ def copies(kinds: Sequence[str], steps: int, seeds: Sequence[int], report: Progr
     with torch.inference_mode():
         logits, weights = models[kinds[-1]](text)
     return {"right": right, "seconds": seconds,
-            "parameters": {kind: sum(each.numel() for each in model.parameters()) for kind, model in models.items()},
+            "parameters": {kind: count_parameters(model) for kind, model in models.items()},
             "alignment": [[round(each, 4) for each in row] for row in weights[0].tolist()], "text": text[0].tolist(),
             "written": logits[0].argmax(-1).tolist()}

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from model.core.models import AttentionTrace, Models
+from model.core.models import AttentionTrace, ModelQuestion, Models
 from model.core.query import HeadId, Kind, Progress, Query, Silence, frozen, with_arrays
 
 MODEL = "induction"
@@ -32,11 +32,8 @@ def silenced(broken: str) -> frozenset[Silence]:
 
 
 @frozen
-class TwoHeadsQuery:
+class TwoHeadsQuery(ModelQuestion):
     """What do the two heads do, according to their weights and over SEQUENCES sequences?"""
-
-    model: str
-    revision: str
 
     def answer(self, models: Models, report: Progress) -> "TwoHeads":
         """Compute the circuits of the weights, and the mean probability of the correct character in every case."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core.models import Models, Trace
+from model.core.models import ModelQuestion, Models, Trace
 from model.core.query import Progress, Query, UserError, frozen, with_arrays
 from model.core.record import Tokens
 from model.core.statistics import cosines
@@ -181,11 +181,9 @@ TABLES = 50        # number of random tables for the null value
 
 
 @frozen
-class TableQuery:
+class TableQuery(ModelQuestion):
     """Which words are nearest in a model's embedding table? Also returns the rows of `ids`."""
 
-    model: str
-    revision: str
     word: str
     ids: tuple[int, ...]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.limits import count_parameters
 from model.core.query import Query, UserError, first_line, frozen
 from model.core.record import (
     ROW_SUM_TOLERANCE,
@@ -218,7 +219,7 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
     kv_heads = largest.key.shape[0] if isinstance(largest, Layer) else largest.heads
     dtype = next((str(each.dtype).removeprefix("torch.") for each in network.parameters()), "float32")
     return Card(query.model, name, query.revision, f"{type(network).__module__}.{name}",
-                sum(each.numel() for each in network.parameters()), largest.heads * d_head, d_head,
+                count_parameters(network), largest.heads * d_head, d_head,
                 max(len(each.layers) for each in arranged.maps), largest.heads, kv_heads, "not stated", "not stated",
                 "not stated", max(len(each.queries) for each in arranged.maps), dtype,
                 note="A torch module of one's own, looked at in a program.")

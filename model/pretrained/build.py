@@ -196,7 +196,7 @@ def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
     import torch
 
     config = network.config.get_text_config()
-    parameters = sum(parameter.numel() for parameter in network.parameters())
+    parameters = limits.count_parameters(network)
     wanted = (smallest_window(config) or 0) + 8
     length = max(PROBE, wanted if 4 * parameters * wanted < PROBE_COST else 0)
     draw = torch.Generator().manual_seed(0)
@@ -314,7 +314,7 @@ def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: 
     return Card(
         id=place.id, title=place.title, revision=fingerprint,
         architecture=f"{type(network).__name__} ({config.model_type})",
-        parameters=sum(parameter.numel() for parameter in network.parameters()),
+        parameters=limits.count_parameters(network),
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
         layers=_layers(network.config, len(examined.shapes)), heads=heads, kv_heads=kv_heads,
         positions=positions_of(network),

@@ -6,7 +6,6 @@ All randomness comes from a `random.Random`, so a seed determines the canvases. 
 never occur in training.
 """
 import gzip
-import hashlib
 import random
 from dataclasses import replace
 from functools import cache
@@ -16,6 +15,7 @@ import numpy as np
 
 from model.core.files import ASSETS
 from model.core.query import frozen, with_arrays
+from model.scratch.grammar import split_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -138,8 +138,7 @@ class Canvas:
 
 def bucket(places: tuple[int, ...]) -> str:
     """Return the split of a set of positions: 8 in 10 train, 1 validation, 1 test."""
-    digest = hashlib.blake2b(repr(sorted(places)).encode(), digest_size=4).digest()
-    return {0: "validation", 1: "test"}.get(int.from_bytes(digest) % 10, "train")
+    return split_of(repr(sorted(places)))
 
 
 def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:

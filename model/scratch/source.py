@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core.files import ASSETS
-from model.core.limits import seeded
+from model.core.limits import count_parameters, seeded
 from model.core.query import Progress, UserError, quiet, quoted
 from model.core.record import Card
 
@@ -171,7 +171,7 @@ def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict
         id=model_id, title=title(model_id), revision=fingerprint,
         architecture="–".join(half for half, layers in halves.items() if layers)
         + (", Dosovitskiy et al. 2021" if config.patch else ", Vaswani et al. 2017"),
-        parameters=sum(parameter.numel() for parameter in transformer.parameters()), d_model=config.d_model,
+        parameters=count_parameters(transformer), d_model=config.d_model,
         d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,
         positions=POSITIONS[config.positions],

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from model.core import files
-from model.core.limits import one_thread, seeded
+from model.core.limits import count_parameters, one_thread, seeded
 from model.core.query import frozen
 from model.scratch import models
 from model.scratch import task as task_module
@@ -67,7 +67,7 @@ class TrainingRun:
         self.names = [name for name, _ in self.model.named_parameters()]
         # section 5.3 of the paper
         self.adam = torch.optim.Adam(self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
-        self.frame_steps = frame_steps(self.steps, sum(parameter.numel() for parameter in self.model.parameters()),
+        self.frame_steps = frame_steps(self.steps, count_parameters(self.model),
                                        self.task.film_bytes)
         self.snap()
 

@@ -158,10 +158,8 @@ def _ordered(groups: list[TokenGroups]) -> list[TokenGroups]:
     """Sort groups by position in the first text. A group found only in the second follows the group that precedes it
     there."""
     place = {token: group[0][0] for group in groups if group[0] for token in group[1]}
-    behind, most = {}, -1
-    for token in range(1 + max((token for group in groups for token in group[1]), default=-1)):
-        behind[token] = most
-        most = max(most, place.get(token, -1))
+    last = max((token for group in groups for token in group[1]), default=-1)
+    behind = list(itertools.accumulate((place.get(token, -1) for token in range(last)), max, initial=-1))
 
     def key(each: TokenGroups) -> tuple[float, int]:
         return (each[0][0], -1) if each[0] else (behind[each[1][0]] + 0.5, each[1][0])

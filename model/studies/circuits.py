@@ -23,6 +23,7 @@ from model.core.models import (
     CLOSE,
     AttentionTrace,
     Block,
+    MapQuestion,
     Models,
     Norm,
     Pairs,
@@ -33,7 +34,7 @@ from model.core.models import (
     same_numbers,
     turned,
 )
-from model.core.query import Kind, Progress, Query, UserError, frozen, head_label, with_arrays
+from model.core.query import Kind, Progress, UserError, frozen, head_label, with_arrays
 from model.core.record import AttentionRecord, Layer
 from model.studies.rollout import apply_norm
 
@@ -152,11 +153,9 @@ class Walk:
 
 
 @frozen
-class WhyQuery:
+class WhyQuery(MapQuestion):
     """Why does one cell of a head have its score?"""
 
-    query: Query
-    kind: Kind
     layer: int
     head: int
     looking: int     # position of the query

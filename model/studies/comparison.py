@@ -153,12 +153,10 @@ def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[
 def same_heads(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind]) -> bool:
     """Return whether the heads of two models correspond, as in a base model and its fine-tuned version: the same
     architecture, apart from the output layer, and the same number and size of heads in every layer."""
-    families, shapes = [], []
-    for record, kind in zip((first, second), kinds, strict=True):
-        card, heads_of = record.card, [layer.shape[0] for layer in record[kind].layers]
-        families.append(card.architecture.rpartition("(")[2])   # "BertModel (bert)"
-        shapes.append((kind, card.d_model, card.d_head, heads_of))
-    return families[0] == families[1] and shapes[0] == shapes[1]
+    one, other = ((record.card.architecture.rpartition("(")[2],   # "BertModel (bert)"
+                   kind, record.card.d_model, record.card.d_head, [layer.shape[0] for layer in record[kind].layers])
+                  for record, kind in zip((first, second), kinds, strict=True))
+    return one == other
 
 
 def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:

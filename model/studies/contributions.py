@@ -10,7 +10,7 @@ import numpy as np
 
 from model.core.attention import softmax
 from model.core.heads import ranked_frame
-from model.core.models import Models, OpenModel, Trace, norm_of, same_numbers
+from model.core.models import MapQuestion, Models, OpenModel, Trace, norm_of, same_numbers
 from model.core.query import Kind, Progress, Query, UserError, batches, frozen, head_label, with_arrays
 from model.core.record import AttentionRecord
 from model.core.statistics import entropy
@@ -27,11 +27,9 @@ NO_LOGITS = ("This model predicts no tokens, or computes their logits in a way t
 
 
 @frozen
-class AddsQuery:
+class AddsQuery(MapQuestion):
     """What does one head add to the residual stream at one position?"""
 
-    query: Query
-    kind: Kind
     layer: int
     head: int
     position: int

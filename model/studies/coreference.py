@@ -18,7 +18,7 @@ from model.core.attention import Mask
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import (
     Edit,
     Kind,
@@ -271,11 +271,9 @@ def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
 
 
 @frozen
-class CasesQuery:
+class CasesQuery(ModelQuestion):
     """Test one model on a set of cases."""
 
-    model: str
-    revision: str
     cases: tuple[Case, ...]
 
     def answer(self, models: Models, report: Progress) -> "SetAnswer":
@@ -381,11 +379,9 @@ DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "it
 
 
 @frozen
-class AnswersQuery:
+class AnswersQuery(ModelQuestion):
     """What does the model itself answer to each case, with edits applied?"""
 
-    model: str
-    revision: str
     cases: tuple[Case, ...]
     edits: frozenset[Edit] = frozenset()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from model.core.files import ASSETS
-from model.core.models import Models
+from model.core.models import ModelQuestion, Models
 from model.core.query import HeadId, Progress, Query, frozen, quiet
 from model.core.statistics import MeanInterval, mean_intervals, on_other_half, rank_correlations
 from model.studies.attribution import (
@@ -74,11 +74,9 @@ def questions(model: str, revision: str, kind: str, which: str) -> tuple[Attribu
 
 
 @frozen
-class AttributionsQuery:
+class AttributionsQuery(ModelQuestion):
     """The attributions of one model for all texts of a set. kind: how the model answers, see `Answer.kind`."""
 
-    model: str
-    revision: str
     kind: str
     which: str
 

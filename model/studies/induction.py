@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, counted, frozen, quiet, with_arrays
 from model.core.record import AttentionMap
 
@@ -25,11 +25,9 @@ LENGTH = 25  # number of tokens to repeat
 
 
 @frozen
-class InductionMeanQuery:
+class InductionMeanQuery(ModelQuestion):
     """The mean scores over `draws` random sequences."""
 
-    model: str
-    revision: str
     draws: int = 8
 
     def answer(self, models: Models, report: Progress) -> "InductionScores":
@@ -116,14 +114,13 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     """Score a causal map whose last 2 · `length` tokens are a sequence and its repetition."""
-    begin, found = len(attention_map.queries) - 2 * length, []
+    begin = len(attention_map.queries) - 2 * length
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token has no successor to match
     rows = np.arange(begin, begin + 2 * length)
     cells = (rows, rows - 1), (second, second - length + 1), (second, second - length)
-    for layer in attention_map.layers:
-        weights = heads.whole(layer)
-        found.append([weights[:, queries, keys].mean(1) for queries, keys in cells])
-    previous, prefix, duplicate = np.concatenate(found, 1)
+    previous, prefix, duplicate = np.concatenate([
+        [weights[:, queries, keys].mean(1) for queries, keys in cells]
+        for weights in map(heads.whole, attention_map.layers)], 1)
     return InductionScores(heads.head_ids(attention_map), previous, prefix, float((1 / (second + 1)).mean()),
                            duplicate=duplicate)
 

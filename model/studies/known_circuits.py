@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, Silence, batches, counted, frozen, quiet
 from model.core.statistics import DRAWS, LEVEL, SEED, critical_rho, mean_intervals, spearman
 from model.studies import induction
@@ -56,11 +56,8 @@ class KnownCircuits:
 
 
 @frozen
-class KnownCircuitsQuery:
+class KnownCircuitsQuery(ModelQuestion):
     """Which known circuits does one of MODELS have?"""
-
-    model: str
-    revision: str
 
     def answer(self, models: Models, report: Progress) -> KnownCircuits:
         """Measure the findings."""

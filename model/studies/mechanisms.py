@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads as core_heads
-from model.core.models import AttentionTrace, Block, Models, OpenModel, norm_giving
+from model.core.models import AttentionTrace, Block, ModelQuestion, Models, OpenModel, norm_giving
 from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, quiet, with_arrays
 from model.core.statistics import SEED
 from model.studies.induction import LENGTH, leaning, mean_scores
@@ -33,11 +33,8 @@ REPEATS = 4          # number of draws of random tokens
 
 
 @frozen
-class MechanismsQuery:
+class MechanismsQuery(ModelQuestion):
     """What does every head do, according to its weights?"""
-
-    model: str
-    revision: str
 
     def answer(self, models: Models, report: Progress) -> "Mechanisms":
         """Compute the measures and all pairs' composition. Raises UserError if the model cannot be traced."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, UserError, frozen, with_arrays
+from model.core.models import MapQuestion, Models
+from model.core.query import HeadId, Kind, Progress, UserError, frozen, with_arrays
 from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import entropy
 from model.studies.rollout import rollout, with_residual
@@ -26,11 +26,8 @@ NO_PATCHES = "This question is of a text, and these measures are of a picture; c
 
 
 @frozen
-class PatchHeadsQuery:
+class PatchHeadsQuery(MapQuestion):
     """What do the heads of one kind attend to in a picture?"""
-
-    query: Query
-    kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatchHeads":
         """Measure every head. Raises UserError for a text."""
@@ -85,16 +82,14 @@ def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tupl
 
 
 @frozen
-class PatchRolloutQuery:
+class PatchRolloutQuery(MapQuestion):
     """How does rollout differ from the variant in a widely copied program?"""
 
-    query: Query
-    kind: Kind
     discard: float = 0.9   # share of each layer's mean weights to discard, smallest first
 
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
         """Compute both variants."""
-        attention_map = models.record(self.query, report)[self.kind]
+        attention_map = self.attention_map(models, report)
         if attention_map.kind is Kind.CROSS:
             raise UserError("Rollout needs one list of tokens in all layers; choose self-attention.")
         right, copied = [], []

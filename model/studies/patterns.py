@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads
+from model.core.attention import grid
 from model.core.heads import CLARK
-from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, frozen, with_arrays
+from model.core.models import MapQuestion, Models
+from model.core.query import HeadId, Kind, Progress, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
 
@@ -24,15 +25,12 @@ MIN_ROW_SHARE = 0.5    # minimum share of rows with a key of the pattern; over f
 
 
 @frozen
-class FitsQuery:
+class FitsQuery(MapQuestion):
     """How well does every head of one kind fit every pattern?"""
-
-    query: Query
-    kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadFits":
         """Compute the fits."""
-        return fit(models.record(self.query, report)[self.kind])
+        return fit(self.attention_map(models, report))
 
 
 @with_arrays
@@ -136,7 +134,7 @@ def _blocks(layer: Layer | Reported, info: KeyInfo,
     for rows, keys, block in heads.weight_blocks(layer):
         nothing = layer.sees_nothing[:, rows]
         allowed = heads.allowed_cells(layer.allowed, rows, keys)
-        i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
+        i, j = grid(rows, keys)
         for pattern in patterns:
             cells = pattern.keys(i, j, info) & allowed
             total, count = divergences(block, cells)
@@ -168,15 +166,12 @@ QUANTILE = 0.95   # quantile of the null distribution
 
 
 @frozen
-class PatternChanceQuery:
+class PatternChanceQuery(MapQuestion):
     """What fits does chance alone give in one text, under the mask of the model's first layer?"""
-
-    query: Query
-    kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatternChance":
         """Compute the fits of uniform and of random rows."""
-        return pattern_chance(models.record(self.query, report)[self.kind])
+        return pattern_chance(self.attention_map(models, report))
 
 
 @frozen

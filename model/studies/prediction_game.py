@@ -62,10 +62,7 @@ def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
 
 def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
     """Return 1 if a token belongs to a unit and 0 otherwise, float32 (unit, token)."""
-    belongs = np.zeros((len(units), count), np.float32)
-    for place, unit in enumerate(units):
-        belongs[place, list(unit.tokens)] = 1
-    return belongs
+    return np.array([np.isin(np.arange(count), unit.tokens) for unit in units], np.float32)
 
 
 def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:

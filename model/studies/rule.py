@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from model.core.heads import head_frame, head_ids
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import (
     HeadId,
     Progress,
@@ -74,11 +74,9 @@ class Marked:
 
 
 @frozen
-class RuleQuery:
+class RuleQuery(ModelQuestion):
     """Which heads of a model follow a rule in the marked sentences?"""
 
-    model: str
-    revision: str
     sentences: tuple[Marked, ...]
 
     def answer(self, models: Models, report: Progress) -> "RuleReport":

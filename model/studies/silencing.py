@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models
-from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, frozen, quiet, with_arrays
+from model.core.models import MapQuestion, Models
+from model.core.query import HeadId, Progress, Silence, UserError, frozen, quiet, with_arrays
 from model.core.record import Prediction
 from model.core.statistics import cosine, jensen_shannon
 
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 
 @frozen
-class SilencingQuery:
+class SilencingQuery(MapQuestion):
     """How much does the answer change if a head's output is set to 0 or to its mean over positions?"""
 
-    query: Query
-    kind: Kind
     mode: str = "zero"
 
     def answer(self, models: Models, report: Progress) -> "Silencing":

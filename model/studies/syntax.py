@@ -33,7 +33,7 @@ from model.core.attention import Mask
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.limits import LIMITS
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import HeadId, Progress, Query, Span, UserError, counted, frozen, quiet, slices, with_arrays
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals, on_other_half
@@ -180,13 +180,9 @@ def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
 def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
     """Return which tokens overlap which word, bool (word, token). A token may belong to two words; special tokens
     belong to none."""
-    starts, ends = np.array(tokens.spans).T
+    (starts, ends), words = np.array(tokens.spans).T, np.array([span or (0, 0) for span in spans]).reshape(-1, 2, 1)
     of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special)
-    pieces = np.zeros((len(spans), len(tokens)), bool)
-    for word, span in enumerate(spans):
-        if span is not None:
-            pieces[word] = of_text & (starts < span[1]) & (span[0] < ends)
-    return pieces
+    return of_text & (starts < words[:, 1]) & (words[:, 0] < ends)
 
 
 ROWS = 128       # number of mask rows processed at once
@@ -467,11 +463,9 @@ READING = 0.9   # share of progress for running the model
 
 
 @frozen
-class SyntaxQuery:
+class SyntaxQuery(ModelQuestion):
     """Which heads of a model follow the relations of a treebank?"""
 
-    model: str
-    revision: str
     sentences: tuple[Sentence, ...]    # all sentences of the file, in order
     relations: tuple[str, ...] = ()    # relations to test; by default all in the trees
 

@@ -180,11 +180,11 @@ class ExplainedAnswer:
         probabilities."""
         import torch
 
-        size, others = max(1, CELLS // len(self.tokens)), []
+        size = max(1, CELLS // len(self.tokens))
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
-        for rows in batches([{head: mix} for mix in torch.tensor(mixes, dtype=torch.float32)], size, report,
-                            "other weights"):
-            others.append(self._answers(self.opened.run(asked, rows=rows).outputs(), self.place))
+        changed = [{head: mix} for mix in torch.tensor(mixes, dtype=torch.float32)]
+        others = [self._answers(self.opened.run(asked, rows=rows).outputs(), self.place)
+                  for rows in batches(changed, size, report, "other weights")]
         after, plain = torch.cat(others).double(), self.plain.double()
         if self.other is not None:
             return (1 - torch.nn.functional.cosine_similarity(after, plain)).numpy()

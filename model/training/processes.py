@@ -21,7 +21,7 @@ import numpy as np
 from model.core import files
 from model.core.files import TemporaryFolder
 from model.core.limits import LIMITS
-from model.core.models import Models
+from model.core.models import ModelQuestion, Models
 from model.core.query import KindHeadId, Progress, UserError, counted, frozen, with_arrays
 from model.studies.induction import FORMED, SMOOTH, Film, emergence_interval, loss_drop_step, read_film
 
@@ -30,21 +30,17 @@ __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergen
 
 
 @frozen
-class HeadScoresQuery:
+class HeadScoresQuery(ModelQuestion):
     """A request for the scores of the heads in some snapshots of a model."""
 
-    model: str
-    revision: str
     steps: tuple[int, ...]
 
     def answer(self, models: Models, report: Progress) -> "HeadScores":
         """Compute the scores of every snapshot."""
         from model.scratch import head_scores
 
-        scores = []
-        for _, step in counted(self.steps, report, "snapshot"):
-            opened = models.open(replace(self, model=f"{self.model}@{step}"), report)
-            scores.append(head_scores.score_heads(opened))
+        scores = [head_scores.score_heads(models.open(replace(self, model=f"{self.model}@{step}"), report))
+                  for _, step in counted(self.steps, report, "snapshot")]
         names, heads, _ = scores[0]
         return HeadScores(names, heads, np.stack([values for _, _, values in scores]).astype(np.float32))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from model.core.files import ASSETS
 from model.core.limits import LIMITS, one_thread
-from model.core.models import Models, OpenModel
+from model.core.models import ModelQuestion, Models, OpenModel
 from model.core.query import Kind, Progress, Query, UserError, frozen, quiet
 from model.core.record import AttentionRecord
 from model.studies import corpus, syntax
@@ -213,11 +213,9 @@ def folded(summaries: Iterable[Summary], total: Summary | None = None,
 
 
 @frozen
-class AtlasQuery:
+class AtlasQuery(ModelQuestion):
     """The atlas of one model over the shipped sentences."""
 
-    model: str                # id
-    revision: str             # model revision
     limit: int | None = None  # use only the first sentences; None for all 200
 
     def answer(self, models: Models, report: Progress) -> Atlas:
@@ -233,11 +231,9 @@ class AtlasQuery:
 
 
 @frozen
-class TextsQuery:
+class TextsQuery(ModelQuestion):
     """Average the measures of one model over some texts of a file."""
 
-    model: str
-    revision: str
     kind: Kind | None          # None for the model's first kind of attention
     texts: tuple[Item, ...]    # at least one
 

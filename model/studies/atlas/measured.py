@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads
-from model.core.attention import Mask
+from model.core.attention import Mask, grid
 from model.core.heads import MEASURES, Block, allowed_cells, uniform_blocks
 from model.core.query import HeadId, Kind, frozen, with_arrays
 from model.core.record import AttentionMap, Layer, Reported
@@ -156,7 +156,7 @@ class _LayerSums:
         rows, keys, weights = block
         allowed = allowed_cells(self.allowed, rows, keys)
         free = allowed & (allowed.sum(1) > 1)[:, None]
-        i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
+        i, j = grid(rows, keys)
         self.total += weights.sum((1, 2), dtype=np.float64)
         self.confidence += weights.max(2).sum(1, dtype=np.float64)
         for pattern in self.patterns:

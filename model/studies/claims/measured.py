@@ -242,9 +242,9 @@ ANSWER, SET = "vector", "sentences"   # explains sentence vectors, for the shipp
 def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Measure by how much the best head's rank correlation with the effects of removing tokens falls short of the
     correlation between different ways of removing them. The head is chosen on the other half of the texts."""
-    wanted, found = questions(asked.model, asked.revision, ANSWER, SET), []
-    for _, question in counted(wanted, report, "sentence"):
-        found.append(replace(question, without_flow=True).answer(models, quiet))
+    wanted = questions(asked.model, asked.revision, ANSWER, SET)
+    found = [replace(question, without_flow=True).answer(models, quiet)
+             for _, question in counted(wanted, report, "sentence")]
     groups = np.unique([text.group for text in texts(SET)], return_inverse=True)[1]
     scores, chosen = faithfulness_held_out(found, groups)
     short = np.array([ceiling(one).mean() for one in found]) - scores
