@@ -24,6 +24,7 @@ DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1, 1.5), (5, 1.5, 1, 1.5),
 ACCENT = "#c0400c"      # the pair and the row in focus; the only accent colour
 INK = {"light": "#1a1f29", "dark": "#e8eaef"}
 PAPER = {"light": "#ffffff", "dark": "#0e1117"}
+SERIES = {name: (*HEADS[:-1], ink) for name, ink in INK.items()}   # HEADS on a page: black is the text's colour
 MONO = ("DejaVu Sans Mono", "Noto Sans Mono CJK SC", "Noto Sans CJK SC")
 SANS = ("DejaVu Sans",)
 FALLBACK = (            # exports: fonts for scripts missing from the fonts above, if installed
@@ -38,10 +39,12 @@ FALLBACK = (            # exports: fonts for scripts missing from the fonts abov
 QUIET = "#5b6472"       # text beside a picture
 HAIRLINE = "#c9ced6"    # frames and rules
 UNKNOWN = "#ffd54a"     # background of a token missing from the vocabulary
-FORBIDDEN = "#f1f2f4"   # masked cells
+FORBIDDEN = {"light": "#f1f2f4", "dark": "#1b2029"}   # masked cells
 LOG_FLOOR = 1e-4        # lower end of the log scale; smaller weights have the background's colour
-# colours sent to every component
-COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT, "heads": HEADS, "signed": SIGNED}
+# colours sent to every component; line: a single head's lines; allowed: painted cells of a mask
+COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT, "heads": SERIES, "signed": SIGNED,
+             "masked": FORBIDDEN, "line": {"light": RAMP["light"][5], "dark": RAMP["dark"][6]},
+             "allowed": {"light": RAMP["light"][4], "dark": RAMP["dark"][5]}}
 READABLE = 720          # longest line of text in pixels
 READABLE_WIDE = 860     # longest line of text in pixels on pages with wide pictures
 

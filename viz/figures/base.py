@@ -44,7 +44,7 @@ PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 def series_colours(theme: str) -> tuple[str, ...]:
     """Return eight colours that colour-blind readers can distinguish, with black replaced by the page's text colour."""
-    return tuple(colours.INK[theme] if head == "#000000" else head for head in colours.HEADS)
+    return colours.SERIES[theme]
 
 
 def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, object]:

@@ -106,7 +106,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str | int] | None = N
               customdata=_cell_names(rows, columns) if named else None, name=title or "matrix", showscale=style.ruler,
               hovertemplate=("%{customdata}" if named else "%{y} → %{x}") + "<br>%{z:.4g}<extra></extra>",
               colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
-    figure.update_layout(plot_bgcolor=colours.FORBIDDEN if theme == "light" else "#1b2029",
+    figure.update_layout(plot_bgcolor=colours.FORBIDDEN[theme],
                          margin={"l": label_width(rows, axes[1]), "r": RULER if style.ruler else 20,
                                  "t": 56 if title else 32})
     figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", constrain="domain")

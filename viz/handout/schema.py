@@ -162,7 +162,7 @@ def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own
     require(max(state.open or 0, *(state.order or ()), *(mark for mark, _ in state.marks), *body.masked_out, 0) < count)
     numbers = {(0, at): number for at, number in enumerate(more["values"].tolist())} if more else {}
     values = grid.HeadValues(numbers, state.of, state.signed, state.bound, state.by_value)
-    return {"body": grid.own_constants(body.most if "picture" in arrays else None) | {"silence": False},
+    return {"body": grid.own_constants(body.pool, body.most if "picture" in arrays else None) | {"silence": False},
             "state": grid.derived(values)}
 
 
@@ -211,7 +211,7 @@ def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Array
     require(state.high > (1 if state.kind == "weight" else state.low if state.kind == "plain" else 0))
     drawn = picture.PatchValues(more["values"], state.name, state.what, state.kind, state.even, state.low, state.high)
     return {"body": picture.own_constants() | {"frozen": True},
-            "state": picture.derived(body.texts, drawn, state.focus, state.says)}
+            "state": picture.derived(body.texts, drawn, state.focus, state.hidden, state.says)}
 
 
 class BlockBody(BaseModel):

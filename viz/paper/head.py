@@ -196,12 +196,12 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
     ramps = {sign: theme.ramp(stops=theme.SIGNED["light"][3::sign]) if signed else theme.ramp() for sign in (1, -1)}
     if raster:
         pixels = np.where((steps < 0)[..., None], ramps[-1][-np.minimum(steps, 0)], ramps[1][np.maximum(steps, 0)])
-        pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
+        pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN["light"])
         sheet.image(x, y, width, height, pixels)
     else:
         corner = np.array([[x, y]])
         sheet.cells(corner, (wide, high), forbidden.astype(int)[None],
-                    np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
+                    np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN["light"])]))
         for sign, ramp in ramps.items():
             sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
     down, across = np.nonzero(steps <= -255 * STRUCK)

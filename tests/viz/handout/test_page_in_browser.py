@@ -87,7 +87,7 @@ def test_live_view_works_offline(opened):
         "href", "https://attention.example.org/heads?layer=0")
     block = shown.locator("figure[data-kind=block_diagram]")
     assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content()
-    assert block.locator("svg g.open").count() == 1
+    assert block.locator("svg g[aria-checked=true]").count() == 1
     grid = shown.locator(".ch.grid")
     grid.scroll_into_view_if_needed()
     spot = grid.locator("canvas").bounding_box()

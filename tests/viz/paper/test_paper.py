@@ -52,7 +52,7 @@ def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
     weights = heads.weights(made[kind].layer(1), 2)
     forbidden = np.triu(np.ones(weights.shape, bool), 1) & (kind is Kind.CAUSAL)
     expected = theme.ramp()[np.round(255 * theme.strength(weights, scale)).astype(int)]
-    expected[forbidden] = theme.rgb(theme.FORBIDDEN)
+    expected[forbidden] = theme.rgb(theme.FORBIDDEN["light"])
     if transpose:
         expected = expected.transpose(1, 0, 2)
     rows, columns = expected.shape[:2]

@@ -1,7 +1,7 @@
 // A two-dimensional head: dragging an arrow's tip updates weights and output immediately. Sends {q, k, v} after a drag
 // and {looks} for a new query token.
 import { ARROWS, dragging, onKeys, telling } from "../js/input.js";
-import { button, div, figure, fill, fixed, framed, node, span } from "../js/shared.js";
+import { button, clamp, div, figure, fill, fixed, framed, hundredth, node, span } from "../js/shared.js";
 import { axis, draggable, plane, set, shape } from "../js/svg.js";
 import { attend } from "./attention.js";
 
@@ -21,25 +21,26 @@ const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
  *   draw: (now: object, found: object, colours: object) => void}}
  */
 function viewOf(root, look) {
-  const who = div("who", root), board = div("board", root), left = side("left"), rows = div("rows", board);
-  const right = side("right"), hint = div("hint", root), planes = [left, right];
+  const who = div(root, "who"), board = div(root, "board"), left = side("left"), rows = div(board, "rows");
+  const right = side("right"), hint = div(root, "hint"), planes = [left, right];
   let body, size = LARGEST, buttons = [], cells = [], mix;
   let named = [];   // [plane, x, y, half width] of each name
 
   function side(name) {
-    const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
+    const box = div(board, `plane ${name}`), title = div(box, "title"), svg = shape("svg", { role: "group" }, box);
     return { box, title, svg, back: shape("g", {}, svg), front: shape("g", {}, svg), arrows: [] };
   }
 
   function build(read) {
     body = read;
-    who.replaceChildren(span("", body.text.who));
-    buttons = body.tokens.map((token, at) => button("", token, who, () => look(at)));
+    who.replaceChildren();
+    span(who, "", body.text.who);
+    buttons = body.tokens.map((token, at) => button(who, "", token, () => look(at)));
     rows.replaceChildren();
     cells = body.tokens.map((token) => {
-      const cell = div("cell", rows), name = node("b", "token", token, cell);
-      const dot = div("", cell), score = div("", cell);
-      return { name, dot, score, filled: div("", div("share", cell)), weight: div("weight", cell) };
+      const cell = div(rows, "cell"), name = node("b", cell, "token", token);
+      const dot = div(cell), score = div(cell);
+      return { name, dot, score, filled: div(div(cell, "share")), weight: div(cell, "weight") };
     });
     for (const each of planes) each.front.replaceChildren();
     left.arrows = [arrow(left, "q"), ...body.tokens.map((_, at) => arrow(left, "k", at))];
@@ -124,7 +125,7 @@ function viewOf(root, look) {
     const transform = `matrix(${dx} ${dy} ${-dy} ${dx} ${x} ${y})`;
     set(tip, { d: `M0 0L${-back} ${half}V${-half}Z`, transform, fill: colour });
     const wide = name.length * 0.32 * parseFloat(getComputedStyle(label).fontSize);
-    const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
+    const inside = (value, edge) => clamp(value, edge + MARGIN, size - edge - MARGIN);
     const wanted = y + dy * 14 + 4, high = inside(wanted, 10);
     const aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
     const beyond = x + dx * (6 + wide) + aside, across = inside(beyond, wide), out = dy < 0 ? -1 : 1;
@@ -136,7 +137,7 @@ function viewOf(root, look) {
   return { planes, build, draw };
 }
 
-const STEP = 0.1, hundredth = (value) => Math.round(value * 100) / 100 + 0;
+const STEP = 0.1;
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("arrows", ({ root, on, draw, send }) => {
@@ -156,7 +157,7 @@ export const mount = framed("arrows", ({ root, on, draw, send }) => {
   // Move an arrow's tip to a point, rounded to hundredths.
   function move({ kind, of = now.looks }, to) {
     const numbers = [...now[kind]];
-    numbers.splice(2 * of, 2, ...to.map((value) => hundredth(Math.min(body.high, Math.max(body.low, value)))));
+    numbers.splice(2 * of, 2, ...to.map((value) => hundredth(clamp(value, body.low, body.high))));
     now = { ...now, [kind]: numbers };
     draw();
     told.tell();

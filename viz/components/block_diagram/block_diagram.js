@@ -5,7 +5,7 @@ import { box, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("block", ({ root, on, send }) => {
-  const stage = div("stage", root);
+  const stage = div(root, "stage");
   let boxes = [], opened = "";
 
   function build({ size, alt, box: [width, height], ...body }) {
@@ -22,7 +22,6 @@ export const mount = framed("block", ({ root, on, send }) => {
   function mark() {
     for (const { name, group } of boxes) {
       const open = name === opened;
-      group.classList.toggle("open", open);
       set(group, { "aria-checked": open, tabindex: open ? 0 : -1 });
     }
   }

@@ -25,16 +25,9 @@ const loaded = (address) => (plotly ??= new Promise((resolve, reject) => {
   document.head.append(script);
 }));
 
-// Draw the buttons below a chart; `text` holds their labels.
-function tools(parent, text, tell) {
-  const row = div("clearhead-tools", parent);
-  for (const name of ["keep", "save"]) button(name, text[name], row, () => tell(name));
-  return row;
-}
-
 function begin(address, parent) {
-  const root = div("clearhead-chart", parent);
-  let data, tell, sent, said, config, times = 1, width, height, waits, seen, later, ended, listens, row;
+  const root = div(parent, "clearhead-chart");
+  let data, tell, sent, said, config, times = 1, width, height, waits, seen, later, ended, listens, saves;
 
   const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
   const tall = () => {
@@ -119,8 +112,11 @@ function begin(address, parent) {
 
   function update(call) {
     ({ data, setTriggerValue: tell } = call);
-    if (data.text.keep) row ??= tools(parent, data.text, (name) => tell("event", name));
-    if (row) row.querySelector(".save").ariaExpanded = data.saving;
+    if (data.text.keep && !saves) {
+      const row = div(parent, "clearhead-tools");
+      [, saves] = ["keep", "save"].map((name) => button(row, name, data.text[name], () => tell("event", name)));
+    }
+    if (saves) saves.ariaExpanded = data.saving;
     enlarge();
     [root.role, root.ariaLabel] = data.alt ? ["figure", data.alt] : [null, null];
     const now = JSON.stringify([data.data, data.layout, data.config]);
@@ -140,8 +136,6 @@ function begin(address, parent) {
     views.disconnect();
     clearTimeout(later);
     globalThis.Plotly?.purge(root);
-    root.remove();
-    row?.remove();
   }
   return { update, end };
 }

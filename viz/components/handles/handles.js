@@ -1,6 +1,6 @@
 // Handles on an SVG: bars, shares of a whole, or points. Dragging happens here; sends {values}.
-import { dragging, onKeys, telling } from "../js/input.js";
-import { div, figure, fill, fixed, framed } from "../js/shared.js";
+import { dragging, NUDGES, onKeys, telling } from "../js/input.js";
+import { clamp, div, figure, fill, fixed, framed, hundredth } from "../js/shared.js";
 import { axis, draggable, label, plane, set, shape } from "../js/svg.js";
 
 const TOP = 24, FOOT = 24;
@@ -14,7 +14,7 @@ const TOP = 24, FOOT = 24;
  *   handleOf: -1 for none; valuesAt: the pointer's position in the axes' units, across and up
  */
 function viewOf(root) {
-  const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg), hint = div("hint", root);
+  const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg), hint = div(root, "hint");
   let body, handles = [], box, area;
 
   function build(read) {
@@ -54,7 +54,7 @@ function viewOf(root) {
     if (points()) thin(values);
   }
 
-  const zero = () => Math.max(body.low, Math.min(0, body.high));
+  const zero = () => clamp(0, body.low, body.high);
 
   function drawAxes() {
     const { left, right, top, bottom } = box;
@@ -114,24 +114,20 @@ function viewOf(root) {
   return { svg, build, draw, handleOf, valuesAt, focus };
 }
 
-const STEPS = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1,
-  PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
-const rounded = (numbers) => numbers.map((each) => Math.round(each * 100) / 100);
-
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("drag", ({ root, on, draw, send }) => {
   const view = viewOf(root);
   let body, values = [], faint;
 
   const told = telling(() => {
-    const sent = rounded(values);
+    const sent = values.map(hundredth);
     send({ values: sent });
     return sent.join();
   });
 
   // Set one number. For shares, the others are adjusted proportionally so that the sum stays 1.
   function move(at, value) {
-    const to = Math.min(body.high, Math.max(body.low, value));
+    const to = clamp(value, body.low, body.high);
     const rest = values.reduce((sum, each) => sum + each, -values[at]);
     const others = (each) => Math.max(0, 1 - to) * (rest > 0 ? each / rest : 1 / (values.length - 1));
     values = (body.mode === "shares" ? values.map(others) : values).with(at, to);
@@ -159,9 +155,9 @@ export const mount = framed("drag", ({ root, on, draw, send }) => {
   });
   onKeys(on, view.svg, ({ target, key }) => {
     const at = view.handleOf(target), upright = !["ArrowLeft", "ArrowRight"].includes(key);
-    if (at < 0 || !STEPS[key]) return false;
+    if (at < 0 || !NUDGES[key]) return false;
     const index = body.mode === "points" ? 2 * at + upright : at;
-    move(index, values[index] + (STEPS[key] * (body.high - body.low)) / 100);
+    move(index, values[index] + (NUDGES[key] * (body.high - body.low)) / 100);
     told.tell();
   });
 
@@ -174,7 +170,7 @@ export const mount = framed("drag", ({ root, on, draw, send }) => {
     faint = read.faint;
     if (held() !== undefined) return;
     // a different number of values belongs to another question
-    if (told.takes(rounded(read.values).join()) || read.values.length !== values.length) ({ values } = read);
+    if (told.takes(read.values.map(hundredth).join()) || read.values.length !== values.length) ({ values } = read);
   }
 
   return { build, take, redraw: ({ heads }) => view.draw(values, faint, heads), leave: told.end };

@@ -1,11 +1,13 @@
 // Draw a chart with the plotly embedded in the page. Heatmaps become vector shapes, which stay sharp in print and on
 // projectors.
-import { STRUCK } from "../js/canvas.js";
+import { channels, pixels, STRUCK } from "../js/canvas.js";
 import { larger } from "../js/larger.js";
+import { clamp } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 import { fits } from "./present.js";
 
 const CELLS = 512 * 512;   // largest heatmap to convert
+const SHADES = 1024;       // steps of a colour scale
 const STRIKE = 8;          // smallest cell, in pixels, with a stroke if negative
 
 /** @param {HTMLElement} figure  contains the chart's specification */
@@ -26,52 +28,35 @@ export function chart(figure) {
 function shapes(stage) {
   const maps = stage._fullData.filter(({ type }) => type === "heatmap");
   stage.querySelectorAll("g.hm > image").forEach((image, at) => {
-    if (maps[at].hoverinfo === "skip") image.style.display = "none";   // a transparent layer for the cells' text
-    else vector(image, maps[at], negative(stage, maps[at]));
+    const { hoverinfo, z } = maps[at];
+    if (z.length * z[0].length > CELLS) return;
+    image.style.display = "none";
+    if (hoverinfo !== "skip") vector(image, maps[at], stage._fullLayout);   // others are layers for the cells' text
   });
 }
 
-// Find the cells to strike through, by row and column from the top left: negative ones, if the scale is symmetric and
-// no numbers are written.
-function negative(stage, { z, zmin, zmax, texttemplate, xaxis, yaxis }) {
-  if (zmin !== -zmax || texttemplate) return () => false;
-  const axis = (name) => stage._fullLayout[name[0] + "axis" + name.slice(1)].range;
-  const [left, right] = axis(xaxis), [bottom, top] = axis(yaxis);
-  return (row, column) => z.at(bottom > top ? row : -1 - row).at(left < right ? column : -1 - column) < -STRUCK * zmax;
-}
-
-// Draw one path per colour, reading the colour from the middle of each cell.
-function vector(image, { z, xgap, ygap }, negative) {
-  const rows = z.length, columns = z[0].length, source = image.getAttribute("href") ?? image.getAttribute("xlink:href");
+// Draw one path per colour, and strokes through negative cells if the scale is symmetric and no numbers are written.
+function vector(image, { z, zmin, zmax, colorscale, xgap, ygap, texttemplate, xaxis, yaxis }, layout) {
   const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
-  const drawn = [x, y, width, height, source].join();
-  if (rows * columns > CELLS || image.dataset.drawn === drawn) return;
-  image.dataset.drawn = drawn;
-  const picture = new Image();
-  picture.onload = () => {
-    const pen = new OffscreenCanvas(columns, rows).getContext("2d"), wide = width / columns, high = height / rows;
-    const large = Math.min(wide, high) >= STRIKE, struck = [], paths = {};
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(picture, 0, 0, columns, rows);
-    const { data } = pen.getImageData(0, 0, columns, rows);
-    for (let row = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++) {
-        const [red, green, blue, cover] = data.subarray(4 * (row * columns + column));
-        if (!cover) continue;
-        const left = x + column * wide + xgap / 2, top = y + row * high + ygap / 2;
-        (paths[`rgb(${red},${green},${blue})`] ??= []).push(rectangle(left, top, wide - xgap, high - ygap));
-        if (large && negative(row, column)) struck.push(stroke(left, top, wide, high));
-      }
+  const rows = z.length, columns = z[0].length, wide = width / columns, high = height / rows, struck = [], paths = {};
+  const axis = (name) => layout[name[0] + "axis" + name.slice(1)].range, [left, right] = axis(xaxis);
+  const [bottom, top] = axis(yaxis), shades = pixels(colorscale.map(([, stop]) => stop), SHADES);
+  const strikes = zmin === -zmax && !texttemplate && Math.min(wide, high) >= STRIKE;
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      const value = z.at(bottom > top ? row : -1 - row).at(left < right ? column : -1 - column);
+      if (!Number.isFinite(value)) continue;
+      const shade = shades[Math.round(clamp((value - zmin) / (zmax - zmin), 0, 1) * (SHADES - 1))];
+      const across = x + column * wide, down = y + row * high;
+      (paths[`rgb(${channels(shade)})`] ??= []).push(rectangle(across + xgap / 2, down + ygap / 2, wide - xgap, high - ygap));
+      if (strikes && value < -STRUCK * zmax) struck.push(stroke(across, down, wide, high));
     }
-    image.parentNode.querySelector(".cells")?.remove();
-    const cells = shape("g", { class: "cells" }, image.parentNode);
-    for (const [fill, path] of Object.entries(paths)) shape("path", { d: path.join(""), fill, stroke: "none" }, cells);
-    const strokes = { d: struck.join(""), stroke: "#000", "stroke-opacity": 0.5, fill: "none" };
-    if (struck.length) shape("path", strokes, cells);
-    image.after(cells);
-    image.style.display = "none";
-  };
-  picture.src = source;
+  }
+  image.parentNode.querySelector(".cells")?.remove();
+  const cells = shape("g", { class: "cells" }, image.parentNode);
+  for (const [fill, path] of Object.entries(paths)) shape("path", { d: path.join(""), fill, stroke: "none" }, cells);
+  shape("path", { d: struck.join(""), stroke: "#000", "stroke-opacity": 0.5, fill: "none" }, cells);
+  image.after(cells);
 }
 
 const short = (path) => path.replace(/\.(\d\d)\d+/g, ".$1");   // two decimals

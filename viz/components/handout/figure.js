@@ -1,8 +1,16 @@
 // Read a figure's messages in a page without a server, and draw the controls of an open head.
-import { button, node } from "../js/shared.js";
+import { button, div, node } from "../js/shared.js";
 
 /**
- * Decode a figure's message: zlib format (RFC 1950) in base64.
+ * Decode the messages in a figure's scripts: zlib format (RFC 1950) in base64.
+ * @param {Element} parent
+ * @param {...string} names  classes of the scripts
+ * @returns {Promise<Uint8Array[]>}
+ */
+export const messagesIn = (parent, ...names) =>
+  Promise.all(names.map((name) => bytesIn(parent.querySelector(`script.${name}`))));
+
+/**
  * @param {HTMLScriptElement} script
  * @returns {Promise<Uint8Array>}
  */
@@ -13,15 +21,20 @@ export async function bytesIn(script) {
 }
 
 /**
- * Create an element's shadow root with a style sheet, for a component.
+ * Draw a component in an element's shadow root.
  * @param {Element} parent
- * @param {string} css
- * @returns {ShadowRoot}
+ * @param {{mount: import("../js/component.js").Mount, css: string}} component
+ * @param {Uint8Array} body
+ * @param {Uint8Array} state
+ * @param {(event: *) => void} send
+ * @returns {{update: (message: Uint8Array | object) => void}}
  */
-export function stageOf(parent, css) {
+export function drawn(parent, { mount, css }, body, state, send) {
   const stage = parent.attachShadow({ mode: "open" });
-  node("style", "", css, stage);
-  return stage;
+  node("style", stage, "", css);
+  const view = mount(stage, body, send);
+  view.update(state);
+  return view;
 }
 
 /**
@@ -33,20 +46,20 @@ export function stageOf(parent, css) {
  * @returns {HTMLDivElement}
  */
 export function choices(words, state, signed, update) {
-  const bar = node("div", "choices"), drawn = [];
+  const bar = div(undefined, "choices"), offered = [];
   const offer = (field, value, text) => {
-    const made = button("", text, bar, () => {
+    const made = button(bar, "", text, () => {
       state[field] = field === "transpose" ? !state.transpose : value;
       mark();
       update({ part: "state", [field]: state[field] });
     });
-    drawn.push([made, field, value]);
+    offered.push([made, field, value]);
   };
   for (const field of signed ? [] : ["lens", "scale"]) {
     for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
   }
   offer("transpose", true, words.transpose);
-  const mark = () => drawn.forEach(([made, field, value]) => { made.ariaPressed = state[field] === value; });
+  const mark = () => offered.forEach(([made, field, value]) => { made.ariaPressed = state[field] === value; });
   mark();
   return bar;
 }

@@ -1,27 +1,21 @@
 // Draw a handout without a server: every figure's messages are embedded, the components' code and styles are passed in,
 // and no requests are made.
+import { headsOf } from "../head_grid/layout.js";
 import { header } from "../js/messages.js";
 import { chart } from "./chart.js";
-import { bytesIn, choices, stageOf } from "./figure.js";
+import { choices, drawn, messagesIn } from "./figure.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";
 
 const words = JSON.parse(document.querySelector("#words").textContent);
 
-async function component(figure, { mount, css }) {
-  const part = (each) => bytesIn(figure.querySelector(`script.${each}`));
-  const [body, state] = await Promise.all(["body", "state"].map(part));
+async function component(figure, own) {
+  const [body, state] = await messagesIn(figure, "body", "state");
   const content = header(body), { height, bound } = content;
-  const stage = stageOf(figure.querySelector(".live"), css);
-  const view = mount(stage, body, (at) => figure.dataset.kind === "head_grid" && jump(figure, headAt(content, at)));
-  view.update(state);
+  const view = drawn(figure.querySelector(".live"), own, body, state,
+    (at) => figure.dataset.kind === "head_grid" && jump(figure, headsOf(content)[at].join(".")));
   if (figure.dataset.kind === "head_view") figure.prepend(choices(words, header(state), bound, view.update));
   if (height) fits(figure, (room) => view.update({ part: "body", height: room ?? height }));
-}
-
-// Return the name of the head whose thumbnail has this index.
-function headAt({ layers, heads }, at) {
-  return heads.flatMap((count, row) => Array.from({ length: count }, (_, head) => `${layers[row]}.${head}`))[at];
 }
 
 // Show the head chosen in a grid, if the handout contains it for the same question.
@@ -35,9 +29,9 @@ function jump(from, head) {
  * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components  by name
  */
 export function start(components) {
-  const drawn = [...document.querySelectorAll("figure[data-kind]")].map((figure) => {
+  const all = [...document.querySelectorAll("figure[data-kind]")].map((figure) => {
     const { kind } = figure.dataset, own = { chart, table }[kind];
     return own ? own(figure) : component(figure, components[kind]);
   });
-  Promise.all(drawn).finally(() => present(words));
+  Promise.all(all).finally(() => present(words));
 }

@@ -1,7 +1,7 @@
 // Presentation mode: one figure fills the screen with large text. P or #present in the URL starts it, arrow keys step,
 // and Escape ends it.
 import { SCREENS } from "../js/input.js";
-import { div, fill } from "../js/shared.js";
+import { clamp, div, fill } from "../js/shared.js";
 
 const FRAME = 112, LEGEND = 76;   // pixels before enlargement: around picture and caption; above and below a picture
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
@@ -19,7 +19,7 @@ export function fits(figure, fit) {
 /** @param {{place: string}} words */
 export function present(words) {
   const figures = [...document.querySelectorAll("figure")], { classList } = document.body,
-    place = div("place", document.body);
+    place = div(document.body, "place");
   let at = 0;
 
   // A page inside a notebook's iframe has no URL of its own.
@@ -28,7 +28,7 @@ export function present(words) {
   }
 
   function show(next) {
-    at = Math.max(0, Math.min(figures.length - 1, next));
+    at = clamp(next, 0, figures.length - 1);
     figures.forEach((figure, here) => figure.classList.toggle("now", here === at));
     place.textContent = fill(words.place, { at: at + 1, of: figures.length });
     fit(figures[at]);
@@ -37,7 +37,7 @@ export function present(words) {
 
   // Enlarge the text as far as the window's width allows, and the picture to the height left by the caption.
   function fit(figure) {
-    const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
+    const zoom = clamp(innerWidth / 720, 1, 2.4), legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
     const beside = getComputedStyle(figure).flexDirection === "row";
     const room = innerHeight - (beside ? 0 : figure.querySelector("figcaption").offsetHeight) - FRAME;
     document.body.style.setProperty("--large", zoom);
@@ -66,7 +66,7 @@ export function present(words) {
   document.addEventListener("keydown", (event) => {
     const presenting = classList.contains("presenting"), inside = event.composedPath()[0].closest?.(WITHIN);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "p" || event.key === "P") presenting ? stop() : begin(nearest());
+    if (event.key.toLowerCase() === "p") presenting ? stop() : begin(nearest());
     else if (presenting && event.key === "Escape") stop();
     else if (presenting && !inside && SCREENS[event.key]) show(at + SCREENS[event.key]);
     else return;
@@ -75,5 +75,5 @@ export function present(words) {
   addEventListener("resize", () => classList.contains("presenting") && fit(figures[at]));
   document.querySelector("#present")?.addEventListener("click", () => begin(nearest()));
   const asked = location.hash.match(/^#present(?:=(\d{1,3}))?$/);
-  if (asked && figures.length) begin(asked[1] ? Number(asked[1]) - 1 : 0);
+  if (asked && figures.length) begin((asked[1] ?? 1) - 1);
 }

@@ -1,6 +1,6 @@
 // The count for one answer, or the button that clears all counts. The tab stores them, so they survive a reload.
 import { mountOnce, styles } from "../js/lifecycle.js";
-import { button, div, fill, span } from "../js/shared.js";
+import { button, clamp, div, fill, span } from "../js/shared.js";
 import { store, stored } from "../js/storage.js";
 
 const NAME = "clearhead hands ", CHANGED = "clearhead-hands", KEY = "clearhead-hand", MOST = 9999;
@@ -17,11 +17,10 @@ function write(question, counts) {
   document.dispatchEvent(new CustomEvent(CHANGED));
 }
 
-function begin(parent) {
-  const root = div("hands", parent), bar = div("bar", root), fewer = button("fewer", "−", root, () => add(-1));
-  const count = span("count", "", root), more = button("more", "+", root, () => add(1));
-  const clear = button("clear", "", root, () => write(data.question, []));
-  const ended = new AbortController(), { signal } = ended;
+function begin(parent, _, on) {
+  const root = div(parent, "hands"), bar = div(root, "bar"), fewer = button(root, "fewer", "−", () => add(-1));
+  const count = span(root, "count"), more = button(root, "more", "+", () => add(1));
+  const clear = button(root, "clear", "", () => write(data.question, []));
   let data;
   count.role = "status";
 
@@ -43,24 +42,19 @@ function begin(parent) {
 
   function add(by) {
     const counts = read(data.question, data.answers), own = counts[data.place] + by;
-    write(data.question, counts.with(data.place, Math.max(0, Math.min(MOST, own))));
+    write(data.question, counts.with(data.place, clamp(own, 0, MOST)));
   }
 
-  document.addEventListener(CHANGED, show, { signal });
-  document.addEventListener(KEY, ({ detail: { hand, by } }) => {
+  on(document, CHANGED, show);
+  on(document, KEY, ({ detail: { hand, by } }) => {
     if (hand === data.place && !data.told && root.getClientRects().length) add(by);
-  }, { signal });
+  });
 
   function update(call) {
     [data] = call.data;
     show();
   }
-
-  function end() {
-    ended.abort();
-    root.remove();
-  }
-  return { update, end };
+  return { update };
 }
 
 /** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */

@@ -81,7 +81,7 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     heads_per_kv: number of query heads per key head. height: in pixels. silence: whether heads can be silenced with a
     click. behind: the picture behind the thumbnails.
     """
-    header = own_constants(None if behind is None else behind.most) | {
+    header = own_constants(overview.pool, None if behind is None else behind.most) | {
               "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
               "height": height, "silence": silence,
@@ -93,21 +93,24 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     return message("body", room, header, sections)
 
 
-def own_constants(most: float | None) -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours, texts and the ends of the colour
-    bar. most: see GridPicture; None without a picture."""
-    common = constants("grid")
+def own_constants(pool: tuple[int, int], most: float | None) -> dict[str, object]:
+    """Return the part of the body that saved files omit and the app supplies: colours, texts and the legend, which is
+    the ends of the colour bar and notes. pool: rows and columns of weights per cell. most: see GridPicture; None
+    without a picture."""
+    common, words = constants("grid"), strings("components")["grid"]
     if most is None:
-        return common | {"ends": ["0", "1"]}
-    return common | {"colours": theme.COMPONENT | {"glow": glow.css_colours()}, "ends": ["1×", f"{most:g}×"]}
+        pooled = [words("pooled", rows=pool[0], columns=pool[1])] if max(pool) > 1 else []
+        return common | {"legend": ["0", "1", words["scale"], words["thumbnail"], *pooled]}
+    return common | {"colours": theme.COMPONENT | {"glow": glow.css_colours()},
+                     "legend": ["1×", f"{most:g}×", words["picture_row"]]}
 
 
 def derived(values: HeadValues, silences: bool = False) -> dict[str, object]:
-    """Return the part of the state that saved files omit: the badge's text, the number at full colour and the ends of
-    the colour bar, and whether a click silences."""
+    """Return the part of the state that saved files omit: the badge's text, the number at full colour and the legend,
+    and whether a click silences."""
     ticks = values.ticks
     return {"rank": strings("components")["grid"]["rank_value" if values.ranked else "rank"], "silences": silences,
-            "reach": values.reach, "ends": [ticks[0][1], ticks[-1][1]]}
+            "reach": values.reach, "legend": [ticks[0][1], ticks[-1][1], *filter(None, [values.label])]}
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:

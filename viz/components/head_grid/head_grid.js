@@ -1,7 +1,7 @@
 // All heads as thumbnails. Hovering and keyboard movement stay in the browser; a choice sends the head's index,
 // {silence: index} or {figure: index}.
-import { barOf, canvasOf, canvasOfPicture, canvasOfSteps, drawOver, paint, pixels, signedBar, strike,
-  STRUCK } from "../js/canvas.js";
+import { barOf, canvasOf, canvasOfPicture, canvasOfSteps, drawOver, paint, pixels, strike, STRUCK,
+  weightBar } from "../js/canvas.js";
 import { explored } from "../js/input.js";
 import { div, figure, fill, framed, heightFor, node, place, span, tooltip, within } from "../js/shared.js";
 import { byLayer, byRank } from "./layout.js";
@@ -16,10 +16,10 @@ import { byLayer, byRank } from "./layout.js";
  *   reach: (index?: number) => void, about: (index: number) => [string, string[][]]}} see explored()
  */
 function viewOf(root) {
-  const scroll = div("scroll", root), stage = div("stage", scroll);
-  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
-  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(name, stage));
-  const badges = div("", stage), legend = div("legend", root);
+  const scroll = div(root, "scroll"), stage = div(scroll, "stage");
+  const canvas = node("canvas", stage), labels = div(stage);
+  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(stage, name));
+  const badges = div(stage), legend = div(root, "legend");
   let body, state, plan;
 
   canvas.role = "img";
@@ -85,7 +85,7 @@ function viewOf(root) {
 
   // Return one colour per number, on a scale from 0 or symmetric around 0.
   function tints(colours) {
-    const { signed, reach } = state, scale = pixels(signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
+    const { signed, reach } = state, scale = pixels(signed ? colours.signed : colours.ramp, 511);
     const along = (share) => (signed ? (share + 1) / 2 : Math.max(0, share));
     return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / reach))]);
   }
@@ -94,9 +94,9 @@ function viewOf(root) {
     const { labels: all, long, spots } = plan, { row, head } = body.text;
     labels.replaceChildren();
     for (const { kind, layer, text = long ? fill(row, { layer }) : layer, x, y, width } of all) {
-      place(node("div", `label ${kind}`, text, labels), x, y, width);
+      place(div(labels, `label ${kind}`, text), x, y, width);
     }
-    if (long) place(node("div", "label row", head, labels), 0, -1, spots[0].x - 6);
+    if (long) place(div(labels, "label row", head), 0, -1, spots[0].x - 6);
   }
 
   const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
@@ -110,13 +110,13 @@ function viewOf(root) {
     around(opened, spotOf(state.open), 2);
     badges.replaceChildren();
     for (const spot of body.masked_out.map(spotOf)) {
-      if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
+      if (spot) place(div(badges, "masked"), spot.x, spot.y, plan.side, plan.side);
     }
-    for (const spot of (state.figure ?? []).map(spotOf)) if (spot) around(div("mark together", badges), spot, 2);
+    for (const spot of (state.figure ?? []).map(spotOf)) if (spot) around(div(badges, "mark together"), spot, 2);
     for (const [index, rank] of state.marks) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
-      const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
+      const badge = div(badges, small ? "badge dot" : "badge", small ? "" : rank);
       // inside the thumbnail, because between two rows it would be ambiguous
       place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);
     }
@@ -126,14 +126,12 @@ function viewOf(root) {
   }
 
   function drawLegend(colours) {
-    const { text: words, pool: [rows, columns], picture } = body, { values, signed, of } = state, bar = span("bar");
-    const texts = values ? [of] : picture ? [words.picture_row] : [words.scale, words.thumbnail];
-    if (!values && !picture && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
-    bar.style.background = colours.gradient;
-    if (values && signed) bar.style.background = signedBar(body.colours.signed[colours.theme], colours.paper);
-    else if (!values && picture) bar.style.background = barOf(body.opacity, body.colours.glow);
-    const [low, ...others] = [...(values ? state : body).ends, ...texts].filter(Boolean).map((text) => span("", text));
-    legend.replaceChildren(low, bar, ...others);
+    const { values, signed } = state, [low, ...others] = (values ? state : body).legend;
+    legend.replaceChildren();
+    span(legend, "", low);
+    span(legend, "bar").style.background = values || !body.picture ? weightBar(colours, signed)
+      : barOf(body.opacity, colours.glow);
+    for (const text of others) span(legend, "", text);
   }
 
   const nameOf = (index) => fill(body.text[body.masked_out.includes(index) ? "masked_out" : "name"], spotOf(index));

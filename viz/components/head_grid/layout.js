@@ -1,4 +1,5 @@
 // Compute the position of each head, without access to the document.
+import { clamp } from "../js/shared.js";
 
 /**
  * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
@@ -57,15 +58,23 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
 }
 
 /**
+ * Return all heads as [layer, head], in the body's order.
+ * @param {object} body  the grid's body
+ * @returns {[number, number][]}
+ */
+export const headsOf = ({ layers, heads }) =>
+  layers.flatMap((layer, row) => Array.from({ length: heads[row] }, (_, head) => [layer, head]));
+
+/**
  * Arrange heads by rank, in rows of thumbnails with the names below.
  * @param {object} body  the grid's body
  * @param {number[]} order  head indices
  * @param {number} width  available pixels
  * @returns {Plan}
  */
-export function byRank({ layers, heads }, order, width) {
-  const every = layers.flatMap((layer, row) => Array.from({ length: heads[row] }, (_, head) => [layer, head]));
-  const pitch = Math.floor(Math.max(44, Math.min(LARGEST, width / Math.ceil(Math.sqrt(order.length * 1.6)))));
+export function byRank(body, order, width) {
+  const every = headsOf(body), columns = Math.ceil(Math.sqrt(order.length * 1.6));
+  const pitch = Math.floor(clamp(width / columns, 44, LARGEST));
   const across = Math.max(1, Math.floor(width / pitch)), side = pitch - 6, step = side + NAME + 6;
   const spots = order.map((index, at) => {
     const [layer, head] = every[index], row = Math.floor(at / across);

@@ -2,12 +2,12 @@
 // selections are sent, as {token, pair}. During a prediction the head is covered: the browser has no weights, the
 // reader marks cells, and {marks} is sent at the end.
 import { ARROWS, onKeys, presses } from "../js/input.js";
-import { button, div, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
+import { button, clamp, div, fill, framed, heightFor, span, tooltip } from "../js/shared.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
 import { covered, marksOf } from "./prediction.js";
 import { text } from "./text.js";
-import { legendOf, wordsOf } from "./words.js";
+import { drawLegend, wordsOf } from "./words.js";
 
 /**
  * The data that lenses receive: body and state, the tokens of both axes, the marks, the colours and the available size.
@@ -31,8 +31,8 @@ const LENSES = { matrix, lines, text };
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("view", ({ root, on, draw, send }) => {
-  const sentence = div("say", root), board = div("board", root), legend = div("legend", root);
-  const table = div("unseen", root), tip = tooltip(root), view = {};
+  const sentence = div(root, "say"), board = div(root, "board"), legend = div(root, "legend");
+  const table = div(root, "unseen"), tip = tooltip(root), view = {};
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
   view.turn = (pair) => (view.state.transpose ? pair.toReversed() : pair);
@@ -46,20 +46,17 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
   board.role = "application";
 
   function redraw(colours) {
-    const { state, body } = view, dark = colours.theme === "dark";
-    view.colours = { ...colours, line: colours.ramp[dark ? 6 : 5], signed: body.colours.signed[colours.theme],
-      masked: dark ? "#1b212c" : "#eeeff2" };
-    view.width = root.clientWidth;
-    view.height = heightFor(board, body.height);
+    const { state, body } = view;
+    Object.assign(view, { colours, width: root.clientWidth, height: heightFor(board, body.height) });
     if (drawn !== state.lens) {
       board.replaceChildren();
-      lens = LENSES[state.lens](div(`stage ${state.lens}`, board), view);
+      lens = LENSES[state.lens](div(board, `stage ${state.lens}`), view);
       drawn = state.lens;
     }
     lens.draw();
     rest();
     if (held) pointAgain();
-    drawLegend();
+    drawBelow();
     const head = headName(0), size = { head, rows: view.rows.texts.length, columns: view.columns.texts.length };
     board.ariaLabel = fill(body.text.keys, { head });
     for (const canvas of board.querySelectorAll("canvas")) {
@@ -105,30 +102,30 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
     }, 200);
   }
 
-  function drawLegend() {
+  function drawBelow() {
     const { marking } = view.state;
-    legend.classList.toggle("asks", Boolean(marking));
+    legend.classList.toggle("asks", marking);
     if (marking) drawButtons();
-    else legend.replaceChildren(...legendOf(view, headName));
+    else drawLegend(legend, view, headName);
   }
 
   // While the head is covered, show the number of marked cells and the button that reveals the head.
   function drawButtons() {
     const words = view.body.text, count = view.marks.inside().length;
     legend.replaceChildren();
-    const reveal = button("reveal", words.reveal, legend, () => {
+    const reveal = button(legend, "reveal", words.reveal, () => {
       send({ marks: view.marks.tokens() });
       if (!view.state.alone) return;
       view.state.marking = false;
       look();
       draw();
     });
-    const clear = button("", words.clear, legend, () => {
+    const clear = button(legend, "", words.clear, () => {
       view.marks.clear();
       marked(words.none);
     });
     reveal.disabled = clear.disabled = !count;
-    span("", fill(words.count, { count }), legend);
+    span(legend, "", fill(words.count, { count }));
   }
 
   function marked(news) {
@@ -167,7 +164,7 @@ export const mount = framed("view", ({ root, on, draw, send }) => {
   // Arrow keys move between rows, and within a row between cells; in the text lens they move the query token.
   function move([right, down]) {
     const { focus, pair, lens: kind, transpose } = view.state, step = right + down;
-    const inside = (at, axis) => Math.max(0, Math.min(axis.texts.length - 1, at));
+    const inside = (at, axis) => clamp(at, 0, axis.texts.length - 1);
     cursor ??= { row: focus ?? 0, column: undefined };
     const { row, column } = cursor, next = column === undefined ? pair?.[1] ?? row : column + step;
     if (kind === "text" || Boolean(down) !== transpose) cursor.row = inside(row + step, view.rows);

@@ -42,7 +42,7 @@ export function namesOf(parent, { texts, flags }, name, pitch, put, least = READ
     return made;
   }
   for (let at = 0; at < texts.length; at += Math.ceil(least / pitch)) base.push([at, draw(at, "", parent)]);
-  const hot = div("", parent);
+  const hot = div(parent);
   return (marks) => {
     hot.replaceChildren();
     light(marks, pitch, base, (at, kind) => draw(at, `hot ${kind}`, hot), least);

@@ -9,7 +9,7 @@ const REACH = 5;   // pixels from a line at which it is under the pointer
 
 /** @type {import("./head_view.js").Lens} */
 export function lines(stage, view) {
-  const [base, front] = ["base", ""].map((name) => node("canvas", name, undefined, stage)), labels = div("", stage);
+  const [base, front] = ["base", ""].map((name) => node("canvas", stage, name)), labels = div(stage);
   let size, steps, names, least;
 
   function measure() {

@@ -1,6 +1,6 @@
 // The matrix lens: queries as rows, keys as columns (or transposed). The cells are drawn on one canvas, with elements
 // on top for everything that moves.
-import { canvasOf, paint, pixels, rule, strike, STRUCK } from "../js/canvas.js";
+import { canvasOf, paint, pixels, rule, smallCanvas, strike, STRUCK } from "../js/canvas.js";
 import { div, node, place, pointOf, within, zoomOf } from "../js/shared.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 import { namesOf } from "./labels.js";
@@ -10,9 +10,9 @@ const FEW = 20;   // up to this many tokens, lecture mode shows all names, even 
 
 /** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {
-  const canvas = node("canvas", "", undefined, stage), labels = div("labels", stage), marked = div("", stage);
+  const canvas = node("canvas", stage), labels = div(stage, "labels"), marked = div(stage);
   const [down, across, focused, paired] = ["band down", "band across", "row", "pair"].map(
-    (name) => div(`box ${name}`, stage));
+    (name) => div(stage, `box ${name}`));
   let codes, names, size;
 
   // The codes, transposed if needed. 0 means masked, so an unmasked weight of 0 gets the smallest other code.
@@ -59,9 +59,8 @@ export function matrix(stage, view) {
     for (let code = 0; code < CODES; code++) colour[code] = shades[Math.round(along(code) * (SHADES - 1))];
     if (body.scores || body.bound || body.absent) [colour[0]] = pixels([colours.masked, colours.masked], 1);
     paint(codes, 0, [v, h], colour, new Uint32Array(image.data.buffer), [rows, columns]);
-    const cells = node("canvas");
-    [cells.width, cells.height] = [columns, rows];
-    cells.getContext("2d").putImageData(image, 0, 0);
+    const [cells, small] = smallCanvas(columns, rows);
+    small.putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;
     pen.drawImage(cells, 0, 0, canvas.width, canvas.height);
     if (body.bound && wide >= 8 && high >= 8) strikeNegative(pen, signed);
@@ -85,7 +84,7 @@ export function matrix(stage, view) {
   function drawMarks() {
     marked.replaceChildren();
     marked.className = view.state.marking ? "guess" : "guess shown";
-    for (const cell of view.marks.inside()) around(div("box", marked), ...view.turn(cell), 0);
+    for (const cell of view.marks.inside()) around(div(marked, "box"), ...view.turn(cell), 0);
   }
 
   function lineUp(pen, inside) {

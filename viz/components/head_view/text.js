@@ -1,5 +1,5 @@
 // The text lens: running text with each word coloured by its attention weight from the token in focus.
-import { pixels } from "../js/canvas.js";
+import { channels, pixels } from "../js/canvas.js";
 import { brightness, inWindow, node, token } from "../js/shared.js";
 import { strengths } from "./codes.js";
 
@@ -11,7 +11,7 @@ export function text(stage, view) {
   stage.style.height = "auto";
 
   function paragraph(axis, name) {
-    const made = node("p", `words ${name}`, undefined, stage);
+    const made = node("p", stage, `words ${name}`);
     return axis.texts.map((each, at) => {
       if (at && !(axis.flags[at] & 4)) made.append(" ");
       const word = token(each, axis.flags[at], made);
@@ -53,7 +53,7 @@ export function text(stage, view) {
       const tint = from === null ? 0 : Math.round(steps[weights.values[from * columns + at]] * (TINTS - 1));
       if (tint === tints[at]) return;
       tints[at] = tint;
-      const rgb = [0, 8, 16].map((bits) => (shades[tint] >> bits) & 255);
+      const rgb = channels(shades[tint]);
       word.style.background = tint ? `rgb(${rgb})` : "";
       word.style.color = tint ? readable(rgb) : "";
     });

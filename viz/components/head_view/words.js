@@ -1,5 +1,5 @@
 // The texts of an open head: names, numbers, sentences, the row in focus as a table, and the legend of its colours.
-import { signedBar } from "../js/canvas.js";
+import { weightBar } from "../js/canvas.js";
 import { number } from "../js/messages.js";
 import { figure, fill, fixed, scaleBar, span, table } from "../js/shared.js";
 import { valueOf } from "./codes.js";
@@ -17,8 +17,8 @@ export function wordsOf(view) {
     const from = name(view.rows, row);
     return view.body.blind.includes(row) ? fill(view.body.text.blind, { from }) : from;
   };
-  const between = (row, column) => ({ from: name(view.rows, row), to: name(view.columns, column) });
-  const pairName = (row, column) => fill(view.body.text.pair, between(row, column));
+  const pairName = (row, column) =>
+    fill(view.body.text.pair, { from: name(view.rows, row), to: name(view.columns, column) });
 
   function headName(number) {
     const [layer, head] = view.body.heads[number];
@@ -96,27 +96,22 @@ export function wordsOf(view) {
 }
 
 /**
- * Return the elements of the legend below the picture. headName: returns a head's name, for lenses with several heads.
+ * Draw the legend below the picture. headName: returns a head's name, for lenses with several heads.
+ * @param {HTMLElement} legend
  * @param {import("./head_view.js").View} view
  * @param {(number: number) => string} headName
- * @returns {HTMLElement[]}
  */
-export function legendOf(view, headName) {
+export function drawLegend(legend, view, headName) {
   const { body, state, colours } = view, { text: words, bound } = body;
+  const entry = (text, colour) => span(legend, "entry", text).style.setProperty("--head", colour);
+  legend.replaceChildren();
   if (body.heads.length > 1 && state.lens === "lines") {
-    return body.heads.map((_, head) => entry(headName(head), colours.heads[head]));
+    return body.heads.forEach((_, head) => entry(headName(head), colours.heads[head]));
   }
-  const nodes = [span("", bound ? words.change : words.weight),
-    scaleBar(undefined, bound ? signedBar(colours.signed, colours.paper) : colours.gradient, body.ticks[state.scale]),
-    span("", [words[state.scale], state.why_scale].filter(Boolean).join(", "))];
-  if (state.lens === "matrix" && view.hidden) nodes.push(entry(words.masked, colours.masked));
-  if (state.lens === "matrix" && body.absent) nodes.push(entry(words.absent, colours.masked));
-  if (view.marks.inside().length && state.lens !== "lines") nodes.push(span("entry guess", words.yours));
-  return nodes;
-}
-
-function entry(text, colour) {
-  const made = span("entry", text);
-  made.style.setProperty("--head", colour);
-  return made;
+  span(legend, "", bound ? words.change : words.weight);
+  scaleBar(legend, weightBar(colours, bound), body.ticks[state.scale]);
+  span(legend, "", [words[state.scale], state.why_scale].filter(Boolean).join(", "));
+  if (state.lens === "matrix" && view.hidden) entry(words.masked, colours.masked);
+  if (state.lens === "matrix" && body.absent) entry(words.absent, colours.masked);
+  if (view.marks.inside().length && state.lens !== "lines") span(legend, "entry guess", words.yours);
 }

@@ -18,6 +18,13 @@ export function pixels(stops, steps) {
 }
 
 /**
+ * Return the red, green and blue of a 32-bit pixel.
+ * @param {number} pixel
+ * @returns {number[]}
+ */
+export const channels = (pixel) => [0, 8, 16].map((bits) => (pixel >> bits) & 255);
+
+/**
  * Draw a matrix of codes into an array of pixels. A pixel that covers several cells takes the largest code, so that no
  * strong weight disappears.
  * @param {ArrayLike<number>} codes
@@ -100,15 +107,17 @@ export function strike(pen, x, y, wide, high, colour) {
   pen.stroke();
 }
 
+const gradient = (stops) => `linear-gradient(90deg, ${stops.join()})`;
+
 /**
- * Return the bar of a signed scale, whose negative half has the same strokes as the cells.
- * @param {string[]} stops
- * @param {string} paper
+ * Return the bar of the weights or of a signed scale, whose negative half has the same strokes as the cells.
+ * @param {object} colours  see palette()
+ * @param {*} isSigned
  * @returns {string} a CSS background
  */
-export function signedBar(stops, paper) {
+export function weightBar({ ramp, signed, paper }, isSigned) {
   const strokes = `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat`;
-  return `${strokes}, linear-gradient(90deg, ${stops.join()})`;
+  return isSigned ? `${strokes}, ${gradient(signed)}` : gradient(ramp);
 }
 
 /**
@@ -117,7 +126,13 @@ export function signedBar(stops, paper) {
  */
 export const STEPS = 255;
 
-function smallCanvas(wide, high) {
+/**
+ * Create a canvas of this many pixels.
+ * @param {number} wide
+ * @param {number} high
+ * @returns {[HTMLCanvasElement, CanvasRenderingContext2D]}
+ */
+export function smallCanvas(wide, high) {
   const canvas = node("canvas");
   [canvas.width, canvas.height] = [wide, high];
   return [canvas, canvas.getContext("2d")];
@@ -186,5 +201,5 @@ export function barOf(opacity, colours, below = []) {
   const few = (list) => list.filter((_, step) => step % 51 === 0);
   const stops = [...few(below).toReversed(), ...few(colours)];
   const thinned = stops.map((stop) => `color-mix(in srgb, ${stop} ${100 * opacity}%, transparent)`);
-  return `linear-gradient(90deg, ${thinned.join()}), rgb(108 108 108)`;
+  return `${gradient(thinned)}, rgb(108 108 108)`;
 }

@@ -1,10 +1,15 @@
 // What pointers and keys do in every component: arrow keys, exploring a picture, and dragging.
+import { clamp } from "./shared.js";
 
 /** @type {Record<string, number[]>} columns and rows by which a key moves */
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** @type {Record<string, number>} screens by which a key moves; presenter remotes send the page keys */
 export const SCREENS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
+
+/** @type {Record<string, number>} hundredths of its range by which a key moves a handle */
+export const NUDGES = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10,
+  Home: -Infinity, End: Infinity };
 
 const LINE = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
@@ -15,7 +20,7 @@ const LINE = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -I
  * @param {number} count
  * @returns {number | undefined}
  */
-export const stepped = ({ key }, at, count) => LINE[key] && Math.max(0, Math.min(count - 1, at + LINE[key]));
+export const stepped = ({ key }, at, count) => LINE[key] && clamp(at + LINE[key], 0, count - 1);
 
 /**
  * Return whether a key presses a button.

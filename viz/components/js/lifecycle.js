@@ -1,8 +1,11 @@
 // Adapt components to Streamlit, which calls a function repeatedly for the same element, with one clean-up at the end.
+import { div, listeners, node } from "./shared.js";
+
 /**
  * Return a function for Streamlit that creates the element's content once and then updates it.
- * @param {(parent: HTMLElement, call: object) => {update: (call: object) => void, end: () => void}} begin  creates the
- *   content; update is called every time, and end when the element is removed
+ * @param {(root: HTMLElement, call: object, on: import("./shared.js").On) => {update: (call: object) => void,
+ *   end?: () => void}} begin  creates the content; update is called every time, and end before the root and the
+ *   listeners are removed
  * @param {string} [css]  style sheet of the element
  * @returns {(call: object) => () => void} the function that Streamlit calls
  */
@@ -26,11 +29,10 @@ export const mountOnce = (begin, css = "") => (call) => {
 };
 
 function start(begin, css, call) {
-  const style = document.createElement("style");
-  style.textContent = css;
-  call.parentElement.append(style);
-  const { update, end } = begin(call.parentElement, call);
-  return { begin, update, end: () => (style.remove(), end()) };
+  const root = div(call.parentElement), { on, stop } = listeners();
+  node("style", root, "", css);
+  const { update, end } = begin(root, call, on);
+  return { begin, update, end: () => (end?.(), stop(), root.remove()) };
 }
 
 // Load a style sheet from this module's parent folder.

@@ -7,8 +7,7 @@ import { button, div, span } from "./shared.js";
 import { stage, TITLE } from "./stage.js";
 
 // commands in lecture mode: functions of room() without an argument
-const COMMANDS = { p: "leave", P: "leave", Escape: "leave", b: "dark", B: "dark", ".": "dark", F5: "full",
-  Home: "first", End: "last" };
+const COMMANDS = { p: "leave", escape: "leave", b: "dark", ".": "dark", f5: "full", home: "first", end: "last" };
 const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, select, [contenteditable=true]";
 const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], "
   + "input[type=radio]";
@@ -31,21 +30,21 @@ function taken(event, on) {
  */
 export function said(event, on, letters) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event, on)) return undefined;
-  const { key, code, shiftKey } = event, digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
+  const { key, code, shiftKey } = event, name = key.toLowerCase(), digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
   if (!letters && key.length === 1 && key !== " ") return undefined;
-  if (!on) return key === "p" || key === "P" ? ["start"] : undefined;
+  if (!on) return name === "p" ? ["start"] : undefined;
   if (digit) return ["hand", { hand: digit - 1, by: shiftKey ? -1 : 1 }];
   if (SCREENS[key]) return ["move", SCREENS[key]];
-  return COMMANDS[key] && [COMMANDS[key]];
+  return COMMANDS[name] && [COMMANDS[name]];
 }
 
 // Draw the line below a screen: the position, and buttons for use without a keyboard or remote.
 function line(parent, { text, title }, act) {
-  const row = div("clearhead-line", parent);
-  const made = (name, sign = text[name]) => Object.assign(button(name, sign, row, () => act(name)),
+  const row = div(parent, "clearhead-line");
+  const made = (name, sign = text[name]) => Object.assign(button(row, name, sign, () => act(name)),
     { ariaLabel: text[name], title: text[name] });
-  const back = made("back", "‹"), place = span("place", "", row), on = made("on", "›");
-  span("name", title, row);
+  const back = made("back", "‹"), place = span(row, "place"), on = made("on", "›");
+  span(row, "name", title);
   const proof = made("proof");
   made("leave");
   return { row, place, proof, arrows: [back, on] };
@@ -57,7 +56,7 @@ let latest;
 
 // Show a page's screens and the line below them.
 function room(parent, data, tell) {
-  const black = div("clearhead-black", parent);
+  const black = div(parent, "clearhead-black");
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
   let told = data.screen || TITLE, later;

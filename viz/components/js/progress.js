@@ -1,5 +1,6 @@
 // Store the reader's progress in this browser: each lesson's controls, from its URL, and the visible section. Answers
 // in a link do not count until the reader answers again.
+import { nameOf } from "./stage.js";
 import { store, stored } from "./storage.js";
 
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
@@ -10,7 +11,6 @@ let lesson = "", controls = [], told, moved = false, later;
 
 const all = () => Object(stored("localStorage", NAME));   // {} if the value is not an object
 const sections = () => [...document.querySelectorAll(SECTIONS)];
-const nameOf = (section) => /st-key-section-([\w-]+)/.exec(section.className)[1];
 
 // Return the visible section, the last one that begins above or in the upper part of the window.
 function seen() {

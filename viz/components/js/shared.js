@@ -5,51 +5,61 @@ import { unpack } from "./messages.js";
 /**
  * Create an HTML element.
  * @param {string} tag
+ * @param {ParentNode} [parent]
  * @param {string} [name]  CSS classes
  * @param {string} [text]
- * @param {ParentNode} [parent]
  * @returns {HTMLElement}
  */
-export function node(tag, name = "", text = undefined, parent = undefined) {
+export function node(tag, parent, name = "", text = "") {
   const made = document.createElement(tag);
   if (name) made.className = name;
-  if (text !== undefined) made.textContent = text;
+  made.textContent = text;
   parent?.append(made);
   return made;
 }
 
 /**
- * @param {string} name  CSS classes
  * @param {ParentNode} [parent]
+ * @param {string} [name]  CSS classes
+ * @param {string} [text]
  * @returns {HTMLDivElement}
  */
-export const div = (name, parent) => node("div", name, undefined, parent);
+export const div = (parent, name, text) => node("div", parent, name, text);
 
 /** @returns {Element} the part of Streamlit's window that scrolls a page */
 export const mainOf = () => document.querySelector("[data-testid=stMain]");
 
 /**
+ * @param {ParentNode} [parent]
  * @param {string} [name]  CSS classes
  * @param {string} [text]
- * @param {ParentNode} [parent]
  * @returns {HTMLSpanElement}
  */
-export const span = (name, text, parent) => node("span", name, text, parent);
+export const span = (parent, name, text) => node("span", parent, name, text);
 
 /**
- * @param {string} name  CSS classes
- * @param {string} [text]
  * @param {ParentNode} [parent]
+ * @param {string} [name]  CSS classes
+ * @param {string} [text]
  * @param {() => void} [onclick]
  * @returns {HTMLButtonElement}
  */
-export const button = (name, text, parent, onclick = null) =>
-  Object.assign(node("button", name, text, parent), { onclick });
+export const button = (parent, name, text, onclick = null) =>
+  Object.assign(node("button", parent, name, text), { onclick });
+
+/** @typedef {(target: EventTarget, type: string, act: (event: Event) => void, options?: object) => void} On */
+/**
+ * @returns {{on: On, stop: () => void}} on: adds a listener; stop: removes all of them
+ */
+export function listeners() {
+  const ended = new AbortController(), { signal } = ended;
+  const on = (target, type, act, options) => target.addEventListener(type, act, { ...options, signal });
+  return { on, stop: () => ended.abort() };
+}
 
 /**
  * Return a component's mount(): it creates the component in a root of its own, and passes on the first message and each
  * later one. Pages without a server pass objects: fields to change in the last body, or in the state.
- * @typedef {(target: EventTarget, type: string, act: (event: Event) => void, options?: object) => void} On
  * @param {string} name
  * @param {(frame: {root: HTMLDivElement, on: On, draw: () => void, send: (event: *) => void}) => {
  *   build: (body: object) => void, take?: (state: object) => void, redraw?: (colours: object) => void,
@@ -59,7 +69,7 @@ export const button = (name, text, parent, onclick = null) =>
  * @returns {import("./component.js").Mount}
  */
 export const framed = (name, create) => (element, bytes, send) => {
-  const root = div(`ch ${name}`, element), ended = new AbortController(), { signal } = ended;
+  const root = div(element, `ch ${name}`), { on, stop } = listeners();
   let waiting = 0, body, incomplete = true;
   const draw = () => {
     waiting ||= requestAnimationFrame(() => {
@@ -71,7 +81,6 @@ export const framed = (name, create) => (element, bytes, send) => {
   };
   const sizes = new ResizeObserver(draw);
   sizes.observe(root);
-  const on = (target, type, act, options = {}) => target.addEventListener(type, act, { ...options, signal });
   on(matchMedia("(prefers-color-scheme: dark)"), "change", draw);
   const { build, take, redraw, leave } = create({ root, on, draw, send });
 
@@ -86,7 +95,7 @@ export const framed = (name, create) => (element, bytes, send) => {
   function destroy() {
     leave?.();
     cancelAnimationFrame(waiting);
-    ended.abort();
+    stop();
     sizes.disconnect();
     root.remove();
   }
@@ -117,18 +126,16 @@ function around(element) {
 /**
  * Return the colours of the theme, light or dark, that the text around the component has.
  * @param {HTMLElement} root
- * @param {object} colours  see viz/theme.py
- * @returns {{theme: "light" | "dark", ink: string, accent: string, paper: string,
- *   heads: string[], ramp: string[], gradient: string}}
+ * @param {object} colours  see COMPONENT in viz/theme.py
+ * @returns {object} theme, "light" or "dark", and its colour or list of colours for each name
  */
 export function palette(root, colours) {
   const { color } = getComputedStyle(around(root)[1]);
-  const theme = brightness(color.match(/[\d.]+/g)) > 128 ? "dark" : "light";
-  const ink = colours.ink[theme], paper = colours.paper[theme], ramp = colours.ramp[theme];
-  const accent = getComputedStyle(root).getPropertyValue("--st-primary-color") || colours.accent;
-  for (const [name, colour] of Object.entries({ ink, paper, accent })) root.style.setProperty(`--${name}`, colour);
-  const heads = colours.heads.map((each) => (each === "#000000" ? ink : each));
-  return { theme, ink, accent, paper, heads, ramp, gradient: `linear-gradient(90deg, ${ramp.join()})` };
+  const theme = brightness(color.match(/[\d.]+/g)) > 128 ? "dark" : "light", own = { theme };
+  for (const [name, both] of Object.entries(colours)) own[name] = both[theme] ?? both;
+  own.accent = getComputedStyle(root).getPropertyValue("--st-primary-color") || own.accent;
+  for (const name of ["ink", "paper", "accent"]) root.style.setProperty(`--${name}`, own[name]);
+  return own;
 }
 
 /**
@@ -144,7 +151,7 @@ let enlarges;
 // Return whether bounding boxes are in screen pixels. Safari before 26.4 uses an enlarged element's own pixels.
 function boxesEnlarge() {
   if (enlarges === undefined) {
-    const probe = div("", document.body);
+    const probe = div(document.body);
     probe.style.cssText = "position: fixed; width: 1px; zoom: 2;";
     enlarges = probe.getBoundingClientRect().width === 2;
     probe.remove();
@@ -231,6 +238,21 @@ export function figure(value) {
 }
 
 /**
+ * @param {number} value
+ * @param {number} low
+ * @param {number} high
+ * @returns {number}
+ */
+export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+/**
+ * Round to hundredths, without a negative zero.
+ * @param {number} value
+ * @returns {number}
+ */
+export const hundredth = (value) => Math.round(value * 100) / 100 + 0;
+
+/**
  * Fill an element with a table.
  * @param {HTMLElement} parent
  * @param {string} caption
@@ -238,28 +260,26 @@ export function figure(value) {
  */
 export function table(parent, caption, rows) {
   parent.replaceChildren();
-  const made = node("table", "", undefined, parent);
-  node("caption", "", caption, made);
+  const made = node("table", parent);
+  node("caption", made, "", caption);
   for (const [head, ...cells] of rows) {
-    const row = node("tr", "", undefined, made);
-    node("th", "", head, row).scope = "row";
-    for (const cell of cells) node("td", "", cell, row);
+    const row = node("tr", made);
+    node("th", row, "", head).scope = "row";
+    for (const cell of cells) node("td", row, "", cell);
   }
 }
 
 /**
  * Create a colour bar with ticks below.
- * @param {ParentNode | undefined} parent
+ * @param {ParentNode} parent
  * @param {string} background
  * @param {[number, string][]} ticks  [share of the width, label]
- * @returns {HTMLElement}
  */
 export function scaleBar(parent, background, ticks) {
-  const scale = node("span", "scale", undefined, parent), below = node("span", "ticks");
-  node("span", "bar", undefined, scale).style.background = background;
-  scale.append(below);
-  for (const [at, text] of ticks) node("span", "", text, below).style.left = `${100 * at}%`;
-  return scale;
+  const scale = span(parent, "scale");
+  span(scale, "bar").style.background = background;
+  const below = span(scale, "ticks");
+  for (const [at, text] of ticks) span(below, "", text).style.left = `${100 * at}%`;
 }
 
 /**
@@ -280,17 +300,17 @@ export const fill = (text, values) => text.replace(/\{(\w+)(?::([^{|}]*)\|([^{|}
  *   say: (text: string, rows?: string[][]) => void}} say: tells the same to screen readers
  */
 export function tooltip(root) {
-  const tip = div("tip", root), live = div("unseen", root);
+  const tip = div(root, "tip"), live = div(root, "unseen");
   let wide = 0, high = 0, said = "";
   Object.assign(tip, { popover: "manual", ariaHidden: "true" });
   live.ariaLive = "polite";
 
   function write(head, rows) {
     tip.replaceChildren();
-    node("b", "", head, tip);
+    node("b", tip, "", head);
     for (const row of rows) {
-      const line = div("", tip);
-      for (const text of row) node("span", "", text, line);
+      const line = div(tip);
+      for (const text of row) span(line, "", text);
     }
     if (!tip.matches(":popover-open")) tip.showPopover();
     [wide, high] = [tip.offsetWidth, tip.offsetHeight];
@@ -319,7 +339,7 @@ export function tooltip(root) {
  * @returns {HTMLElement}
  */
 export const token = (text, flags, parent, tag = "bdi") =>
-  node(tag, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text, parent);
+  node(tag, parent, `token${flags & 1 ? " special" : ""}${flags & 2 ? " unknown" : ""}`, text);
 
 /**
  * Return the window position of a point inside an element, even if lecture mode enlarges the element.

@@ -1,7 +1,7 @@
 // A page in lecture mode: a sequence of screens, one of them visible. In a lesson, each question and section is a
 // screen; a section first shows its lead and then its notices below the picture, one at a time. Other pages have a
 // single screen. Elements are not moved: this module marks the visible ones, and lecture.css hides the rest.
-import { inWindow, mainOf } from "./shared.js";
+import { clamp, inWindow, mainOf } from "./shared.js";
 
 const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation", CHART = ".clearhead-chart";
@@ -12,15 +12,17 @@ const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] bu
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before enlarging
 const WHOLE = 0.88;             // scale of a page that is not split into screens
-// Smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row.
-const LEAST = { lesson: 0.94, picture: 0.64 };
 const SETTLED = 500;            // ms until charts have settled
 const EDGE = 0.04;              // share of a screen's height: overhang of a shadow or of a slider's label
 const LINE = 26;                // height of the bottom line in pixels
 const PARTS = "[data-testid=stElementContainer]";
 
-const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
-  .slice(1).find(Boolean);
+/**
+ * Return the name of a section, another screen or a question.
+ * @param {Element} element
+ * @returns {string}
+ */
+export const nameOf = (element) => /st-key-(?:section-|screen-)?([\w-]+)/.exec(element.className)[1];
 
 // Return the parts of a page in order, each with the screen that it contains, if any. A container that is not itself a
 // screen, such as a fragment's, is replaced by its parts.
@@ -47,7 +49,12 @@ function screensOf(block) {
   return screens;
 }
 
-function mark(name, wanted) {
+/**
+ * Give these elements, and no others, a data attribute.
+ * @param {string} name
+ * @param {HTMLElement[]} wanted
+ */
+export function mark(name, wanted) {
   for (const each of document.querySelectorAll(`[data-${name}]`)) if (!wanted.includes(each)) delete each.dataset[name];
   for (const each of wanted) each.dataset[name] = "";
 }
@@ -62,6 +69,8 @@ function mark(name, wanted) {
  */
 export function stage(start, { lesson, only }, tell) {
   const main = mainOf(), scales = new Map();
+  // smallest enlargement of a screen that would not fit otherwise: a lesson's prose stays readable from the last row
+  const least = lesson ? 0.94 : 0.64;
   let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
   const within = (screen, what) => screen.seen.flatMap((each) => [...each.querySelectorAll(what)]);
@@ -75,10 +84,10 @@ export function stage(start, { lesson, only }, tell) {
     if (screens.some((screen) => screen.name === only)) screens = screens.filter((screen) => screen.name === only);
     const found = screens.findIndex((each) => each.name === name);
     // if the screen does not exist (yet), stay on the current screen
-    place = found < 0 ? Math.max(0, Math.min(place, screens.length - 1)) : found;
+    place = found < 0 ? clamp(place, 0, screens.length - 1) : found;
     const screen = screens[place];
     if (!screen) return;
-    const said = texts(screen), at = Math.max(0, Math.min(step, said.length - 1)), proofs = within(screen, PROOF);
+    const said = texts(screen), at = clamp(step, 0, said.length - 1), proofs = within(screen, PROOF);
     mark("seen", proof && proofs.length ? [proofs[0]] : screen.seen);   // a formula needs the whole screen
     mark("said", said.slice(at, at + 1));
     enlarge(at === 0);
@@ -101,7 +110,7 @@ export function stage(start, { lesson, only }, tell) {
     for (let tries = 0; fit && tries < 3; tries++) {
       const share = main.clientHeight / main.scrollHeight;
       if (share > 1 - EDGE / 4) break;
-      scale = tries === 2 || scale * share < LEAST[lesson ? "lesson" : "picture"] ? 1 : scale * share;
+      scale = tries === 2 || scale * share < least ? 1 : scale * share;
       enlarged(scale);
       if (scale === 1) break;
     }

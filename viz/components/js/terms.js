@@ -1,7 +1,7 @@
 // Underline the first occurrence of each glossary term in a page's text, using the CSS Custom Highlight API, which
 // leaves Streamlit's elements unchanged. A tap opens the definition.
 import { mountOnce, styles } from "./lifecycle.js";
-import { mainOf, node } from "./shared.js";
+import { clamp, div, mainOf, node, place } from "./shared.js";
 
 const PROSE = "p, li";
 const APART = "a, button, label, code, summary, span[style], :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], "
@@ -38,17 +38,16 @@ function prose(main) {
   return texts;
 }
 
-function begin(parent) {
-  const main = mainOf(), card = node("div", "", undefined, parent);
-  const ended = new AbortController(), { signal } = ended;
+function begin(parent, _, on) {
+  const main = mainOf(), card = div(parent);
   let terms = new Map(), more, marked = [], waiting, tell;
   card.popover = "auto";
 
   function open([name, title, says, link], { left, bottom, top }) {
     card.replaceChildren();
-    node("strong", "", title, card);
-    node("p", "", says, card);
-    const way = node("a", "", more, card);
+    node("strong", card, "", title);
+    node("p", card, "", says);
+    const way = node("a", card, "", more);
     way.href = link;
     way.onclick = (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -57,8 +56,8 @@ function begin(parent) {
     };
     card.showPopover();
     const { offsetWidth: width, offsetHeight: height } = card;
-    card.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
-    card.style.top = `${bottom + height + 14 > innerHeight ? Math.max(8, top - height - 6) : bottom + 6}px`;
+    place(card, clamp(left, 8, innerWidth - width - 8),
+      bottom + height + 14 > innerHeight ? Math.max(8, top - height - 6) : bottom + 6);
   }
 
   function mark() {
@@ -81,12 +80,11 @@ function begin(parent) {
     return marked.flatMap(([term, range]) => [...range.getClientRects()].map((box) => [term, box]))
       .find(([, { left, right, top, bottom }]) => x >= left && x <= right && y >= top && y <= bottom);
   }
-  main.addEventListener("click", (event) => {
+  on(main, "click", (event) => {
     const hit = !String(getSelection()) && at(event);
     if (hit) open(...hit);
-  }, { signal });
-  main.addEventListener("pointermove", (event) => { main.style.cursor = at(event) ? "help" : ""; },
-    { signal, passive: true });
+  });
+  on(main, "pointermove", (event) => { main.style.cursor = at(event) ? "help" : ""; }, { passive: true });
   const changes = new MutationObserver(later);
 
   return {
@@ -101,11 +99,9 @@ function begin(parent) {
     },
     end() {
       clearTimeout(waiting);
-      ended.abort();
       changes.disconnect();
       main.style.cursor = "";
       globalThis.CSS?.highlights?.delete("clearhead-term");
-      card.remove();
     },
   };
 }

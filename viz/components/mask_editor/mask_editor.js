@@ -1,33 +1,34 @@
 // A square of buttons to paint on. The painted square is sent on release, as {allowed}.
 import { ARROWS, dragging, onKeys, presses } from "../js/input.js";
-import { button, div, fill, framed, node, span } from "../js/shared.js";
+import { button, clamp, div, fill, framed, node, span } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("cells", ({ root, on, draw, send }) => {
-  const square = div("square", root), hint = div("hint", root);
+  const square = div(root, "square"), hint = div(root, "hint");
   let body, allowed, marked, buttons, names, at;   // at: the single tab stop, which the arrow keys move
 
   function build(read) {
     body = read;
     const { labels, text, frozen } = body;
     [buttons, names, at] = [[], [], 0];
-    square.replaceChildren(span());
+    square.replaceChildren();
+    span(square);
     square.style.gridTemplateColumns = `minmax(40px, 72px) repeat(${labels.length}, minmax(0, 1fr))`;
     [square.role, square.ariaLabel] = ["group", text.group];
-    for (const label of labels) node("bdi", "name column", label, square).title = label;
+    for (const label of labels) node("bdi", square, "name column", label).title = label;
     labels.forEach((row, i) => {
-      names.push(node("bdi", "name row", row, square));
+      names.push(node("bdi", square, "name row", row));
       labels.forEach((column, j) => {
         const ariaLabel = fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` });
-        buttons.push(Object.assign(button("", "", square), { disabled: frozen, ariaLabel }));
+        buttons.push(Object.assign(button(square), { disabled: frozen, ariaLabel }));
       });
     });
     hint.textContent = frozen ? "" : text.hint;
     square.classList.toggle("frozen", frozen);
   }
 
-  function redraw({ ramp, theme }) {
-    root.style.setProperty("--on", ramp[theme === "dark" ? 5 : 4]);
+  function redraw({ allowed: on }) {
+    root.style.setProperty("--on", on);
     buttons.forEach((each, cell) => {
       each.ariaPressed = allowed[cell] === 1;
       each.textContent = allowed[cell] ? "" : "−∞";
@@ -64,7 +65,7 @@ export const mount = framed("cells", ({ root, on, draw, send }) => {
   }
 
   onKeys(on, square, (event) => {
-    const n = body.labels.length, inside = (place) => Math.min(n - 1, Math.max(0, place));
+    const n = body.labels.length, inside = (place) => clamp(place, 0, n - 1);
     const [right, down] = ARROWS[event.key] ?? [];
     if (right !== undefined) return rove(inside(Math.floor(at / n) + down) * n + inside(at % n + right));
     if (!presses(event)) return false;

@@ -1,42 +1,41 @@
 // Draw a record in a notebook: all heads with the clicked one beside them, or a single head. Like a handout, it makes
 // no requests; it receives the theme from the notebook around its iframe and sends its height.
-import { bytesIn, choices, stageOf } from "../handout/figure.js";
+import { bytesIn, choices, drawn, messagesIn } from "../handout/figure.js";
 import { header } from "../js/messages.js";
-import { fill, node } from "../js/shared.js";
+import { div, fill } from "../js/shared.js";
 
 const read = (id) => JSON.parse(document.querySelector(id).textContent);
 
 // Draw one kind of attention, with its grid and heads, in its own section; return the function that redraws it.
 async function kindOf(section, components, words) {
-  const part = (name) => section.querySelector(`script.${name}`), views = [], state = await bytesIn(part("state"));
+  const [state] = await messagesIn(section, "state"), views = [];
   const all = section.querySelector(".all"), one = section.querySelector(".one"), hint = one.querySelector(".hint");
-  const nameOf = ([layer, head]) => fill(words.head, { layer, head });
   let view;
 
   function draw(name, parent, body, state, send) {
-    const { css, mount } = components[name], view = mount(stageOf(parent, css), body, send);
-    view.update(state);
-    views.push(view);
-    return view;
+    const made = drawn(parent, components[name], body, state, send);
+    views.push(made);
+    return made;
   }
 
   // Open another head in the same lens with the same token in focus.
   async function open(number) {
-    const script = section.querySelector(`script[data-head="${number}"]`), drawn = one.querySelector(".drawn");
+    const script = section.querySelector(`script[data-head="${number}"]`), beside = one.querySelector(".drawn");
     hint.hidden = Boolean(script);
-    drawn.hidden = !script;
+    beside.hidden = !script;
     if (!script) return void (hint.textContent = words.too_large);
     const body = await bytesIn(script);
     if (view) view.update(body);
     else {
-      drawn.append(choices(words, header(state), false, (change) => view.update(change)), node("div", "live"));
-      view = draw("head_view", drawn.querySelector(".live"), body, state, () => {});
+      beside.append(choices(words, header(state), false, (change) => view.update(change)));
+      view = draw("head_view", div(beside, "live"), body, state, () => {});
     }
-    one.querySelector("h2").textContent = nameOf(header(body).heads[0]);
+    const [layer, head] = header(body).heads[0];
+    one.querySelector("h2").textContent = fill(words.head, { layer, head });
   }
 
   if (all) {
-    const [body, shown] = await Promise.all(["grid", "shown"].map((name) => bytesIn(part(name))));
+    const [body, shown] = await messagesIn(section, "grid", "shown");
     draw("head_grid", all, body, shown, open);
   } else await open(0);
   return () => views.forEach((each) => each.update({ part: "body" }));
@@ -52,7 +51,7 @@ export async function start(components) {
   addEventListener("message", ({ data, source }) => {
     if (source !== parent || !data || typeof data.dark !== "boolean") return;
     root.dataset.theme = data.dark ? "dark" : "light";
-    if (/^(rgba?\([\d., /%]+\)|#[0-9a-f]{3,8})$/i.test(data.paper)) root.style.setProperty("--page", data.paper);
+    if (CSS.supports("color", data.paper)) root.style.setProperty("--page", data.paper);
     redraw.forEach((draw) => draw());
   });
   new ResizeObserver(tell).observe(document.body);

@@ -89,7 +89,8 @@ def own_constants() -> dict[str, object]:
     return constants("picture") | {"colours": COLOURS}
 
 
-def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: str) -> dict[str, object]:
+def derived(texts: Sequence[str], values: PatchValues, focus: int | None, hidden: Sequence[int],
+            says: str) -> dict[str, object]:
     """Return the part of the state that saved files omit: the colour bar's ticks and name, each token's colour step
     (−255 to 255) and facts for its tooltip, the tokens in descending order, and the sentence over the picture."""
     words, write = strings("components")["picture"], format_change if values.kind == "signed" else format_weight
@@ -99,6 +100,8 @@ def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: 
     for number, there, rows in zip(numbers, known, facts, strict=True):
         if there and values.even:
             rows.append([words["times"], f"{number / values.even:.3g} ×"])
+    for token in hidden:
+        facts[token] = [[values.what, words["is_hidden"]]]
     largest = [token for token in np.argsort(-np.abs(values.numbers), kind="stable").tolist() if known[token]]
     listed = ", ".join(f"{texts[token]} {written[token]}" for token in largest[:3])
     said = words("said_none" if focus is None else "said", list=listed,
@@ -110,7 +113,7 @@ def derived(texts: Sequence[str], values: PatchValues, focus: int | None, says: 
 
 def state(texts: Sequence[str], values: PatchValues, shown: PatchState, *, room: str) -> bytes:
     """Pack the numbers and the selection. texts: each token's label."""
-    header: Mapping[str, object] = derived(texts, values, shown.focus, shown.says) | {
+    header: Mapping[str, object] = derived(texts, values, shown.focus, shown.hidden, shown.says) | {
         "name": values.name, "what": values.what, "kind": values.kind,
         "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}

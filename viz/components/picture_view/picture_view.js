@@ -19,10 +19,10 @@ const NARROW = 420;   // width in pixels below which the sentence always has two
  *   away from a token or, if it is not a patch, from the first patch
  */
 function viewOf(root) {
-  const sentence = div("say", root), chips = div("chips", root), board = div("board", root);
-  const canvas = node("canvas", "", undefined, board), outlines = div("", board);
-  const [over, from] = ["mark over", "mark from"].map((name) => div(name, board));
-  const legend = div("legend", root), unseen = div("unseen", root);
+  const sentence = div(root, "say"), chips = div(root, "chips"), board = div(root, "board");
+  const canvas = node("canvas", board), outlines = div(board);
+  const [over, from] = ["mark over", "mark from"].map((name) => div(board, name));
+  const legend = div(root, "legend"), unseen = div(root, "unseen");
   let body, state, size, patches, special, reached, pictures = {};
 
   board.tabIndex = 0;
@@ -37,10 +37,10 @@ function viewOf(root) {
     patches = [...body.texts.keys()].filter(isPatch);
     chips.replaceChildren();
     special = [...body.texts.keys()].filter((token) => !isPatch(token)).map((token) => {
-      const chip = Object.assign(button("chip", "", chips), { disabled: body.frozen });
-      const swatch = span("swatch", "", chip);
-      span("name", name(token), chip);
-      return { token, chip, swatch, number: span("number", "", chip) };
+      const chip = Object.assign(button(chips, "chip"), { disabled: body.frozen });
+      const swatch = span(chip, "swatch");
+      span(chip, "name", name(token));
+      return { token, chip, swatch, number: span(chip, "number") };
     });
   }
 
@@ -126,26 +126,24 @@ function viewOf(root) {
   function drawMarks() {
     around(from, state.focus);
     outlines.replaceChildren();
-    for (const token of state.outlined.filter(isPatch)) around(div("mark outlined", outlines), token);
+    for (const token of state.outlined.filter(isPatch)) around(div(outlines, "mark outlined"), token);
   }
 
   function drawLegend() {
     legend.hidden = state.kind === "none";
     if (legend.hidden) return;
     const { glow, below } = body.colours, count = state.hidden.length;
-    legend.replaceChildren(span("", state.scale));
+    legend.replaceChildren();
+    span(legend, "", state.scale);
     scaleBar(legend, barOf(state.opacity, glow, state.kind === "signed" ? below : []), state.ticks);
-    if (count) span("", fill(body.text.hidden, { count }), legend);
+    if (count) span(legend, "", fill(body.text.hidden, { count }));
   }
-
-  // Return the tooltip rows of a token.
-  const facts = (token) => (state.hidden.includes(token) ? [[state.what, body.text.is_hidden]] : state.facts[token]);
 
   function say() {
     sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
     sentence.textContent = state.sentence;
     table(unseen, state.sentence, [...new Set([...state.largest, ...special.map(({ token }) => token)])]
-      .map((token) => [name(token), facts(token).map((fact) => fact.join(" ")).join(", ")]));
+      .map((token) => [name(token), state.facts[token].map((fact) => fact.join(" ")).join(", ")]));
   }
 
   function at(event) {
@@ -164,7 +162,7 @@ function viewOf(root) {
   }
 
   // without a pointer, the patch reached with the keyboard stays framed
-  const point = (token = reached) => around(over, token), about = (token) => [name(token), facts(token)];
+  const point = (token = reached) => around(over, token), about = (token) => [name(token), state.facts[token]];
   const reach = (token) => point(reached = token);
   // Return the token of the chip under the pointer.
   const chipped = ({ target }) => special.find(({ chip }) => chip.contains(target))?.token;

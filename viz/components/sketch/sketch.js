@@ -1,19 +1,16 @@
 // A curve drawn by hand. A stroke sets the heights at the positions it passes; all other positions take the nearest
 // height, so a single stroke makes a whole curve. Sends {values} when the stroke ends.
-import { dragging, onKeys } from "../js/input.js";
-import { div, fill, framed } from "../js/shared.js";
+import { dragging, NUDGES, onKeys } from "../js/input.js";
+import { clamp, div, fill, framed, hundredth } from "../js/shared.js";
 import { axis, draggable, label, plane, set, shape } from "../js/svg.js";
 
-const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02,
-  PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
 const LEFT = 52, RIGHT = 12, TOP = 24, FOOT = 40, MIDDLE = 0.5;
-const clipped = (share) => Math.min(1, Math.max(0, share));
-const rounded = (height) => Math.round(clipped(height) * 100) / 100;
+const rounded = (height) => hundredth(clamp(height, 0, 1));
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("sketch", ({ root, on, draw, send }) => {
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
-  const curve = shape("polyline", { class: "curve" }, svg), hint = div("hint", root);
+  const curve = shape("polyline", { class: "curve" }, svg), hint = div(root, "hint");
   const invited = shape("text", { class: "invite" }, svg), points = shape("g", {}, svg);
   let body, heights, dots, area, before;   // before: last [position, height] of the stroke
 
@@ -67,7 +64,7 @@ export const mount = framed("sketch", ({ root, on, draw, send }) => {
 
   // Continue the stroke to a point, interpolating the positions in between.
   function stroke(event) {
-    const [share, up] = area.at(event), across = clipped(share) * (body.places - 1), height = rounded(up);
+    const [share, up] = area.at(event), across = clamp(share, 0, 1) * (body.places - 1), height = rounded(up);
     const [from, high] = before ?? [across, height];
     heights[Math.round(across)] = height;
     for (let i = Math.ceil(Math.min(from, across)); i <= Math.max(from, across); i += 1) {
@@ -94,8 +91,8 @@ export const mount = framed("sketch", ({ root, on, draw, send }) => {
   });
   onKeys(on, svg, ({ target, key }) => {
     const place = dots.indexOf(target);
-    if (place < 0 || !STEPS[key]) return false;
-    change(filled().with(place, rounded(filled()[place] + STEPS[key])));
+    if (place < 0 || !NUDGES[key]) return false;
+    change(filled().with(place, rounded(filled()[place] + NUDGES[key] / 50)));
   });
 
   return { build, take: ({ values }) => { if (!held()) heights = [...values]; }, redraw };

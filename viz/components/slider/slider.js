@@ -6,11 +6,11 @@ import { button, div, node, span } from "../js/shared.js";
 const TOLD = { pause: 80, patience: 20_000 };   // milliseconds: see telling() in input.js
 
 function begin(parent) {
-  const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
-  const why = button("why", "?", head), about = span("about", "", head), said = span("said", "", root);
-  const line = Object.assign(node("input", "", undefined, root), { id: "line", type: "range", min: 0, step: 1 });
-  const ends = div("ends", root), [first, last] = ["", ""].map((text) => span("", text, ends)), one = {};
-  let data, words = [], count = 0;
+  const root = div(parent, "slider"), head = div(root, "head"), label = node("label", head);
+  const why = button(head, "why", "?"), about = span(head, "about"), said = span(root, "said");
+  const line = Object.assign(node("input", root), { id: "line", type: "range", min: 0, step: 1 });
+  const ends = div(root, "ends"), [first, last] = [0, 1].map(() => span(ends));
+  let data, send, words = [], count = 0;
   label.htmlFor = "line";
   for (const unheard of [about, said, ends]) unheard.ariaHidden = "true";
 
@@ -25,7 +25,7 @@ function begin(parent) {
   const told = telling(() => {
     // the count makes every message different, so a move and its reversal are both sent
     count = Math.max(Date.now(), count + 1, data.heard + 1);
-    one.send({ at: +line.value, word: words[line.value], count });
+    send({ at: +line.value, word: words[line.value], count });
     return count;
   }, { ...TOLD, late: follow });
 
@@ -48,16 +48,12 @@ function begin(parent) {
     show();
   }
 
-  one.update = (call) => {
+  function update(call) {
     [data] = call.data;
-    one.send = (moved) => call.setStateValue("moved", moved);
+    send = (moved) => call.setStateValue("moved", moved);
     if (told.takes(data.heard)) follow();
-  };
-  one.end = () => {
-    told.end();
-    root.remove();
-  };
-  return one;
+  }
+  return { update, end: told.end };
 }
 
 /** @returns {Promise<(call: object) => () => void>} the function that Streamlit calls */

@@ -9,6 +9,7 @@ from viz.components.component import Picture, constants, message, show
 
 # in order; each step adds a part to the picture
 STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
+PARTS = (*STEPS[:3], "vectors", *STEPS[4:7], "output", "output", "output")   # the part that each step belongs to
 SECONDS = 6           # seconds per step when playing: a minute in total
 ROWS, CELLS = 16, 12  # limits on the pieces drawn and on the numbers drawn per vector
 
@@ -66,8 +67,9 @@ def body(scene: Scene, *, room: str) -> bytes:
 
 
 def own_constants() -> dict[str, object]:
-    """Return the part of the body that saved files omit and the app supplies: colours, texts and the speed."""
-    return constants("story") | {"seconds": SECONDS}
+    """Return the part of the body that saved files omit and the app supplies: colours, texts, the speed and each
+    step's part of the picture."""
+    return constants("story") | {"seconds": SECONDS, "parts": PARTS}
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:

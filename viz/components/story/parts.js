@@ -2,17 +2,6 @@
 import { button, div, fill, node, span } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 
-const percent = (share) => `${Math.round(100 * share)}%`;
-
-const PART = { places: "vectors", logits: "output", softmax: "output", word: "output" };
-
-/**
- * Return the part that a step belongs to: of the same name unless it shares one.
- * @param {string} step
- * @returns {string}
- */
-export const partOf = (step) => PART[step] ?? step;
-
 /**
  * Create all parts.
  * @param {object} body  the story's body
@@ -21,16 +10,18 @@ export const partOf = (step) => PART[step] ?? step;
  */
 export function panels(body, send) {
   const { text, shape: [count, heads], opened: [block, head] } = body;
-  const layer = div("layer"), title = div("title", layer), both = div("both", layer);
+  const layer = div(undefined, "layer"), title = div(layer, "title"), both = div(layer, "both");
   const each = (length, name) => Array.from({ length }, (_, at) => [at, name(at)]);
 
   function choice(name, options, now) {
-    const made = Object.assign(node("select", name), { ariaLabel: text[`choose_${name}`], disabled: body.frozen });
+    const made = Object.assign(node("select", title, name),
+      { ariaLabel: text[`choose_${name}`], disabled: body.frozen });
     for (const [value, words] of options) made.add(new Option(words, value, false, value === now));
-    return made;
   }
-  title.append(text.block_before, choice("block", each(count, String), block), text.block_after.replace("{n}", count),
-    choice("head", [[-1, text.mean], ...each(heads, (at) => `${text.head} ${at}`)], head));
+  title.append(text.block_before);
+  choice("block", each(count, String), block);
+  title.append(fill(text.block_after, { n: count }));
+  choice("head", [[-1, text.mean], ...each(heads, (at) => `${text.head} ${at}`)], head);
   const made = Object.entries(DRAW).map(([name, draw]) => panel(body, send, name, draw));
   both.append(...made.splice(2, 2));
   return made.toSpliced(2, 0, layer);
@@ -38,21 +29,21 @@ export function panels(body, send) {
 
 // Create a part with its title, its content, and links to the lessons of its steps.
 function panel(body, send, name, draw) {
-  const made = div(`panel ${name}`), own = body.steps.filter(([step]) => partOf(step) === name);
+  const made = div(undefined, `panel ${name}`), own = body.steps.filter((_, at) => body.parts[at] === name);
   made.dataset.part = name;
-  node("h4", "", body.text[name], made);
-  draw(div("inside", made), body, send);
-  const links = div("lessons", made);
+  node("h4", made, "", body.text[name]);
+  draw(div(made, "inside"), body, send);
+  const links = div(made, "lessons");
   for (const [lesson, door] of new Map(own.map(([, , , lesson, door]) => [lesson, door]))) {
-    button("lesson", `${door} ›`, links, () => send({ lesson }));
+    button(links, "lesson", `${door} ›`, () => send({ lesson }));
   }
   return made;
 }
 
 function rows(body, inside, draw, earlier) {
-  if (body.first) earlier(div("row earlier", inside), fill(body.text.earlier, { n: body.first }));
+  if (body.first) earlier(div(inside, "row earlier"), fill(body.text.earlier, { n: body.first }));
   body.pieces.forEach((piece, at) => {
-    const row = div("row", inside);
+    const row = div(inside, "row");
     row.style.setProperty("--i", at);
     draw(row, piece, at);
   });
@@ -60,85 +51,83 @@ function rows(body, inside, draw, earlier) {
 
 function pieces(inside, body) {
   rows(body, inside, (row, piece, at) => {
-    span("token", piece, row);
-    span("id", body.ids[at], row);
+    span(row, "token", piece);
+    span(row, "id", body.ids[at]);
   }, (row, text) => row.append(text));
 }
 
 function vectors(inside, body) {
   const { embedded: { shape: [, n] }, text, width, bound, first } = body;
   rows(body, inside, (row, piece, at) => {
-    span("place", first + at, row);
+    span(row, "place", first + at);
     for (const which of ["embedded", "placed"]) {
-      const strip = div(`strip ${which}`, row);
+      const strip = div(row, `strip ${which}`);
       for (const value of body[which].values.subarray(at * n, at * n + n)) {
-        shade(node("i", value < 0 ? "minus" : "", undefined, strip), Math.sqrt(Math.abs(value) / bound));
+        share(node("i", strip, value < 0 ? "minus" : ""), Math.sqrt(Math.abs(value) / bound));
       }
     }
   }, () => {});
-  div("under", inside).textContent = fill(text.first_of, { n, width });
+  div(inside, "under", fill(text.first_of, { n, width }));
 }
 
-const shade = (cell, share) => cell.style.setProperty("--v", percent(share));
+const share = (element, value) => element.style.setProperty("--v", `${100 * value}%`);
 
 function attention(inside, body) {
   const { weights: { values }, shares } = body, largest = Math.max(...values);
-  const share = (row, name, written, most = "") => {
-    span(`name${most}`, name, row);
-    span(`share${most}`, written, row);
+  const piece = (row, name, written, most = "") => {
+    span(row, `name${most}`, name);
+    span(row, `share${most}`, written);
   };
   shape("svg", { class: "paths", "aria-hidden": "true" }, inside);
-  rows(body, inside, (row, piece, at) => share(row, piece, shares[at], values[at] === largest ? " most" : ""),
-    (row, text) => share(row, text, body.earlier));
+  rows(body, inside, (row, name, at) => piece(row, name, shares[at], values[at] === largest ? " most" : ""),
+    (row, text) => piece(row, text, body.earlier));
 }
 
 function feedForward(inside, body) {
-  node("canvas", "neurons", undefined, inside);
-  div("under", inside).textContent = fill(body.text.neurons, { n: body.neurons.values.length });
+  node("canvas", inside, "neurons");
+  div(inside, "under", fill(body.text.neurons, { n: body.neurons.values.length }));
 }
 
 function blocks(inside, body, send) {
   const { shape: [count, heads], opened, added: { values }, marks, text } = body, largest = Math.max(...values);
-  const list = div("list", inside), key = div("under", inside), kinds = ["by_attention", "by_feed_forward"];
+  const list = div(inside, "list"), key = div(inside, "under"), kinds = ["by_attention", "by_feed_forward"];
   for (let i = 0; i < count; i++) {
-    const row = div(i === opened[0] ? "one opened" : "one", list);
+    const row = div(list, i === opened[0] ? "one opened" : "one");
     row.style.setProperty("--i", i);
-    span("number", count <= 16 || i % 5 === 0 || i === count - 1 ? i : "", row);
-    const cells = div("heads", row), bars = div("bars", row);
+    span(row, "number", count <= 16 || i % 5 === 0 || i === count - 1 ? i : "");
+    const cells = div(row, "heads"), bars = div(row, "bars");
     for (let j = 0; j < heads; j++) {
-      const cell = node("i", i === opened[0] && j === opened[1] ? "now" : "", undefined, cells);
-      shade(cell, marks.values[i * heads + j]);
+      const cell = node("i", cells, i === opened[0] && j === opened[1] ? "now" : "");
+      share(cell, marks.values[i * heads + j]);
       cell.onclick = () => send({ opened: [i, j] });
     }
-    kinds.forEach((kind, at) => {
-      node("b", kind, undefined, bars).style.width = `${(100 * values[2 * i + at]) / largest}%`;
-    });
+    kinds.forEach((kind, at) => share(node("b", bars, kind), values[2 * i + at] / largest));
   }
-  for (const kind of kinds) span(kind, text[kind], key);
+  for (const kind of kinds) span(key, kind, text[kind]);
 }
 
 function output(inside, body, send) {
-  const low = Math.min(0, ...body.logits), high = Math.max(...body.logits, 0), head = div("word heads-of", inside);
+  const low = Math.min(0, ...body.logits), high = Math.max(...body.logits, 0), head = div(inside, "word heads-of");
   const write = (at) => () => send({ write: body.numbers[at] });
-  for (const name of ["", "logit", "probability"]) span(name, body.text[name], head);
+  for (const name of ["", "logit", "probability"]) span(head, name, body.text[name]);
   body.words.forEach((word, at) => {
-    const row = button(at ? "word" : "word first", undefined, inside, write(at));
+    const row = button(inside, at ? "word" : "word first", "", write(at));
     row.style.setProperty("--i", at);
     row.disabled = !body.again;
-    span("token", word, row);
+    span(row, "token", word);
     bar(row, "logit", (body.logits[at] - low) / (high - low), body.scores[at]);
     bar(row, "probability", body.chances[at], body.written[at]);
   });
-  if (body.rest) div("rest", inside).textContent = body.rest;
-  if (body.again) button("write", body.again, inside, write(0));
+  if (body.rest) div(inside, "rest", body.rest);
+  if (body.again) button(inside, "write", body.again, write(0));
 }
 
 const DRAW = { pieces, vectors, attention, feed_forward: feedForward, blocks, output };   // from left to right
 
-function bar(parent, name, share, written) {
-  const made = span(`meter ${name}`, undefined, parent);
-  node("b", "", undefined, made).style.width = `${100 * Math.max(0.004, share)}%`;
-  node("em", "", written, made);
+function bar(parent, name, value, written) {
+  const made = span(parent, `meter ${name}`);
+  share(node("b", made), Math.max(0.004, value));
+  node("em", made, "", written);
 }
 
 /**

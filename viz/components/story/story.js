@@ -1,19 +1,17 @@
 // An animation of a text passing through a decoder, step by step. Buttons, arrow keys and clicks on the parts change
 // the step and stop the animation. Choices are sent as {lesson}, {write} or {opened}.
 import { stepped } from "../js/input.js";
-import { button, div, framed, node, span } from "../js/shared.js";
-import { drawNeurons, drawPaths, panels, partOf } from "./parts.js";
-
-const STILL = "(prefers-reduced-motion: reduce)";
+import { button, div, fill, framed, node, span } from "../js/shared.js";
+import { drawNeurons, drawPaths, panels } from "./parts.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("story", ({ root, on, draw, send }) => {
-  const bar = div("controls", root), stops = div("stops", bar);
-  const play = button("play", "", undefined, () => go(!plays && step === last() ? 0 : step, !plays));
-  bar.prepend(play);
-  const foot = div("foot", root), line = div("line", root), stage = div("machine", root);
-  const say = node("p", "notice", "", foot);
-  const door = button("door", "", foot, () => send({ lesson: body.steps[step][3] }));
+  const bar = div(root, "controls");
+  const play = button(bar, "play", "", () => go(!plays && step === last() ? 0 : step, !plays));
+  const stops = div(bar, "stops");
+  const foot = div(root, "foot"), line = div(root, "line"), stage = div(root, "machine");
+  const say = node("p", foot, "notice");
+  const door = button(foot, "door", "", () => send({ lesson: body.steps[step][3] }));
   let body, begun, step = 0, plays = false, later;
   root.role = "group";
 
@@ -22,17 +20,14 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     body = read;
     root.ariaLabel = body.alt;
     root.classList.toggle("frozen", body.frozen);
-    stops.replaceChildren(...body.steps.map(([, title], at) => {
-      const stop = button("stop", "", undefined, () => go(at));
-      stop.append(node("i"), span("", title));
-      return stop;
-    }));
-    let other = false;
-    const parts = body.line.map(([text, piece]) => {
-      if (piece) other = !other;
-      return span(piece ? (other ? "piece other" : "piece") : "gap", text);
+    for (const each of [stops, line]) each.replaceChildren();
+    body.steps.forEach(([, title], at) => {
+      const stop = button(stops, "stop", "", () => go(at));
+      node("i", stop);
+      span(stop, "", title);
     });
-    line.replaceChildren(...parts, span("next", body.words[0]));
+    for (const [text, piece] of body.line) span(line, piece ? "piece" : "gap", text);
+    span(line, "next", body.words[0]);
     stage.replaceChildren(...panels(body, send));
     if (begun && !same) begin();
     else if (begun) show();
@@ -53,17 +48,14 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     body.steps.forEach(([each], at) => root.classList.toggle(`has-${each}`, at <= step));
     root.dataset.step = name;
     root.classList.toggle("plays", plays);
-    [...stops.children].forEach((stop, at) => {
-      stop.classList.toggle("past", at < step);
-      stop.ariaCurrent = at === step ? "step" : null;
-    });
+    [...stops.children].forEach((stop, at) => { stop.ariaCurrent = at === step ? "step" : null; });
     for (const panel of stage.querySelectorAll(".panel")) {
       panel.classList.toggle("active", stepsOf(panel).includes(step));
     }
     play.textContent = plays ? body.text.pause : step === last() ? body.text.again : body.text.play;
     say.textContent = text;
     say.ariaLive = plays ? "off" : "polite";
-    door.textContent = body.text.door.replace("{title}", title);
+    door.textContent = fill(body.text.door, { title });
     draw();
   }
 
@@ -77,7 +69,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
   }
 
   const stepsOf = ({ dataset: { part } }) =>
-    [...body.steps.keys()].filter((at) => partOf(body.steps[at][0]) === part);
+    [...body.steps.keys()].filter((at) => body.parts[at] === part);
 
   // a click on a part shows its step after the current one (cyclically), or its first step if another part is current
   on(stage, "click", ({ target }) => {
@@ -100,7 +92,7 @@ export const mount = framed("story", ({ root, on, draw, send }) => {
     event.stopPropagation();
   });
 
-  const begin = () => go(begun.step, begun.plays && !matchMedia(STILL).matches);
+  const begin = () => go(begun.step, begun.plays && !matchMedia("(prefers-reduced-motion: reduce)").matches);
 
   function take(read) {
     const first = !begun;

@@ -4,7 +4,7 @@ import { div, fill, framed, span, token } from "../js/shared.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("strip", ({ root, on, send }) => {
-  const strip = div("tokens", root), hint = div("hint", root);
+  const strip = div(root, "tokens"), hint = div(root, "hint");
   let body, state, buttons = [], reach;
   strip.role = "toolbar";
   hint.ariaLive = "polite";
@@ -18,10 +18,10 @@ export const mount = framed("strip", ({ root, on, send }) => {
     buttons = texts.map((text, at) => {
       if (pairs && segments[at] > segment) {
         segment = segments[at];
-        if (segment) div("segment", strip);
-        span("letter", words.segments[segment], strip);
+        if (segment) div(strip, "segment");
+        span(strip, "letter", words.segments[segment]);
       }
-      if (!(flags[at] & 4)) word = span("word", undefined, strip);
+      if (!(flags[at] & 4)) word = span(strip, "word");
       const made = token(text, flags[at], word, "button"), about = fill(words.token, { token: text, position: at });
       const notes = [flags[at] & 1 && words.special, flags[at] & 2 && words.unknown];
       made.dir = "auto";

@@ -5,15 +5,15 @@ import { box, label, set, shape, wire } from "../js/svg.js";
 
 /** @type {import("../js/component.js").Mount} */
 export const mount = framed("anatomy", ({ root, on, send }) => {
-  const drawings = div("drawings", root), hint = div("hint", root);
+  const drawings = div(root, "drawings"), hint = div(root, "hint");
   let body, boxes = [];
 
   function build(read) {
     body = read;
-    const { text, sizes, frames, wires, labels } = body, names = [["first", text.figure], ["second", text.inside]];
+    const { text, sizes, frames, wires, labels } = body, names = [text.figure, text.inside];
     drawings.replaceChildren();
     const figures = sizes.map((size, at) => shape("svg",
-      { viewBox: `0 0 ${size.join(" ")}`, class: names[at][0], role: "group", "aria-label": names[at][1] }, drawings));
+      { viewBox: `0 0 ${size.join(" ")}`, role: "group", "aria-label": names[at] }, drawings));
     for (const [at, x, y, width, height] of frames) {
       shape("rect", { class: "frame", x, y, width, height, rx: 10 }, figures[at]);
     }

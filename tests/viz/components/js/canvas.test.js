@@ -1,5 +1,5 @@
 import { equal } from "../check.js";
-import { canvasOf, canvasOfSteps, paint, pixels, signedBar, strike } from "./canvas.js";
+import { canvasOf, canvasOfSteps, paint, pixels, strike, weightBar } from "./canvas.js";
 
 export function coloursBetweenStopsAreMixedAsCanvasPixels() {
   equal([...pixels(["#000000", "#ffffff"], 3)], [0xFF000000, 0xFF808080, 0xFFFFFFFF]);
@@ -35,7 +35,7 @@ export function strokeDoesNotTouchTheEdgesOfItsCell() {
 }
 
 export function negativeHalfOfTheScaleIsStruckThrough() {
-  const bar = signedBar(["#111", "#eee", "#222"], "white");
+  const bar = weightBar({ signed: ["#111", "#eee", "#222"], paper: "white" }, true);
   equal([bar.startsWith("repeating-linear-gradient(135deg"), bar.includes("46% 100% no-repeat"),
     bar.endsWith("linear-gradient(90deg, #111,#eee,#222)")], [true, true, true]);
 }

@@ -14,7 +14,7 @@ export function componentIsMadeOnceAndEndsWithTheLastCleanUp() {
   const { said, parentElement, call, begin } = setting(), draw = mountOnce(begin("one"), ".x { color: red; }");
   draw(call(1));
   const end = draw(call(2));
-  equal(parentElement.innerHTML, "<style>.x { color: red; }</style>");
+  equal(parentElement.innerHTML, "<div><style>.x { color: red; }</style></div>");
   end();
   draw(call(3));
   equal(said, ["one begins with 1", "one 1", "one 2", "one ends", "one begins with 3", "one 3"]);
